@@ -12,6 +12,7 @@ from sakuin.knowledge import validation
 from sakuin_cli.main import commands
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
+from typer.testing import CliRunner
 
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
@@ -105,3 +106,17 @@ def test_the_reference_names_commands_that_there_are(field: Any) -> None:
     groups = {name.split()[0] for name in COMMANDS}
     named = re.findall(r"`([a-z ]+?)(?: PATH| --[a-z]+)?`", field.metadata["needed_by"])
     assert set(named) <= COMMANDS.keys() | groups
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_ends_with_examples_that_the_command_takes(name: str) -> None:
+    app = commands()
+    register(app)
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*name.split(), "--help"]).output
+    examples = re.findall(rf"^ *(sakuin {name}\b.*?) *$", shown, re.MULTILINE)
+    assert examples
+    assert {option for line in examples for option in re.findall(r"--[a-z-]+", line)} <= _parameters(COMMANDS[name])
+
+
+def test_every_command_but_up_prints_json() -> None:
+    assert [name for name, command in COMMANDS.items() if "--json" not in _parameters(command)] == ["up"]

@@ -1,14 +1,19 @@
 """The console script `sakuin`: the commands of `commands/`, and `up` if the local stack is installed."""
 
+from typing import Annotated
+
 import typer
+from sakuin import __version__
 
 from sakuin_cli.commands import index, keys, mcp, member, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
+from sakuin_cli.commands.authors.init import init
 from sakuin_cli.commands.authors.learns import learns
 from sakuin_cli.commands.authors.list import list_
 from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
 from sakuin_cli.commands.authors.validate import validate
+from sakuin_cli.commands.authors.watch import watch
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
@@ -16,6 +21,7 @@ from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import chunk, search
 from sakuin_cli.commands.status import status
+from sakuin_cli.examples import add_examples
 
 
 def main() -> None:
@@ -36,15 +42,29 @@ def commands() -> typer.Typer:
     """Returns the command line without `up`."""
     app = typer.Typer(
         name="sakuin",
-        help="Sakuin 索引: teaching pages that agents can search.",
+        callback=_options,
         no_args_is_help=True,
-        add_completion=False,
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    authors = (annotate, learns, push, rm, list_, validate)
+    authors = (init, annotate, learns, push, watch, rm, list_, validate)
     for command in (*authors, search, chunk, explain, eval, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
     for group in (project, table, tool, mcp, keys, index, member):
         app.add_typer(group.app)
+    add_examples(app)
     return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sakuin {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Sakuin 索引: teaching pages and JSON documents that agents can search."""

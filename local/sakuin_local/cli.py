@@ -10,7 +10,7 @@ from rich.console import Console
 def register(app: typer.Typer) -> None:
     """Adds `up` to the product's commands."""
 
-    @app.command()
+    @app.command(epilog="Examples:\n\nsakuin up\n\nsakuin up --port 8800 --data /tmp/other --no-samples")
     def up(
         port: Annotated[int, typer.Option(help="The port of http://127.0.0.1:PORT/mcp; 0 takes a free one.")] = 8787,
         data: Annotated[Path, typer.Option(help="The folder for all data.")] = Path(".sakuin"),

@@ -74,7 +74,7 @@ def plan_of(
     for file in uploads.files:
         if file.material is None and tags.get(file.key, "") not in ("", stored.get(file.key)):
             is_compared = file.key in stored and not replacing
-            if reason := _reason_to_refuse(bucket, file, carried, is_compared=is_compared):
+            if reason := reason_to_refuse(bucket, file, carried, is_compared=is_compared):
                 refused[file.key] = reason
     return Plan(
         uploads,
@@ -128,7 +128,7 @@ def _material(key: str, prefix: str) -> str | None:
     return None if material is None or material.startswith(OWN_FOLDER) else material
 
 
-def _reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
+def reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
     """Returns why a `learns.yml` or `synonyms.yml` is not uploaded, empty if it is."""
     new = read_bytes(file.path)
     try:

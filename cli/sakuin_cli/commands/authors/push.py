@@ -51,7 +51,7 @@ def push(
             raise typer.BadParameter("It needs folders: it deletes what is not in them", param_hint="--delete")
         settings = settings_of(data)
         began = time.monotonic()
-        plan = _plan(site, settings, replace=replace, delete=delete)
+        plan = plan_push(site, settings, replace=replace, delete=delete)
         if dry_run:
             document = plan_document(plan, deployment_of(settings), settings)
         else:
@@ -85,7 +85,8 @@ def push_plan(
     return pushed_of(plan, (*files, *refused), deleted, client, settings)
 
 
-def _plan(site: "Site", settings: "CommandSettings", *, replace: bool, delete: bool) -> "Plan":
+def plan_push(site: "Site", settings: "CommandSettings", *, replace: bool, delete: bool) -> "Plan":
+    """Compares the files of a site with the library; raises `Invalid` if there are none."""
     from sakuin_cli.site.plan import plan_of
     from sakuin_cli.uploads import uploads_below
 

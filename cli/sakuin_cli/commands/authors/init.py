@@ -1,0 +1,54 @@
+"""`sakuin init`: writes the configuration of a site, and a workflow that builds, checks and pushes it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from sakuin.errors import Invalid
+
+from sakuin_cli.options import JsonOption, PrefixOption
+from sakuin_cli.terminal import reporting_errors
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", exists=True, file_okay=False, help="The folder of the site.")
+    ] = Path(),
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            "--generator",
+            metavar="NAME",
+            help="jekyll, hugo, astro, mkdocs, sphinx or html.",
+            show_default="the one whose files are there",
+        ),
+    ] = None,
+    prefix: PrefixOption = "",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write sakuin.toml and a workflow for GitHub Actions that builds, checks and pushes the site."""
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.files import write_text
+        from sakuin_cli.site.config import CONFIG_FILE
+        from sakuin_cli.site.recipes import WORKFLOW, config_text, generator_of, workflow_text
+        from sakuin_cli.uploads import folder_path
+
+        found, library_folder = generator_of(folder, generator), folder_path(prefix).rstrip("/")
+        texts = {
+            folder / CONFIG_FILE: config_text(found, library_folder),
+            folder / WORKFLOW: workflow_text(found, library_folder),
+        }
+        if there := [file.as_posix() for file in texts if file.exists() and not force]:
+            raise Invalid(f"{' and '.join(there)} would be overwritten: say --force, or remove what is there")
+        for file, text in texts.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_text(file, text)
+    files = [file.as_posix() for file in texts]
+    if as_json:
+        terminal.document({"generator": found.name, "pages": found.pages, "prefix": library_folder, "files": files})
+        return
+    for path in files:
+        terminal.line("+", "green", path)
+    terminal.out.print(f"{found.name}: pages are built into {found.pages}", soft_wrap=True)
+    terminal.out.print("Next: build the site, then `sakuin push --dry-run`", soft_wrap=True)

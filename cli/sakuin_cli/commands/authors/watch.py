@@ -1,0 +1,83 @@
+"""`sakuin watch`: indexes pages when they are saved."""
+
+import json
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from sakuin.errors import SakuinError
+
+from sakuin_cli.commands.authors.push import plan_push, push_plan
+from sakuin_cli.connections import bucket_of, deployment_of, settings_of
+from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOption
+from sakuin_cli.terminal import Terminal, counted, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.site.watch import FollowedChange
+
+
+def watch(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="The folder of built pages.",
+            show_default="`pages` of sakuin.toml",
+        ),
+    ] = None,
+    prefix: PrefixOption = "",
+    delete: Annotated[bool, typer.Option("--delete", help="Delete from the library what is deleted here.")] = False,
+    timeout: TimeoutOption = 300,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Push a folder, then index each page when it is saved and print what changed; Ctrl-C ends it.
+
+    With --json it prints one line for the push and one for each changed file.
+    """
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.site.config import site_of
+        from sakuin_cli.site.report import push_document, show_push
+        from sakuin_cli.site.watch import Follower, saved
+
+        site = site_of([folder] if folder else None, prefix)
+        settings = settings_of(data)
+        began = time.monotonic()
+        plan = plan_push(site, settings, replace=False, delete=False)
+        pushed = push_plan(terminal, plan, settings, delete=False, seconds=timeout)
+        follower = Follower(bucket_of(settings), deployment_of(settings), settings, site, delete, timeout)
+        follower.remember()
+        seconds = time.monotonic() - began
+        if as_json:
+            typer.echo(json.dumps(push_document(pushed, seconds), ensure_ascii=False))
+        else:
+            show_push(terminal, pushed, seconds, verbose=False)
+            terminal.out.print(f"watching {site.paths[0]}; Ctrl-C ends it", soft_wrap=True)
+        follower.follow(saved(site.paths), partial(show_change, terminal), partial(_show_error, terminal))
+
+
+def show_change(terminal: Terminal, followed: "FollowedChange") -> None:
+    """Prints what became of a file: + rule-a (new)  ~ rule-b (changed)  - tip-c (gone)."""
+    if terminal.as_json:
+        typer.echo(json.dumps(followed.as_json(), ensure_ascii=False))
+        return
+    change, what = followed.change, ""
+    if change.path is not None and change.material is not None:
+        what = f": {counted(followed.explanations, 'explanation')}"
+    signs = (("+", followed.added), ("~", followed.changed), ("-", followed.removed))
+    anchors = "".join(f"  {sign} {anchor}" for sign, some in signs for anchor in some)
+    reason = f"  {change.reason}" if change.reason else ""
+    sign = ("✓", "green") if change.done else ("!", "yellow") if change.outcome == "kept" else ("✗", "red")
+    gone = " deleted" if change.path is None and change.done else ""
+    terminal.line(*sign, f"{followed.name}{gone}{what}{anchors}{reason}  ({followed.seconds:.1f} s)")
+
+
+def _show_error(terminal: Terminal, error: SakuinError) -> None:
+    if terminal.as_json:
+        typer.echo(json.dumps({"error": str(error)}, ensure_ascii=False))
+    else:
+        terminal.line("✗", "red", f"{error}. The next save tries again")

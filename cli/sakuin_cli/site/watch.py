@@ -1,0 +1,160 @@
+"""Follows the files of a folder: pushes what changed, and says which explanations did."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sakuin.errors import NotFound, SakuinError
+
+from sakuin_cli.files import read_bytes
+from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
+from sakuin_cli.site.pages import local_page
+from sakuin_cli.site.plan import etag, reason_to_refuse
+from sakuin_cli.uploads import Upload, Uploads, uploads_below
+
+if TYPE_CHECKING:
+    from sakuin.platform.s3 import S3Bucket
+
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.site.config import Site
+
+# Title and content by anchor.
+Texts = Mapping[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedChange:
+    """What became of a file that changed or went; the anchors that came, changed and went."""
+
+    change: Change
+    name: str
+    explanations: int
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns it as a JSON document."""
+        change = self.change
+        stated = {"material": self.name, "key": change.key, "outcome": change.outcome, "reason": change.reason}
+        anchors = {"added": list(self.added), "changed": list(self.changed), "removed": list(self.removed)}
+        return {**stated, "explanations": self.explanations, **anchors, "seconds": round(self.seconds, 3)}
+
+
+@dataclass
+class Follower:
+    """The files of a site as they were last pushed."""
+
+    bucket: "S3Bucket"
+    client: "DeploymentClient"
+    settings: "CommandSettings"
+    site: "Site"
+    deleting: bool
+    seconds: float
+    _tags: dict[str, str] = field(default_factory=dict)
+    _texts: dict[str, Texts] = field(default_factory=dict)
+    _files: dict[str, Upload] = field(default_factory=dict)
+
+    def remember(self) -> None:
+        """Takes the present files as pushed."""
+        for file in self._uploads().files:
+            self._remember(file, _tag(file) or "")
+
+    def follow(
+        self,
+        events: Iterable[object],
+        on_change: Callable[[FollowedChange], None],
+        on_error: Callable[[SakuinError], None],
+    ) -> None:
+        """Pushes what has changed after each of the `events`; what failed is tried again after the next one."""
+        for _ in events:
+            try:
+                for one in self.push_changes():
+                    on_change(one)
+            except SakuinError as error:
+                on_error(error)
+
+    def push_changes(self) -> list[FollowedChange]:
+        """Pushes the files that differ from the last time, and deletes those that are gone if that is wanted."""
+        began = time.monotonic()
+        uploads = self._uploads()
+        tags = {file.key: tag for file in uploads.files if (tag := _tag(file)) is not None}
+        changed = [file for file in uploads.files if tags.get(file.key, "") not in ("", self._tags.get(file.key))]
+        refused = {file.key: reason for file in changed if (reason := self._reason_to_refuse(file))}
+        accepted = tuple(file for file in changed if file.key not in refused)
+        changes = [not_uploaded(file, refused[file.key]) for file in changed if file.key in refused]
+        if accepted:
+            changes += push_files(
+                *(self.bucket, self.client, Uploads(accepted, (), ())), seconds=self.seconds, on_progress=_ignore
+            )
+        here = {file.key for file in uploads.files}
+        gone = [(key, file.material) for key, file in self._files.items() if key not in here]
+        if self.deleting:
+            changes += remove_keys(self.bucket, self.client, gone, seconds=self.seconds, on_progress=_ignore)
+        else:
+            kept = "it is gone here, and stays in the library without --delete"
+            changes += [Change(key, material, None, None, "kept", kept) for key, material in gone]
+        found = [self._followed(change, time.monotonic() - began) for change in changes]
+        for file in accepted:
+            self._remember(file, tags[file.key])
+        for key, _ in gone:
+            del self._files[key], self._tags[key], self._texts[key]
+        return found
+
+    def _reason_to_refuse(self, file: Upload) -> str:
+        """Returns why a `learns.yml` or `synonyms.yml` stays here; entries that this site pushed before may go."""
+        if file.material is not None:
+            return ""
+        stored = self.bucket.etags(file.key).get(file.key)
+        is_compared = stored is not None and stored != self._tags.get(file.key)
+        carried = {one.material or "" for one in self._files.values()}
+        return reason_to_refuse(self.bucket, file, carried, is_compared=is_compared)
+
+    def _uploads(self) -> Uploads:
+        return uploads_below(self.site.paths, folder=self.site.prefix, material_prefix=self.settings.material_prefix)
+
+    def _remember(self, file: Upload, tag: str) -> None:
+        self._files[file.key], self._tags[file.key] = file, tag
+        self._texts[file.key] = self._read(file.path) if file.material is not None else {}
+
+    def _read(self, path: str) -> Texts:
+        page = local_page(path, box_selectors=self.settings.box_selectors)
+        return {one.anchor: (one.title, one.content) for one in page.explanations}
+
+    def _followed(self, change: Change, seconds: float) -> FollowedChange:
+        before = self._texts.get(change.key or "", {})
+        is_page = change.material is not None and change.path is not None
+        after = self._read(change.path or "") if is_page else {}
+        return FollowedChange(
+            change,
+            change.material or change.key or "",
+            len(after),
+            added=tuple(anchor for anchor in after if anchor not in before),
+            changed=tuple(anchor for anchor in after if anchor in before and before[anchor] != after[anchor]),
+            removed=tuple(anchor for anchor in before if anchor not in after),
+            seconds=seconds,
+        )
+
+
+def _tag(file: Upload) -> str | None:
+    """Returns the ETag of a file, None if it is gone again or being written: the next event shows it."""
+    try:
+        return etag(read_bytes(file.path))
+    except NotFound:
+        return None
+
+
+def _ignore(_phase: str, _done: int, _total: int | None) -> None:
+    """Shows no progress: a save takes about a second."""
+
+
+def saved(folders: Iterable[Path]) -> Iterable[object]:
+    """Yields after files below the folders were saved and nothing has changed for half a second; ends with Ctrl-C."""
+    from watchfiles import watch
+
+    # A generator may delete and write a whole site.
+    return watch(*folders, debounce=5000, step=500, raise_interrupt=False)

@@ -1,0 +1,84 @@
+"""`sakuin watch`: what is pushed after a save, and what it says."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from sakuin_cli.site import watch as following
+
+from tests.builders import a_page
+from tests.cli.conftest import Operator
+
+TWO = {"rule-stays": "stays: one", "tip-goes": "goes: two"}
+
+
+def watched(operator: Operator, monkeypatch: pytest.MonkeyPatch, *arguments: str, saves: Iterator[None]) -> list[str]:
+    """The lines of `sakuin watch` on the folder `site`; each step of `saves` is a save."""
+    monkeypatch.setattr(following, "saved", lambda _folders: saves)
+    run = operator.sakuin("watch", operator.folder / "site", *arguments)
+    assert run.code == 0, run
+    return run.out.splitlines()
+
+
+def test_a_saved_page_is_indexed_and_its_changes_are_printed(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.file("site/x.html", a_page(TWO))
+    operator.file("site/same.html", a_page({"rule-same": "same: one"}))
+
+    def saves() -> Iterator[None]:
+        operator.file("site/x.html", a_page({"rule-stays": "stays: another", "def-new": "new: three"}))
+        operator.file("site/same.html", a_page({"rule-same": "same: one"}))
+        yield
+        yield
+        operator.file("site/broken.html", b"")
+        (operator.folder / "site/same.html").unlink()
+        yield
+
+    lines = watched(operator, monkeypatch, saves=saves())
+    after = lines[lines.index(f"watching {operator.folder}/site; Ctrl-C ends it") + 1 :]
+    assert [line.rpartition("  (")[0] for line in after] == [
+        "✓ x: 2 explanations  + def-new  ~ rule-stays  - tip-goes",
+        "✗ broken: 0 explanations  The file is empty. Upload the built page again.",
+        "! same  - rule-same  it is gone here, and stays in the library without --delete",
+    ]
+    assert operator.sakuin("chunk", "x#def-new", "--json").document["chunk"]["title"] == "new"
+
+
+def test_what_is_deleted_here_goes_when_asked_and_each_change_is_a_line_of_json(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.file("site/x.html", a_page(TWO))
+    operator.file("site/y.html", a_page({"rule-y": "y: one"}))
+
+    def saves() -> Iterator[None]:
+        operator.file("site/y.html", a_page({"rule-y": "y: two"}))
+        operator.deployment.failures.append(503)
+        yield
+        (operator.folder / "site/x.html").unlink()
+        yield
+
+    lines = watched(operator, monkeypatch, "--delete", "--json", saves=saves())
+    push, failure, *changes = map(json.loads, lines)
+    assert (push["pushed"], list(failure)) == (2, ["error"])
+    outcomes = [(one["material"], one["outcome"], one["changed"], one["removed"]) for one in changes]
+    assert outcomes == [("y", "applied", ["rule-y"], []), ("x", "applied", [], ["rule-stays", "tip-goes"])]
+    assert operator.deployment.keys() == ["y.html"]
+
+
+def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.deployment.put("learns.yml", b"other: {rule-o: [x]}")
+    operator.file("site/x.html", a_page(TWO))
+
+    def saves() -> Iterator[None]:
+        operator.file("site/learns.yml", b"x: {rule-stays: [y]}")
+        yield
+        operator.file("site/learns.yml", b"x: {rule-stays: [y]}\nother: {rule-o: [x]}")
+        yield
+        operator.file("site/learns.yml", b"x: {rule-stays: [z]}")
+        yield
+
+    lines = watched(operator, monkeypatch, "--json", saves=saves())
+    assert [json.loads(line)["outcome"] for line in lines[1:]] == ["not_uploaded", "applied", "applied"]
