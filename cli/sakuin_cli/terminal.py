@@ -76,27 +76,20 @@ class Terminal:
     def progress(self, *phases: str) -> Iterator[OnProgress]:
         """Shows a progress bar for each phase while the block runs, only on a terminal."""
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
-        # The rate, and the time left: both are unknown at first.
-        times = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TimeElapsedColumn())
-        columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), *times)
+        times = ("{task.fields[rate]}", TimeRemainingColumn(), "left,", TimeElapsedColumn(), "so far")
+        columns = ("{task.description:>10}", BarColumn(), MofNCompleteColumn(), *times)
         shown = console.is_terminal and not self.as_json
         with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
             bars = {phase: progress.add_task(phase, total=None, rate="") for phase in phases}
 
             def show(phase: str, done: int, total: int | None) -> None:
-                progress.update(bars[phase], completed=done, total=total)
+                # The speed is known from the second step on.
                 speed = next(task.speed for task in progress.tasks if task.id == bars[phase])
-                progress.update(bars[phase], rate=f"{speed:,.1f}/s" if speed else "")
+                rate = f"{speed:,.1f}/s" if speed else ""
+                progress.update(bars[phase], completed=done, total=total, rate=rate)
 
             yield show
 

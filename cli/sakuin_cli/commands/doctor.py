@@ -13,7 +13,8 @@ def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.doctor import examine
 
-        report = examine(data)
+        with terminal.progress("checking"):
+            report = examine(data)
     if as_json:
         terminal.document({"findings" if name == "problems" else name: value for name, value in asdict(report).items()})
     else:

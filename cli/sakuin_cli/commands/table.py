@@ -46,16 +46,17 @@ def put(
         settings = settings_of(data)
         client = deployment_of(settings)
         document = _document(file)
-        if id is None:
-            project_id = settings.project_id(project)
-            called = name or file.stem
-            table = create_table(
-                client, project_id, called, document, chunk_threshold_chars=chunk_threshold, seconds=timeout
-            )
-        else:
-            table = _replace_table(client, id, document, seconds=timeout)
-            if (name, chunk_threshold) != (None, None):
-                client.change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
+        with terminal.progress("storing"):
+            if id is None:
+                project_id = settings.project_id(project)
+                called = name or file.stem
+                table = create_table(
+                    client, project_id, called, document, chunk_threshold_chars=chunk_threshold, seconds=timeout
+                )
+            else:
+                table = _replace_table(client, id, document, seconds=timeout)
+                if (name, chunk_threshold) != (None, None):
+                    client.change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
     terminal.fields({"table_id": table["id"], "version": table["version"]})
 
 

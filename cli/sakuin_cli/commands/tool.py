@@ -40,10 +40,13 @@ def create(
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
         tool = client.create_tool(project_id, table_id=table, json_path=json_path, name=name, description=description)
-        for _ in poll(timeout) if wait else ():
-            tool = client.tool(tool["id"])
-            if _state(tool) in ("ready", "error"):
-                break
+        with terminal.progress("indexed") as on_progress:
+            for _ in poll(timeout) if wait else ():
+                tool = client.tool(tool["id"])
+                index = tool["metadata"].get("search_index", {})
+                on_progress("indexed", index.get("indexed_chunks_count") or 0, index.get("chunks_count"))
+                if _state(tool) in ("ready", "error"):
+                    break
     _show(terminal, tool)
     raise typer.Exit(1 if wait and _state(tool) != "ready" else 0)
 

@@ -1,0 +1,47 @@
+"""What people see on a terminal, and programs do not."""
+
+import time
+
+import pytest
+from sakuin_cli.terminal import Terminal
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def shown(capsys: pytest.CaptureFixture[str], *, as_json: bool = False) -> tuple[str, str]:
+    """The output of some work that is half done, and of a line with a coloured sign."""
+    terminal = Terminal(as_json)
+    with terminal.progress("uploaded") as on_progress:
+        for done in (1, 2, 3):
+            on_progress("uploaded", done, 6)
+            time.sleep(0.02)
+    if not as_json:
+        terminal.line("!", "red", "x")
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_a_terminal_shows_the_rate_and_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out, progress = shown(capsys)
+    assert out == "\x1b[31m! \x1b[0mx\n"
+    for part in ("3/6", "/s", "left"):
+        assert part in progress
+
+
+def test_no_color_leaves_the_colours_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert shown(capsys)[0] == "! x\n"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_file_or_a_program_gets_no_colours_and_no_progress(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    assert shown(capsys, as_json=as_json) == ("" if as_json else "! x\n", "")
