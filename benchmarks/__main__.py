@@ -26,6 +26,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "sizes": (),
     "table_search": ("200",),
     "tables": ("1",),
+    "large_deletes": ("1000",),
     "large_index": ("200",),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {

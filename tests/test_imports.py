@@ -26,7 +26,6 @@ SECRET = {
     "knowledge_key_hashes": [],
     "admin_key_hashes": [],
     "turbopuffer_api_key": "k",
-    "hook_secret": "k",
 }
 # Told by its arguments, since -I takes no PYTHONPATH and -S no site-packages.
 START = """

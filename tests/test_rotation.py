@@ -13,7 +13,6 @@ from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
 from sakuin.errors import Unauthorized
-from sakuin.http.projects import check_hook_secret
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
@@ -169,23 +168,7 @@ def test_tokens_signed_with_the_jwt_secret_of_before_are_taken_until_it_is_remov
     assert (taken(old), taken(new)) == (False, True)
 
 
-def test_a_webhook_may_send_the_secret_of_before_until_it_is_removed() -> None:
-    def taken(secret: str, kept: Secrets) -> bool:
-        try:
-            check_hook_secret({"x-sakuin-secret": secret}, kept.hook_secrets)
-        except Unauthorized:
-            return False
-        return True
-
-    both = secrets(hook_secret="new", previous_hook_secrets=["old"])
-    assert (taken("old", both), taken("new", both), taken("", both)) == (True, True, False)
-    one = secrets(hook_secret="new")
-    assert (taken("old", one), taken("new", one)) == (False, True)
-    assert not taken("", secrets())
-
-
-@pytest.mark.parametrize("member", ["previous_jwt_secrets", "previous_hook_secrets"])
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
-def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(member: str, value: object) -> None:
-    with pytest.raises(Exception, match=f"no member '{member}' that is a list of secrets"):
-        secrets(**{member: value})
+def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(value: object) -> None:
+    with pytest.raises(Exception, match="no member 'previous_jwt_secrets' that is a list of secrets"):
+        secrets(previous_jwt_secrets=value)

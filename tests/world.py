@@ -37,7 +37,6 @@ from sakuin.retrieval.index_version import (
     TableCut,
     find_version,
 )
-from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -61,7 +60,6 @@ from tests.events import a_telemetry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER, vocabulary_id(DEFAULT_VOCABULARY))
-HOOK_SECRET = "hook-secret"
 PAGE_KEY = "junior/二次方程式の解き方_教材.html"
 PAGE_BOXES = {
     "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数を読みとって公式に代入する。",
@@ -254,10 +252,8 @@ class World:
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),
             endpoints=EndpointAdmin(self.projects),
-            handle_change=HandleDatabaseChange(self.projects),
             publish=PublishOutbox(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
-            hook_secrets=lambda: (HOOK_SECRET,),
         )
 
     def token(self, user: str) -> str:

@@ -13,7 +13,9 @@ create table public.project (
   name text not null check (name <> ''),
   -- Null for a project that was created with the admin key.
   created_by uuid,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  -- Nobody sees the project any more. Maintenance deletes its Tables, then this row (delete_portion).
+  deleted_at timestamptz
 );
 create index project_creator on public.project (created_by);
 
@@ -32,7 +34,7 @@ create index project_member_user on public.project_member (user_id);
 
 create table public.context_table (
   id uuid primary key default gen_random_uuid(),
-  project_id uuid not null references public.project on delete cascade,
+  project_id uuid not null references public.project,
   name text collate "C" not null check (name <> ''),
   -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not reject the whole Table.
   data json,
@@ -142,7 +144,7 @@ language sql stable set search_path = public, extensions as $$
   select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
 $$;
 
--- Events, written in the transaction of the change and sent right afterwards, or by `maintain`.
+-- Events, written by triggers in the transaction of a change, whoever makes it. Sent right afterwards, or by `maintain`.
 create table public.outbox (
   id bigint generated always as identity primary key,
   event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
@@ -175,7 +177,8 @@ $$;
 -- the table that it protects.
 create function public.acting_projects(p_role public.member_role) returns setof uuid
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
-  select m.project_id from project_member m where m.user_id = acting_user() and m.role >= p_role
+  select m.project_id from project_member m join project p on p.id = m.project_id and p.deleted_at is null
+  where m.user_id = acting_user() and m.role >= p_role
 $$;
 
 -- Raises an error unless a condition is true.
@@ -359,8 +362,8 @@ begin
   if acting_user() is not null then
     perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
     -- Also those that the user has left: otherwise a second account would lift the limit.
-    perform check_quota((select count(*) from project c where c.created_by = acting_user()), 1, 'projects',
-                        'projects that you created');
+    perform check_quota((select count(*) from project c where c.created_by = acting_user() and c.deleted_at is null),
+                        1, 'projects', 'projects that you created');
   end if;
   insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
   if p.created_by is not null then
@@ -376,13 +379,20 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   from project p
 $$;
 
+-- Hides a project and ends its endpoints; maintenance deletes the rest. Runs as postgres: a member cannot write a row
+-- that is hidden afterwards.
+create function public.mark_project_deleted(p_project uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  update project set deleted_at = now() where id = p_project;
+  delete from mcp where project_id = p_project;
+  perform record_deletion(p_project, 'The project is deleted. Its Tables and vectors are deleted in portions');
+end $$;
+
 create function public.delete_project(p_project uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'owner');
-  -- These events are the only record of the deleted Tables.
-  insert into outbox (event, project_id, table_id)
-  select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
-  delete from project where id = p_project
+  select mark_project_deleted(p_project)
 $$;
 
 create function public.list_members(p_project uuid) returns jsonb
@@ -534,7 +544,8 @@ declare
   t context_table;
 begin
   perform check_caller();
-  select * into t from context_table c where c.id = p_table;
+  select * into t from context_table c
+  where c.id = p_table and exists (select from project p where p.id = c.project_id);
   if p_change and t.id is not null then
     perform check_role(t.project_id, 'editor');
     select * into t from context_table c where c.id = p_table for update;
@@ -550,41 +561,63 @@ language sql stable set search_path = public, extensions as $$
     'chunk_threshold_chars', t.chunk_threshold_chars)
 $$;
 
--- Starts a new generation, in which all that is indexed of a Table is checked again.
+-- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
+-- Runs as postgres: nobody else writes events.
 create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   t context_table;
 begin
   update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
+  if t.id is null then return; end if;
   perform merge_status(o.id, jsonb_build_object(
     'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
   from tool o where o.table_id = p_table and o.enabled;
   insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
 end $$;
 
--- A platform that writes the records itself starts a new generation by writing them.
-create function public.count_table_change() returns trigger
+-- The next three triggers start the indexing of a change, whether a function of the API makes it or a platform that
+-- writes the rows itself. A new Table has no Tools, so there is nothing to index.
+create function public.start_table_indexing() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  if (new.data::text, new.data_key, new.chunk_threshold_chars)
-     is distinct from (old.data::text, old.data_key, old.chunk_threshold_chars) then
-    new.generation := greatest(new.generation, old.generation + 1);
-  end if;
-  return new;
-end $$;
-create trigger count_table_change before update of data, data_key, chunk_threshold_chars on public.context_table
-  for each row execute function public.count_table_change();
-
-create function public.count_tool_change() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  update context_table set generation = generation + 1
-  where id = case when tg_op = 'DELETE' then old.table_id else new.table_id end;
+  -- A platform may write the generation that it read before.
+  update context_table set generation = old.generation where id = new.id and generation < old.generation;
+  perform table_changed(new.id, 'TableUpdated', null);
   return null;
 end $$;
-create trigger count_tool_change after insert or delete or update of json_path, enabled, table_id on public.tool
-  for each row execute function public.count_tool_change();
+create trigger start_table_indexing after update of data, data_key, version, chunk_threshold_chars
+  on public.context_table for each row
+  when (new.version <> old.version or new.data_key is distinct from old.data_key
+        or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text)
+  execute function public.start_table_indexing();
+
+create function public.start_tool_indexing() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    perform table_changed(new.table_id, 'ToolCreated', new.id);
+  elsif tg_op = 'DELETE' then
+    perform table_changed(old.table_id, 'ToolDeleted', old.id);
+  elsif new.json_path <> old.json_path or new.enabled <> old.enabled or new.table_id <> old.table_id then
+    perform table_changed(o.table_id, 'ToolUpdated', new.id)
+    from (select old.table_id union select new.table_id order by 1) o;
+  end if;
+  return null;
+end $$;
+create trigger start_tool_indexing after insert or delete or update of json_path, enabled, table_id on public.tool
+  for each row execute function public.start_tool_indexing();
+
+create function public.record_deleted_table() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
+  perform record_deletion(old.id, format('The Table is deleted. Its rows, about %s chunks, are deleted in portions',
+                                         to_char(old.chunks_count, 'FM999,999,990')));
+  return null;
+end $$;
+create trigger record_deleted_table after delete on public.context_table
+  for each row execute function public.record_deleted_table();
 
 -- Checks the bytes of all documents of a project, that of p_table as p_bytes.
 create function public.check_bytes(p_project uuid, p_table uuid, p_bytes bigint) returns void
@@ -652,29 +685,21 @@ begin
     bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
     upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
-  perform table_changed(p_table, 'TableUpdated', null);
   return table_view(t);
 end $$;
 
 -- Null leaves a field as it is. Another threshold has the Table scanned again.
 create function public.change_table(p_table uuid, p_name text, p_chunk_threshold integer) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table := table_for(p_table, true);
-begin
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
   update context_table c set name = coalesce(check_name(p_name), c.name),
     chunk_threshold_chars = coalesce(check_threshold(p_chunk_threshold), c.chunk_threshold_chars)
-  where c.id = p_table;
-  if p_chunk_threshold <> t.chunk_threshold_chars then
-    perform table_changed(p_table, 'TableUpdated', null);
-  end if;
-  return (select table_view(c) from context_table c where c.id = p_table);
-end $$;
+  where c.id = p_table returning table_view(c)
+$$;
 
 create function public.delete_table(p_table uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  insert into outbox (event, project_id, table_id)
-  select 'TableDeleted', t.project_id, t.id from table_for(p_table, true) t;
+  select table_for(p_table, true);
   delete from context_table where id = p_table
 $$;
 
@@ -706,7 +731,6 @@ begin
   update context_table c set data = null, data_key = p_key, version = c.version + 1, imported_upload = p_upload,
     import_error = null, bytes = coalesce(p_bytes, c.bytes)
   where c.id = p_table;
-  perform table_changed(p_table, 'TableUpdated', null);
   return true;
 end $$;
 
@@ -753,7 +777,7 @@ declare
   o tool;
 begin
   perform check_caller();
-  select * into o from tool where id = p_tool;
+  select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
   perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
   if p_change then
     perform check_role(o.project_id, 'editor');
@@ -780,7 +804,6 @@ begin
           coalesce(check_description(p_description),
                    format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000))))
   returning * into o;
-  perform table_changed(p_table, 'ToolCreated', o.id);
   select * into o from tool where id = o.id;
   return tool_view(o);
 end $$;
@@ -799,9 +822,8 @@ $$;
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
 create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
 returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  o tool := tool_for(p_tool, true);
 begin
+  perform tool_for(p_tool, true);
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
   perform require(not exists (
     select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
@@ -812,9 +834,6 @@ begin
     description = coalesce(check_description(p_description), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
   where id = p_tool;
-  if p_enabled is not null and p_enabled <> o.enabled then
-    perform table_changed(o.table_id, 'ToolUpdated', p_tool);
-  end if;
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
@@ -830,13 +849,10 @@ begin
 end $$;
 
 create function public.delete_tool(p_tool uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  o tool := tool_for(p_tool, true);
-begin
-  delete from tool where id = p_tool;
-  perform table_changed(o.table_id, 'ToolDeleted', p_tool);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select tool_for(p_tool, true);
+  delete from tool where id = p_tool
+$$;
 
 -- ---------------------------------------------------------------- MCP endpoints
 

@@ -1,6 +1,9 @@
 -- The index over Tables: the strings of a document, their chunks in the search engine ("the store", turbopuffer), and
 -- what a search may return. Rows belong to the fingerprint of an index version; Tools show the state of the live one.
 --
+-- Tables with many rows for one Table have no foreign key to it: their rows are deleted in portions, later
+-- (delete_portion). Whoever writes one locks the Table's row, so nobody writes one for a deleted Table.
+--
 -- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
 
 -- ---------------------------------------------------------------- tables
@@ -8,7 +11,7 @@
 -- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
 -- that of the document; they differ until its chunks are stored.
 create table public.node (
-  table_id uuid not null references public.context_table on delete cascade,
+  table_id uuid not null,
   fingerprint text collate "C" not null,
   pointer_hash text collate "C" not null,
   json_pointer text collate "C" not null,
@@ -29,7 +32,7 @@ create index node_refused on public.node (table_id, fingerprint) where refused_r
 
 create table public.chunks (
   id uuid primary key default gen_random_uuid(),
-  table_id uuid not null references public.context_table on delete cascade,
+  table_id uuid not null,
   fingerprint text collate "C" not null,
   pointer_hash text collate "C" not null,
   json_pointer text collate "C" not null,
@@ -59,7 +62,7 @@ create view public.unstored_chunks with (security_invoker = true) as
 
 -- Rows to delete from the store, up to a generation.
 create table public.pending_deletion (
-  table_id uuid not null references public.context_table on delete cascade,
+  table_id uuid not null,
   fingerprint text collate "C" not null,
   turbopuffer_doc_id text collate "C" not null,
   generation bigint not null,
@@ -68,7 +71,7 @@ create table public.pending_deletion (
 
 -- Vectors by the hash of their text, separate for each project.
 create table public.chunk_vector (
-  project_id uuid not null references public.project on delete cascade,
+  project_id uuid not null references public.project,
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
@@ -94,6 +97,7 @@ create table public.table_scan (
   heartbeat_at timestamptz not null default now(),
   primary key (table_id, fingerprint)
 );
+create index table_scan_fingerprint on public.table_scan (fingerprint);
 
 -- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
 -- without any are deleted. Written in the transactions that store and delete chunks.
@@ -102,7 +106,7 @@ create table public.table_scan (
 -- empty term counts the chunks of that sample: docs/decisions/0051.
 create table public.table_reading (
   id bigint generated always as identity primary key,
-  table_id uuid not null references public.context_table on delete cascade,
+  table_id uuid not null,
   fingerprint text collate "C" not null,
   reading text collate "C" not null,
   written text collate "C" not null,
@@ -119,7 +123,7 @@ create index table_reading_ends on public.table_reading (table_id, fingerprint, 
 
 -- The short fields of the objects around strings, for answers. They belong to the document, not to an index version.
 create table public.table_object (
-  table_id uuid not null references public.context_table on delete cascade,
+  table_id uuid not null,
   pointer_hash text collate "C" not null,
   json_pointer text collate "C" not null,
   -- json, not jsonb: it keeps their order.
@@ -278,7 +282,8 @@ returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   missing jsonb;
 begin
-  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  perform from context_table t where t.id = p_table and t.generation = p_generation
+    and exists (select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint) for share;
   if not found then return null; end if;
   perform lock_words(p_table, p_fingerprint);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
@@ -487,7 +492,8 @@ begin
   join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
     and n.wanted_hash = c.content_hash
   where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
-    and (c.turbopuffer_doc_id is null or c.indexed_at is null);
+    and (c.turbopuffer_doc_id is null or c.indexed_at is null)
+    and exists (select from context_table t where t.id = p_table);
   -- Read first: a row that every batch of a Table locks would make them wait.
   if wanted <> '[]' and not exists (
     select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then

@@ -234,26 +234,34 @@ language sql set search_path = public, extensions as $$
   select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts) + (select count(*) from chunks)
 $$;
 
--- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}].
-create function public.orphaned_table_indexes(p_fingerprint text) returns jsonb
+-- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
+create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id,
-    'fingerprint', v.fingerprint, 'suffix', v.suffix) order by t.id, v.fingerprint), '[]')
-  from context_table t cross join table_index_version v
-  where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
-    and (exists (select from node n where n.table_id = t.id and n.fingerprint = v.fingerprint)
-         or exists (select from table_scan s where s.table_id = t.id and s.fingerprint = v.fingerprint))
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
+    select t.project_id, s.table_id, v.fingerprint, v.suffix
+    from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
+    where v.fingerprint = any (array(select d.fingerprint from table_index_version d
+                                     where d.fingerprint <> p_fingerprint and not is_kept_for_tables(d.fingerprint)))
+    limit p_limit) x
 $$;
 
--- Deletes what a Table stores for a fingerprint.
-create function public.delete_table_index(p_table uuid, p_fingerprint text) returns void
-language sql set search_path = public, extensions as $$
-  select lock_words(p_table, p_fingerprint);
-  delete from chunks where table_id = p_table and fingerprint = p_fingerprint;
-  delete from node where table_id = p_table and fingerprint = p_fingerprint;
-  delete from table_reading where table_id = p_table and fingerprint = p_fingerprint;
-  delete from table_scan where table_id = p_table and fingerprint = p_fingerprint
-$$;
+-- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
+-- version is recorded again. The scan is forgotten first, and its row goes last: no node is written without it
+-- (plan_nodes).
+create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
+language plpgsql set search_path = public, extensions as $$
+declare
+  n bigint;
+begin
+  perform from context_table t where t.id = p_table for update;
+  if is_kept_for_tables(p_fingerprint) then return null; end if;
+  update table_scan s set generation = -1, current_generation = null
+  where s.table_id = p_table and s.fingerprint = p_fingerprint and s.generation >= 0;
+  perform lock_words(p_table, p_fingerprint);
+  n := delete_table_rows(p_table, p_fingerprint, p_limit);
+  delete from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and n = 0;
+  return n;
+end $$;
 
 -- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
 -- is, and the Table has no nodes for it.

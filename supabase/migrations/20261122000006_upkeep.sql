@@ -5,7 +5,8 @@
 -- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
 
 -- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
---   for a `table` its id, for an `upload` the S3 key of the document.
+--   for a `table` its id, for an `upload` the S3 key of the document, for a `deletion` the id of a deleted Table or
+--   project (see delete_portion).
 -- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
 --   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
 -- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
@@ -13,7 +14,7 @@
 -- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
 -- `sent_at`: when maintenance sent a message for it; null after a result of that message.
 create table public.unfinished_work (
-  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload')),
+  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload', 'deletion')),
   subject text collate "C" not null,
   fingerprint text collate "C" not null default '',
   state text not null check (state in ('retrying', 'waiting', 'failed')),
@@ -190,7 +191,7 @@ begin
     order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
   ), late as (
     select u.kind, u.subject, u.fingerprint from unfinished_work u
-    where case u.state
+    where u.kind <> 'deletion' and case u.state
       when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
         or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
       -- Its queue did not deliver it again and may have lost it.
@@ -255,6 +256,87 @@ language sql stable set search_path = public, extensions as $$
       where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
   from unfinished_work u
 $$;
+
+-- ---------------------------------------------------------------- deleting in portions
+-- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
+-- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
+
+-- Records a deleted Table or project, whose rows have to be deleted.
+create function public.record_deletion(p_id uuid, p_reason text) returns void
+language sql set search_path = public, extensions as $$
+  insert into unfinished_work (kind, subject, state, reason, retry_at)
+  values ('deletion', p_id, 'waiting', p_reason, now()) on conflict do nothing
+$$;
+
+-- Deletes up to p_limit rows of each kind that a Table stores, for a fingerprint or (null) for all. Returns how many.
+-- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
+create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with old_chunks as (
+    delete from chunks c where c.ctid = any (array(
+      select x.ctid from chunks x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
+    returning 1
+  ), old_nodes as (
+    delete from node n where n.ctid = any (array(
+      select x.ctid from node x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
+        and not exists (select from chunks c where c.table_id = p_table
+                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+    returning 1
+  ), old_readings as (
+    delete from table_reading r where r.ctid = any (array(
+      select x.ctid from table_reading x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
+        and not exists (select from chunks c where c.table_id = p_table
+                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+    returning 1
+  ), old_deletions as (
+    delete from pending_deletion d where d.ctid = any (array(
+      select x.ctid from pending_deletion x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
+    returning 1
+  ), old_objects as (
+    delete from table_object o where o.ctid = any (array(
+      select x.ctid from table_object x where x.table_id = p_table and p_fingerprint is null limit p_limit))
+    returning 1
+  )
+  select (select count(*) from old_chunks) + (select count(*) from old_nodes) + (select count(*) from old_readings)
+       + (select count(*) from old_deletions) + (select count(*) from old_objects)
+$$;
+
+-- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
+-- completely. Null if nothing is left, or other workers have it.
+create function public.delete_portion(p_limit integer) returns jsonb
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  gone uuid;
+  n bigint;
+begin
+  -- Each in turn: a large one does not keep others waiting.
+  select u.subject::uuid into gone from unfinished_work u where u.kind = 'deletion'
+  order by u.retry_at, u.subject limit 1 for update skip locked;
+  if gone is null then return null; end if;
+  n := delete_table_rows(gone, null, p_limit);
+  with old_tables as (
+    -- Each has up to 20 MB of its own, and becomes a deletion of its own.
+    delete from context_table t where t.id = any (array(
+      select x.id from context_table x where x.project_id = gone limit greatest(p_limit / 500, 1)))
+    returning 1
+  ), old_vectors as (
+    delete from chunk_vector v where v.ctid = any (array(
+      select x.ctid from chunk_vector x where x.project_id = gone limit p_limit))
+    returning 1
+  )
+  select n + (select count(*) from old_tables) + (select count(*) from old_vectors) into n;
+  if n = 0 then
+    delete from project p where p.id = gone;
+    delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
+  else
+    update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;
+  end if;
+  return jsonb_build_object('rows', n, 'left', (select count(*) from unfinished_work u where u.kind = 'deletion'));
+end $$;
 
 -- ---------------------------------------------------------------- restarting stalled Tables
 

@@ -45,9 +45,7 @@ create policy remove_members on public.project_member for delete to sakuin_membe
          or project_id in (select acting_projects('owner')) and role <> 'owner');
 
 create policy see_projects on public.project for select to sakuin_member
-  using ((select is_service()) or id in (select acting_projects('viewer')));
-create policy delete_projects on public.project for delete to sakuin_member
-  using ((select is_service()) or id in (select acting_projects('owner')));
+  using (deleted_at is null and ((select is_service()) or id in (select acting_projects('viewer'))));
 
 create policy see_tables on public.context_table for select to sakuin_member
   using ((select is_service()) or project_id in (select acting_projects('viewer')));
@@ -86,8 +84,6 @@ create policy see_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
 create policy see_quotas on public.quota for select to sakuin_member using (true);
-create policy write_events on public.outbox for insert to sakuin_member
-  with check ((select is_service()) or project_id in (select acting_projects('editor')));
 
 -- ---------------------------------------------------------------- grants
 -- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
@@ -104,12 +100,11 @@ revoke all on all functions in schema public from public, anon, authenticated, s
 grant select, insert, update, delete on all tables in schema public to service_role;
 grant execute on all functions in schema public to service_role;
 
-grant select, delete on public.project to sakuin_member;
+grant select on public.project to sakuin_member;
 grant select, insert, update (role), delete on public.project_member to sakuin_member;
 grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
   public.project_synonyms to sakuin_member;
 grant select on public.key_use to sakuin_member;
-grant insert on public.outbox to sakuin_member;
 grant select on public.quota to sakuin_member;
 grant execute on all functions in schema public to sakuin_member;
 

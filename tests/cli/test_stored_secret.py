@@ -31,8 +31,8 @@ def functions_read(manager: Any) -> object:
 def test_what_is_written_is_what_functions_read(manager: Any) -> None:
     secret = StoredSecret(manager, NAME)
     members, version_id = secret.read()
-    secret.replace({**members, "hook_secret": "秘密"}, seen=version_id)
-    assert functions_read(manager) == {"openai_api_key": "sk", "hook_secret": "秘密"}
+    secret.replace({**members, "turbopuffer_api_key": "秘密"}, seen=version_id)
+    assert functions_read(manager) == {"openai_api_key": "sk", "turbopuffer_api_key": "秘密"}
     assert secret.read()[0] == functions_read(manager)
     assert secret.read()[1] != version_id
 

@@ -101,7 +101,7 @@ class TablesMachine(Schedule):
             self.world.backend.store.delete_namespace(namespace(self.project, table))
         elif action.what == "write elsewhere":
             self.oracle.wrote(table, action.document)
-            self.world.write_elsewhere(table, data, told=1 + action.which % 2)
+            self.world.write_elsewhere(table, data)
         else:
             self.oracle.wrote(table, action.document)
             self.world.call("replace_table", table=table, data=data, expected_version=None)

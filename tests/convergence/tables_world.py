@@ -13,10 +13,8 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
-from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
@@ -45,6 +43,7 @@ CUT = TableCut(chunk_size=16, overlap=4)
 THRESHOLD = 12
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _TOOLS, _EMBEDS = "tools", "embeds"
+_OF_TABLES = ("node", "chunks", "chunk_vector", "pending_deletion", "table_reading", "table_object")
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,6 @@ class TablesWorld:
         self.give_up = RecordTableFailure(lambda: {FINGERPRINT.id: self.index})
         self.maintain = self._maintenance()
         self.handle = self._delivery(sqs)
-        self.hear = HandleDatabaseChange(ProjectRecords(self.backend.client))
         self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder(), CALIBRATION)
 
@@ -198,17 +196,12 @@ class TablesWorld:
     def clear(self) -> None:
         for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:
             self.backend.stand_in.delete(name["id"])
-        for table in ("project", "outbox", "table_namespace", "unfinished_work"):
+        for table in ("context_table", *_OF_TABLES, "project", "outbox", "table_namespace", "unfinished_work"):
             self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608
 
-    def write_elsewhere(self, table: str, data: str, *, told: int) -> None:
-        """A platform writes the record in the database itself; its webhook says so, so many times."""
-        written = "update context_table set data = %s where id = %s returning id::text, project_id::text, generation"
-        (found,) = self.backend.sql.execute(written, [data, table]).fetchall()
-        row = dict(zip(("id", "project_id", "generation"), found, strict=True))
-        payload = {"type": "UPDATE", "table": "context_table", "record": row | {"data": data}, "old_record": row}
-        for _ in range(told):
-            self.hear(payload)
+    def write_elsewhere(self, table: str, data: str) -> None:
+        """A platform writes the record in the database itself."""
+        self.backend.sql.execute("update context_table set data = %s where id = %s", [data, table])
 
     def time_passes(self, seconds: int) -> None:
         """So many seconds, in the database."""

@@ -25,7 +25,6 @@ from sakuin.language.questions.query_analysis import analyze_query, lexicon_look
 from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
-from sakuin.tables.admin.database_changes import record_change
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table, patched, written_table
 from sakuin.tables.json_pointer import resolve
@@ -194,7 +193,6 @@ def targets() -> dict[str, Target]:
         "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(read_event))),
         "tool queue": Target(made.messages.map(json.dumps), refused_or(_read_by(tool_message))),
         "embed queue": Target(made.messages.map(json.dumps), refused_or(_read_by(embed_message))),
-        "webhook": Target(made.messages, refused_or(record_change)),
     }
 
 

@@ -1,8 +1,7 @@
-"""Bodies that no client of the REST API and no webhook sends."""
+"""Bodies that no client of the REST API sends."""
 
 import json
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from sakuin.explain.app import ExplainApp
@@ -12,7 +11,7 @@ from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
 from tests.events import AUTHORIZATION, ring
-from tests.world import HOOK_SECRET, World, Worlds
+from tests.world import World, Worlds
 
 LARGE = "x" * 1000
 # The same in every process that collects the tests.
@@ -51,7 +50,7 @@ ROUTES = [
     *(("POST", "/v1/projects"), ("POST", "/v1/projects/{p}/tables"), ("POST", "/v1/projects/{p}/tables/uploads")),
     *(("PUT", "/v1/tables/{t}"), ("PATCH", "/v1/tables/{t}"), ("POST", "/v1/tables/{t}/uploads")),
     *(("POST", "/v1/projects/{p}/tools"), ("POST", "/v1/projects/{p}/mcps"), ("POST", "/v1/projects/{p}/members")),
-    *(("POST", "/v1/receipts"), ("POST", "/v1/anchors"), ("POST", "/hooks/supabase")),
+    *(("POST", "/v1/receipts"), ("POST", "/v1/anchors")),
 ]
 
 
@@ -59,7 +58,7 @@ ROUTES = [
 def test_a_body_that_makes_no_sense_is_refused_and_changes_nothing(platform: Platform, method: str, path: str) -> None:
     address = path.format(p=platform.project, t=platform.table)
     for body in NONSENSE:
-        answer = platform.sent(method, address, body, **{"x-sakuin-secret": HOOK_SECRET})
+        answer = platform.sent(method, address, body)
         assert answer.status_code in TOLD, (body[:40], answer.status_code, answer.text[:200])
         assert "Traceback" not in answer.text
     assert platform.document == [LARGE]
@@ -93,22 +92,6 @@ def test_a_pointer_that_leads_nowhere_is_named_in_a_line(platform: Platform, poi
 def test_an_id_that_is_none_is_not_found(platform: Platform, id: str) -> None:
     for kind in ("tables", "tools", "mcps"):
         assert platform.http.get(f"/v1/{kind}/{id}").status_code in (404, 405, 422)
-
-
-@pytest.mark.parametrize("member", ["type", "table", "record", "old_record"])
-@pytest.mark.parametrize("value", [None, 1, "x", [], {}, {"id": "x"}, {"id": None, "project_id": 1}, "\ud800", 10**400])
-def test_a_webhook_of_any_shape_is_refused_or_starts_nothing(platform: Platform, member: str, value: object) -> None:
-    ids = {"id": str(uuid4()), "project_id": str(uuid4()), "table_id": str(uuid4()), "generation": 10**400}
-    rows = {"record": ids, "old_record": {**ids, "version": 1}}
-    payload = {"type": "UPDATE", "table": "context_table", **rows, member: value}
-    answer = platform.sent("POST", "/hooks/supabase", json.dumps(payload).encode(), **{"x-sakuin-secret": HOOK_SECRET})
-    assert answer.status_code in (202, 422), answer.text
-
-
-@pytest.mark.parametrize("secret", ["", "x", "é", HOOK_SECRET + " x", HOOK_SECRET[:-1]])
-def test_a_webhook_without_the_secret_is_not_read(platform: Platform, secret: str) -> None:
-    headers = [(b"x-sakuin-secret", secret.encode("latin-1"))]
-    assert platform.http.post("/hooks/supabase", content=b"[" * 1000, headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("body", NONSENSE, ids=lambda body: ascii(body[:20]))

@@ -13,7 +13,7 @@ from sakuin.tables.document import parsed_table, written_table
 from starlette.testclient import TestClient
 
 from tests.events import AUTHORIZATION, ring
-from tests.world import HOOK_SECRET, World, Worlds
+from tests.world import World, Worlds
 
 MEMBER = str(uuid4())
 JSON = {"Content-Type": "application/json"}
@@ -25,8 +25,8 @@ class Api:
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
         self.outbox = Outbox(world.client)
-        routers = project_routers(world.project_services, ring)
-        self.http = TestClient(rest_api(world.library, ring, "1", *routers))
+        routes = project_routers(world.project_services, ring)
+        self.http = TestClient(rest_api(world.library, ring, "1", *routes))
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
         self.table = self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
 
@@ -213,45 +213,3 @@ def test_a_large_table_is_patched_where_it_lies(api: Api) -> None:
     assert (patched["version"], patched["pending_upload"]) == (3, False)
     assert api.call("GET", f"{path}/data?pointer=/b").json() == 2
     assert api.call("GET", f"{path}/data").status_code == 422
-
-
-def hook(api: Api, payload: object, secret: str = HOOK_SECRET) -> Any:
-    return api.http.post("/hooks/supabase", json=payload, headers={"x-sakuin-secret": secret})
-
-
-def test_the_hook_needs_its_secret(api: Api) -> None:
-    for secret in ("", "wrong"):
-        assert hook(api, {"type": "DELETE"}, secret).status_code == 401
-    assert api.http.post("/hooks/supabase", headers=AUTHORIZATION).status_code == 401
-    assert hook(api, {"type": "INSERT", "table": "users", "record": {}}).status_code == 422
-
-
-def test_the_hook_starts_indexing_for_changes_and_not_for_a_status(api: Api) -> None:
-    tool = api.tool()
-    row = {name: tool[name] for name in ("id", "project_id", "table_id", "json_path", "type", "enabled", "metadata")}
-    table = {"id": api.table, "project_id": api.project, "data": {}, "version": 1, "generation": 2}
-    quiet: list[object] = [
-        {"type": "UPDATE", "table": "tool", "record": {**row, "metadata": {}}, "old_record": row},
-        {"type": "INSERT", "table": "tool", "record": {**row, "metadata": {}}, "old_record": None},
-        {"type": "UPDATE", "table": "context_table", "record": {**table, "generation": 3}, "old_record": table},
-        {"type": "UPDATE", "table": "context_table", "record": {**table, "version": 2}, "old_record": table},
-        {"type": "INSERT", "table": "context_table", "record": table, "old_record": None},
-    ]
-    for payload in quiet:
-        assert hook(api, payload).json() == {"started": False}
-    loud: list[object] = [
-        {"type": "UPDATE", "table": "tool", "record": {**row, "json_path": "/b"}, "old_record": row},
-        {"type": "DELETE", "table": "tool", "record": None, "old_record": row},
-        {
-            **{"type": "UPDATE", "table": "context_table", "old_record": table},
-            "record": {**table, "version": 2, "generation": 9},
-        },
-        {
-            **{"type": "UPDATE", "table": "context_table", "old_record": table},
-            "record": {**table, "chunk_threshold_chars": 50, "generation": 99},
-        },
-        {"type": "DELETE", "table": "context_table", "record": None, "old_record": table},
-    ]
-    for payload in loud:
-        assert hook(api, payload).json() == {"started": True}
-    assert api.bus.names[1:] == ["ToolUpdated", "ToolDeleted", "TableUpdated", "TableUpdated", "TableDeleted"]

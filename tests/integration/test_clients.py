@@ -51,7 +51,9 @@ def anyio_backend() -> str:
 def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     """The endpoint of the library, and one of a project with a Search Tool."""
     file = tmp_path_factory.mktemp("table") / "table.json"
-    file.write_text(json.dumps({"articles": [{"content": TEXT}, {"content": f"再び、{TEXT}"}]}, ensure_ascii=False), "utf-8")
+    file.write_text(
+        json.dumps({"articles": [{"content": TEXT}, {"content": f"再び、{TEXT}"}]}, ensure_ascii=False), "utf-8"
+    )
     table = deployed.printed("table", "put", str(file))["table_id"]
     asked = ("--table", table, "--json-path", "/articles", "--name", "find_articles", "--wait")
     tool = deployed.printed("tool", "create", *asked)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-# Open to everybody, for a reason of its own: the first answers monitors, the other asks for a secret of the webhook.
 ROLES = ("viewer", "editor", "owner")
-OPEN = {"GET /healthz", "POST /hooks/supabase"}
+# Open to everybody: it answers monitors.
+OPEN = {"GET /healthz"}
 # Open with the keys of MCP: test_searches.
 TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
 SEARCHES = {"POST /v1/search", f"POST {TOOL_SEARCH}"}

@@ -34,7 +34,6 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"
 # Always the same, so that answers can be compared.
 REQUEST_ID = "request-of-this-test"
-HOOK_SECRET = "hook-secret-of-this-test"
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
 
@@ -124,7 +123,6 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
             "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
             "openai_api_key": "openai-key-of-this-test",
             "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-            "hook_secret": HOOK_SECRET,
             "knowledge_key_hashes": [hash_of_key(knowledge)],
             "admin_key_hashes": [hash_of_key(admin)],
         }

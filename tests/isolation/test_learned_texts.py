@@ -42,7 +42,8 @@ def test_the_second_project_with_the_same_texts_pays_for_itself(first: TableWorl
     assert sorted(second.embedder.embedded) == sorted(first.embedder.embedded)
     assert learned(second) == learned(first) != Counter()
     before = learned(first)
-    second.sql("delete from project where id = %s", second.project)
+    second.call("delete_project", project=second.project)
+    second.maintain()
     assert (learned(second), learned(first)) == (Counter(), before)
 
 

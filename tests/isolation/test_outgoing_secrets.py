@@ -2,7 +2,6 @@
 
 import json
 import re
-from uuid import uuid4
 
 import boto3
 import pytest
@@ -11,7 +10,7 @@ import requests
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.routes import MEMBERS
-from tests.isolation.stack import HOOK_SECRET, NAME, Stack
+from tests.isolation.stack import NAME, Stack
 
 
 def secrets_of(stack: Stack) -> dict[str, str]:
@@ -21,7 +20,6 @@ def secrets_of(stack: Stack) -> dict[str, str]:
         "service key": SECRET,
         "publishable key": PUBLISHABLE,
         "role's token": stack.database.service_key,
-        "hook secret": HOOK_SECRET,
         "admin key": stack.admin_key,
         "knowledge key": stack.knowledge_key,
     }
@@ -39,7 +37,6 @@ def test_no_answer_header_address_or_log_line_has_a_secret(
     for key in (tenant.key, owner.key):
         stack.rpc(owner.ids["mcp_id"], "tools/call", key, name=owner.tool, arguments={"query": "解の公式"})
     stack.ask("GET", "/v1/keys", bearer=stack.admin_key)
-    stack.ask("POST", "/hooks/supabase", {"type": "DELETE"}, **{"x-sakuin-secret": "wrong"})
     left = "".join(f"{answer.body} {answer.headers}" for answer in stack.answers)
     assert "x-amz-signature" in left.lower()
     lines = stack.log.getvalue() + caplog.text
@@ -85,7 +82,7 @@ def test_the_log_of_a_stranger_s_request_shows_nothing_of_the_owner(
     assert f"search_{other.user[:8]}" not in lines
 
 
-# ---------------------------------------------------------------- uploads and webhooks
+# ---------------------------------------------------------------- uploads
 
 
 def test_an_upload_address_is_valid_for_one_body_of_one_table(stack: Stack, owner: Tenant, other: Tenant) -> None:
@@ -106,33 +103,3 @@ def test_an_upload_address_is_valid_for_one_body_of_one_table(stack: Stack, owne
     sent = [requests.put(first, data=data, headers=body, timeout=60) for data in ('"12345678"', '"abcdefgh"')]
     assert [answer.status_code for answer in sent] == [200, 412]
     assert boto3.client("s3", "us-east-1").get_object(Bucket="tables", Key=named[0])["Body"].read() == b'"12345678"'
-
-
-@pytest.mark.parametrize("event", ["UPDATE", "DELETE"])
-def test_a_webhook_that_mixes_two_tenants_touches_the_table_s_own_project_alone(
-    stack: Stack, owner: Tenant, other: Tenant, event: str
-) -> None:
-    row = {"id": other.ids["table_id"], "project_id": owner.ids["project_id"], "data": {}, "version": 9}
-    record = None if event == "DELETE" else row
-    payload = {"type": event, "table": "context_table", "record": record, "old_record": {**row, "version": 8}}
-    assert stack.ask("POST", "/hooks/supabase", payload).status == 401
-    assert stack.ask("POST", "/hooks/supabase", payload, bearer=other.token).status == 401
-    owners = owner_rows(stack, owner)
-    said = stack.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET})
-    assert said.status == 202
-    mixed = "select count(*) from outbox o join context_table t on t.id = o.table_id where t.project_id <> o.project_id"
-    assert stack.sql.execute(mixed).fetchone() == (0,)
-    assert owner_rows(stack, owner) == owners
-
-
-def owner_rows(stack: Stack, tenant: Tenant) -> str:
-    tables = "select t::text from context_table t where project_id = %s"
-    return str(stack.sql.execute(tables, (tenant.ids["project_id"],)).fetchall())
-
-
-def test_a_webhook_about_an_unknown_id_writes_nothing(stack: Stack, owner: Tenant) -> None:
-    row = {"id": str(uuid4()), "project_id": owner.ids["project_id"], "table_id": str(uuid4()), "enabled": True}
-    payload = {"type": "UPDATE", "table": "tool", "record": row, "old_record": {**row, "enabled": False}}
-    before = stack.rows()
-    assert stack.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET}).status == 202
-    assert stack.rows() == before

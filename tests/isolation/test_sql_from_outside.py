@@ -297,6 +297,6 @@ def test_simultaneous_requests_exceed_no_quota(stack: Stack) -> None:
             first.commit()
             refused = second.result()
     stack.sql.execute("select set_quotas('{\"tables\": 1000}')")
-    stack.sql.execute("delete from project where id = %s", (project,))
+    stack.sql.execute("delete from context_table where project_id = %s", (project,))
     assert refused.status_code == 429, refused.text
     assert refused.json()["message"].startswith("That would be 2 tables; the limit is 1 (tables).")

@@ -184,6 +184,7 @@ def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: Table
             world.call("delete_table", table=table)
         else:
             world.call("delete_project", project=world.project)
+            world.maintain()
         world.queues.index(world.project, table)
         world.settle()
 

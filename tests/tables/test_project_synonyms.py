@@ -46,6 +46,7 @@ def test_another_project_has_none_of_them_and_a_deleted_one_leaves_none(world: T
     replace(world, ("通行手形", "旅券"))
     assert found_by_words(explained(other, endpoint)) == []
     world.call("delete_project", project=world.project)
+    world.maintain()
     assert world.sql("select 1 from project_synonyms") == []
 
 

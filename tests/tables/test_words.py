@@ -183,13 +183,14 @@ def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
     table, _, _ = world.indexed({"a": long("公式")})
     assert counts(world, table, COUNTED)
     world.call("delete_table", table=table)
+    world.maintain()
     assert counts(world, table, COUNTED) == {}
 
 
 def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
     table, _, _ = world.indexed({"a": long("公式")})
-    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
+    assert world.call("delete_table_rows", table=table, fingerprint=FINGERPRINT.id, limit=1000)
     assert counts(world, table, COUNTED) == {}
 
 

@@ -40,8 +40,14 @@ class Leaving:
             raise Unavailable(f"{name} did not answer", vendor="turbopuffer")
         self.there.discard(name)
 
-    def delete_records(self, leftover: OrphanedIndex) -> None:
-        self.old.remove(leftover)
+    def delete_records(self, leftover: OrphanedIndex, *, limit: int) -> int | None:
+        if leftover in self.old:
+            self.old.remove(leftover)
+            return 1
+        return 0
+
+    def delete_portion(self, *, limit: int) -> None:
+        return None
 
     def delete_namespace_records(self, names: Collection[str], *, seconds: int) -> None:
         self.gone -= set(names)

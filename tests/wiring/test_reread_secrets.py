@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import boto3
 import httpx
+import jwt
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
@@ -52,20 +53,21 @@ def rotated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rotated]:
 
 
 def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) -> None:
-    """Their tokens and webhooks are accepted by the secrets that stand there alone."""
-    of_users = {"supabase_jwt_secret": "a secret of users' tokens", "hook_secret": "a secret of webhooks"}
-    shared = {name: value for name, value in SECRET.items() if name not in of_users}
+    """Their tokens are accepted by the secret that stands there alone."""
+    signing = "a secret of users' tokens, of thirty-two bytes"
+    shared = {**SECRET, "supabase_publishable_key": "sb_publishable_x"}
     rotated.client.put_secret_value(SecretId=rotated.environ["SECRET_NAME"], SecretString=json.dumps(shared))
-    rotated.client.create_secret(Name="users", SecretString=json.dumps(of_users))
+    rotated.client.create_secret(Name="users", SecretString=json.dumps({"supabase_jwt_secret": signing}))
     handler = rest_endpoint({**rotated.environ, "USERS_SECRET_NAME": "users"})
-    asked = event("api.status") | {"rawPath": "/hooks/supabase", "body": "{}"}
-    asked["requestContext"]["http"] |= {"method": "POST", "path": "/hooks/supabase"}
-    # An empty message is refused after its secret was accepted.
-    for sent, status in (("a secret of webhooks", 422), ("another", 401)):
-        asked["headers"] = {**asked["headers"], "x-sakuin-secret": sent}
+    claims = {"sub": str(uuid4()), "aud": "authenticated", "role": "authenticated", "exp": 4_000_000_000}
+    asked = event("api.status") | {"rawPath": "/v1/projects"}
+    asked["requestContext"]["http"] |= {"path": "/v1/projects"}
+    # An accepted token reaches Supabase, which is away.
+    for secret, status in ((signing, 503), ("another secret, of thirty-two bytes or more", 401)):
+        asked["headers"] = {**asked["headers"], "authorization": f"Bearer {jwt.encode(claims, secret, 'HS256')}"}
         assert handler(asked, Context())["statusCode"] == status
     mcp_endpoint(rotated.environ)
-    assert NamedSecret(rotated.environ["SECRET_NAME"]).now().hook_secrets == ()
+    assert NamedSecret(rotated.environ["SECRET_NAME"]).now().jwt_secrets == ()
 
 
 @pytest.mark.parametrize(("build", "asked"), [(rest_endpoint, "api.status"), (mcp_endpoint, "mcp.list_tools")])

@@ -1,7 +1,6 @@
 """The API keys of a local stack, created once per data folder; the functions get only their hashes."""
 
 import json
-import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -10,19 +9,19 @@ from sakuin.platform.keys import hash_of_key, new_key
 
 @dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """Keys: `knowledge` for `/mcp`, `admin` for `/v1/…`, `hook` for the webhook of database changes."""
+    """Keys: `knowledge` for `/mcp`, `admin` for `/v1/…`."""
 
     knowledge: str = field(repr=False)
     admin: str = field(repr=False)
-    hook: str = field(repr=False)
 
 
 def api_keys_of(folder: Path) -> ApiKeys:
     """Returns the data folder's keys; only the owner may read the file."""
     file = folder / "keys.json"
     if file.exists():
-        return ApiKeys(**json.loads(file.read_text()))
-    keys = ApiKeys(new_key(), new_key(), secrets.token_urlsafe(32))
+        stored = json.loads(file.read_text())
+        return ApiKeys(stored["knowledge"], stored["admin"])
+    keys = ApiKeys(new_key(), new_key())
     file.touch(mode=0o600)
     file.write_text(json.dumps(asdict(keys)))
     return keys
@@ -41,6 +40,5 @@ def secret_value(keys: ApiKeys, *, supabase_service_key: str, supabase_publishab
             "supabase_jwt_secret": jwt_secret,
             # The stand-in accepts any key.
             "turbopuffer_api_key": "local",
-            "hook_secret": keys.hook,
         }
     )

@@ -1,12 +1,13 @@
 """`ProjectRecords` and `Outbox`. `tests/isolation` shows that a stranger reads and changes nothing."""
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
 from sakuin.errors import Conflict, Forbidden, NotFound, OverLimit
-from sakuin.platform.supabase.client import Client, clients_of_users
+from sakuin.platform.supabase.client import Client, answer, call, clients_of_users
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Tool, User
@@ -192,6 +193,12 @@ def test_a_deletion_includes_what_belongs_to_it(kept: Kept) -> None:
     assert kept.records.projects(None) == []
     with pytest.raises(NotFound):
         kept.records.tool(None, other.id)
+    with pytest.raises(NotFound):
+        kept.records.table(None, table)
+    # Maintenance deletes what nobody sees any more.
+    assert kept.events()[2:] == ["ToolDeleted"]
+    while call(kept.records.client, "delete_portion", {"p_limit": 100}):
+        pass
     assert kept.events()[2:] == ["ToolDeleted", "TableDeleted"]
 
 
@@ -208,14 +215,31 @@ def test_events_wait_until_they_are_sent(kept: Kept) -> None:
     assert kept.outbox.unsent_events(limit=9) == [second]
 
 
-def test_a_change_made_elsewhere_writes_its_event(kept: Kept) -> None:
+def test_rows_that_a_platform_writes_reach_the_outbox(kept: Kept, sql: psycopg.Connection) -> None:
     project = kept.project()
-    table = kept.table(project)
-    kept.records.record_database_change("TableUpdated", project_id=project, table_id=table, tool_id=None)
-    gone = str(uuid4())
-    kept.records.record_database_change("ToolDeleted", project_id=project, table_id=gone, tool_id=str(uuid4()))
-    kept.records.record_database_change("TableDeleted", project_id=project, table_id=gone, tool_id=None)
-    assert [(event.event, event.table_id) for event in kept.outbox.unsent_events(limit=9)] == [
-        ("TableUpdated", table),
-        ("TableDeleted", gone),
-    ]
+    rows = kept.records.client.table
+    table = answer(rows("context_table").insert({"project_id": project, "name": "t", "data": {"a": 1}, "version": 1}))
+    its = {"project_id": project, "table_id": table[0]["id"]}
+    made = {"type": "search", "json_path": "", "description": "d", "input_schema": {}, "enabled": True}
+    tool, other = answer(rows("tool").insert([{**its, **made, "name": name} for name in ("a", "b")]))
+    assert kept.events() == ["ToolCreated"] * 2
+
+    def after(*written: Any) -> list[str]:
+        kept.outbox.mark_sent([event.id for event in kept.outbox.unsent_events(limit=9)])
+        for each in written:
+            answer(each)
+        return kept.events()
+
+    of_tool, of_table = (rows(name).update for name in ("tool", "context_table"))
+    changes = {"metadata": {"x": 1}, "name": "c", "json_path": "", "enabled": True}
+    assert after(of_tool(changes).eq("id", tool["id"]), of_table({"name": "u"}).eq("id", its["table_id"])) == []
+    assert after(of_table({"data": {"a": 1}, "version": 1}).eq("id", its["table_id"])) == []
+    assert after(of_table({"data": {"a": 2}, "generation": 1}).eq("id", its["table_id"])) == ["TableUpdated"]
+    # It was 4 before: a generation that a platform read long ago does not count.
+    assert sql.execute("select generation from context_table").fetchall() == [(4,)]
+    assert after(of_tool({"json_path": "/a"}).eq("id", tool["id"])) == ["ToolUpdated"]
+    assert kept.records.tool(None, tool["id"]).metadata["search_index"]["state"] == "pending"
+    assert after(rows("tool").delete().eq("id", other["id"])) == ["ToolDeleted"]
+    assert after(rows("context_table").delete().eq("id", its["table_id"])) == ["TableDeleted"]
+    (event,) = kept.outbox.unsent_events(limit=9)
+    assert (event.project_id, event.table_id, event.tool_id) == (project, its["table_id"], None)

@@ -112,6 +112,7 @@ def test_nothing_is_left_of_what_was_deleted(uploads: Uploads, whole_project: bo
     stays = Uploads(other, uploads.bucket).upload(other.table({}))
     if whole_project:
         uploads.world.call("delete_project", project=uploads.world.project)
+        uploads.world.maintain()
     else:
         uploads.world.call("delete_table", table=table)
     assert uploads.removed(after=hours(OF_THE_GONE, -1)) == 0

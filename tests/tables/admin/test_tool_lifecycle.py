@@ -163,6 +163,7 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
         world.tool(table, "")
     world.settle()
     world.call("delete_project", project=world.project)
+    world.maintain()
     for table in tables:
         world.queues.index(world.project, table)
     world.settle()
@@ -175,6 +176,7 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
 def test_a_deleted_project_s_events_name_every_table(world: TableWorld) -> None:
     tables = {world.table({"a": A}), world.table({"a": B})}
     world.call("delete_project", project=world.project)
+    world.maintain()
     told = world.sql("select table_id::text, event from outbox where project_id = %s", world.project)
     assert set(told) == {(table, "TableDeleted") for table in tables}
 

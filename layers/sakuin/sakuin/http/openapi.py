@@ -16,7 +16,6 @@ _SECURITY = {
     "admin": {"type": "http", "scheme": "bearer", "description": "An admin key"},
     "knowledge": {"type": "http", "scheme": "bearer", "description": "A knowledge key, as for `POST /mcp`"},
     "endpoint": {"type": "http", "scheme": "bearer", "description": "The key of the MCP endpoint"},
-    "hook": {"type": "apiKey", "in": "header", "name": "x-sakuin-secret"},
 }
 _MEMBERS = {"Projects", "Tables", "Tools", "Endpoints"}
 _SCHEMA = "#/components/schemas/{model}"
@@ -52,8 +51,6 @@ def _complete(document: dict[str, Any]) -> None:
             operation["responses"] = dict(sorted((operation["responses"] | _failures(*more)).items()))
             if path.startswith("/v1/"):
                 operation["security"] = [{"key" if _MEMBERS & {*operation["tags"]} else "admin": []}]
-            elif path.startswith("/hooks/"):
-                operation["security"] = [{"hook": []}]
     paths |= _searches(schemas)
     document["components"]["securitySchemes"] = _SECURITY
 

@@ -1,9 +1,8 @@
-"""The REST API of projects: Tables, Search Tools, MCP endpoints, and the webhook of Supabase."""
+"""The REST API of projects: Tables, Search Tools and MCP endpoints."""
 
-import hmac
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -13,20 +12,18 @@ from sakuin.errors import SakuinError, Unauthorized
 from sakuin.http import views
 from sakuin.http.endpoints import endpoint_routes
 from sakuin.http.errors import check_query, may_fail
-from sakuin.http.routes import Raw, member_routes
+from sakuin.http.routes import member_routes
 from sakuin.http.tables import table_routes
 from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.checks import check_name
-from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
-from sakuin.tables.document import parsed_table
 from sakuin.tables.model import User
 
 logger = logging.getLogger(__name__)
@@ -37,16 +34,14 @@ UserOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ProjectServices:
-    """The use cases of the API. `hook_secrets` are the accepted secrets of webhooks."""
+    """The use cases of the API."""
 
     records: ProjectRecords
     tables: TableAdmin
     tools: ToolAdmin
     endpoints: EndpointAdmin
-    handle_change: HandleDatabaseChange
     publish: PublishOutbox
     user_of: UserOf
-    hook_secrets: Callable[[], Iterable[str]] = field(repr=False)
 
 
 def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter, ...]:
@@ -72,7 +67,6 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
         table_routes(services.records, services.tables, user, changing),
         tool_routes(services.records, services.tools, user, changing),
         endpoint_routes(services.records, services.endpoints, user),
-        _hooks(services, [Depends(publishing)]),
     )
 
 
@@ -84,13 +78,6 @@ def caller_of(headers: Mapping[str, str], keys: KeyRing, user_of: UserOf) -> Use
     if token is None or token.startswith(KEY_PREFIX):
         raise Unauthorized("Send the header Authorization: Bearer <admin key, or access token of Supabase Auth>")
     return User(user_of(token), token)
-
-
-def check_hook_secret(headers: Mapping[str, str], secrets: Iterable[str]) -> None:
-    """Raises `Unauthorized` unless the header `x-sakuin-secret` is one of the secrets."""
-    sent = headers.get("x-sakuin-secret", "").encode()
-    if not sum(hmac.compare_digest(sent, secret.encode()) for secret in secrets if secret):
-        raise Unauthorized("Send the webhook's shared secret in the header x-sakuin-secret")
 
 
 def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRouter:
@@ -141,23 +128,5 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
         groups = check_groups(asked.groups)
         records.replace_synonyms(caller, str(project_id), groups)
         return views.SynonymsView(groups=[list(group) for group in groups])
-
-    return routes
-
-
-def _hooks(services: ProjectServices, publishing: Any) -> APIRouter:
-    routes = APIRouter(prefix="/hooks", tags=["Projects"], responses=may_fail(401, 422, 503))
-
-    def check_secret(request: Request) -> None:
-        check_hook_secret(request.headers, services.hook_secrets())
-
-    body_schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
-
-    @routes.post(
-        "/supabase", status_code=202, dependencies=[Depends(check_secret), *publishing], openapi_extra=body_schema
-    )
-    def receive_database_change(body: Raw) -> views.HookView:
-        """Receives a database webhook of the tables `tool` and `context_table`. Only ids are read from it."""
-        return views.HookView(started=services.handle_change(parsed_table(body)))
 
     return routes

@@ -20,8 +20,12 @@ class WorkView(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    kind: str = Field(description="file, material (indexed again), table or upload (of a Table's document)")
-    subject: str = Field(description="The S3 key of the file or upload, the name of the material, the Table's id.")
+    kind: str = Field(
+        description="file, material (indexed again), table, upload (of its document), deletion (of a Table or project)"
+    )
+    subject: str = Field(
+        description="The S3 key of the file or upload, the material's name, or the id of the Table or project."
+    )
     index: str = Field(validation_alias="fingerprint", description="The index over Tables; empty: all.")
     state: str = Field(description="retrying (by its queue), waiting (for a vendor, a time) or failed (a dead letter)")
     reason: str = Field(description="The reason of the last failure.")

@@ -218,9 +218,3 @@ class EndpointKeyView(_View):
 
     mcp: EndpointView
     key: str
-
-
-class HookView(_View):
-    """Whether the change starts any work."""
-
-    started: bool

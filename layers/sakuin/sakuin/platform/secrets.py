@@ -48,21 +48,15 @@ class Secrets:
         default="",
         users=True,
     )
-    hook_secret: str = _member(
-        "the secret that Supabase's webhook sends; without it no webhook is accepted", default="", users=True
-    )
     previous_jwt_secrets: tuple[str, ...] = _member(
         "list of JWT secrets that are still accepted", default=(), users=True
-    )
-    previous_hook_secrets: tuple[str, ...] = _member(
-        "list of webhook secrets that are still accepted", default=(), users=True
     )
 
     @property
     def confidential(self) -> tuple[str, ...]:
         """The members to redact. Hashes of keys and the publishable key are not confidential."""
         single = self.supabase_service_key, self.openai_api_key, self.openai_questions_key, self.turbopuffer_api_key
-        return tuple(filter(None, (*single, *self.jwt_secrets, *self.hook_secrets)))
+        return tuple(filter(None, (*single, *self.jwt_secrets)))
 
     @property
     def questions_key(self) -> str:
@@ -73,11 +67,6 @@ class Secrets:
     def jwt_secrets(self) -> tuple[str, ...]:
         """The accepted secrets of users' tokens; none if Supabase signs with key pairs only."""
         return tuple(filter(None, (self.supabase_jwt_secret, *self.previous_jwt_secrets)))
-
-    @property
-    def hook_secrets(self) -> tuple[str, ...]:
-        """The accepted secrets of webhooks; none if no webhook is accepted."""
-        return tuple(filter(None, (self.hook_secret, *self.previous_hook_secrets)))
 
     @classmethod
     def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
@@ -103,11 +92,9 @@ class Secrets:
             admin_key_hashes=strings("admin_key_hashes", "hashes"),
             supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
             supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
-            hook_secret=str(secret.get("hook_secret") or ""),
             openai_questions_key=str(secret.get("openai_questions_key") or ""),
             turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
             previous_jwt_secrets=strings("previous_jwt_secrets", "secrets", []),
-            previous_hook_secrets=strings("previous_hook_secrets", "secrets", []),
         )
 
 

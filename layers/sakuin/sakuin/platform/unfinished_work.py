@@ -9,7 +9,7 @@ import httpx
 from sakuin.platform.retry import Defer
 from sakuin.platform.supabase.client import Client, call, credentials
 
-WorkKind = Literal["file", "material", "table", "upload"]
+WorkKind = Literal["file", "material", "table", "upload", "deletion"]
 WorkState = Literal["retrying", "waiting", "failed"]
 
 # How long claimed work is not due again: its message needs time to have an effect.

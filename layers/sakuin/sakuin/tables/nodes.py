@@ -108,3 +108,11 @@ class OrphanedIndex:
     table_id: str
     fingerprint: str
     suffix: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedPortion:
+    """The deleted rows, and how many deleted Tables and projects still have some."""
+
+    rows: int
+    left: int

@@ -15,6 +15,7 @@ from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
+    DeletedPortion,
     NodeVersion,
     OrphanedIndex,
     Plan,
@@ -31,6 +32,7 @@ from sakuin.tables.scan import storable
 ROWS_A_REQUEST = 20_000
 _VECTORS_A_REQUEST = 100
 _OBJECTS_A_REQUEST = 2_000
+_ORPHANED_INDEXES = 1_000
 
 
 def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
@@ -272,12 +274,23 @@ class TableIndex:
         return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
-        """Returns the rows of Tables for dropped index versions."""
-        return [OrphanedIndex(**row) for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)]
+        """Returns what Tables still store for dropped index versions, at most 1,000 of them."""
+        rows = self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint, p_limit=_ORPHANED_INDEXES)
+        return [OrphanedIndex(**row) for row in rows]
 
-    def delete_records(self, orphaned: OrphanedIndex) -> None:
-        """Deletes the records of a dropped index version."""
-        self._call("delete_table_index", p_table=orphaned.table_id, p_fingerprint=orphaned.fingerprint)
+    def delete_records(self, orphaned: OrphanedIndex, *, limit: int) -> int | None:
+        """Deletes records of a dropped index version, at most `limit` of each kind.
+
+        Returns how many; 0 if none are left, None if the index version was added again.
+        """
+        of_version = {"p_table": orphaned.table_id, "p_fingerprint": orphaned.fingerprint}
+        deleted: int | None = self._call("delete_table_index", p_limit=limit, **of_version)
+        return deleted
+
+    def delete_portion(self, *, limit: int) -> DeletedPortion | None:
+        """Deletes records of a deleted Table or project, at most `limit` of each kind; None if there are none."""
+        row = self._call("delete_portion", p_limit=limit)
+        return row and DeletedPortion(**row)
 
     def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
         """Returns the recorded namespaces, of one Table or of all, that nothing needs any more, in order.

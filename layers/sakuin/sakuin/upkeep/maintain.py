@@ -20,6 +20,9 @@ _SECONDS_PER_PART = 10.0
 # Messages in one run. After an outage, or at the beginning of a day, a vendor must not receive all at once.
 _RESUMED_PER_RUN = 100
 
+# Rows of one kind in one statement: far less than the eight seconds that Supabase allows.
+ROWS_PER_PORTION = 5_000
+
 T = TypeVar("T")
 
 
@@ -53,13 +56,14 @@ class ResumeWork:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """The counts of one run."""
+    """The counts of one run. `deletions_left`: deleted Tables and projects that still have rows."""
 
     sent: int
     restarted: int
     removed: int
     resumed: int = 0
     learns: int = 0
+    deletions_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +80,44 @@ class Maintain:
     # It returns 0.
     write_quotas: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
+    rows_per_portion: int = ROWS_PER_PORTION
 
     def __call__(self) -> MaintenanceResult:
         """Runs all parts. The first error is raised after the last part."""
         parts = (
-            *(self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
+            # A deleted project has events for its Tables, which are published afterwards.
+            *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
             *(self._delete_namespaces, self._delete_indexes, self.delete_uploads, self.write_quotas),
         )
-        resumed, sent, restarted, learns, *removed = run_all(parts, lambda part: part())
-        return MaintenanceResult(sent, restarted, sum(removed), resumed, learns)
+        left, resumed, sent, restarted, learns, *removed = run_all(parts, lambda part: part())
+        return MaintenanceResult(sent, restarted, sum(removed), resumed, learns, left)
+
+    def _delete_rows(self) -> int:
+        """Deletes the rows of deleted Tables and projects in portions. Returns how many Tables and projects have more.
+
+        A worker that dies loses at most one portion.
+        """
+        until, left = self.clock() + _SECONDS_PER_PART, 0
+        while portion := self.index.delete_portion(limit=self.rows_per_portion):
+            left = portion.left
+            if self.clock() > until:
+                break
+        return left
 
     def _delete_indexes(self) -> int:
         """Deletes the indexes over Tables of deleted index versions.
 
-        The records are deleted first: if the index version is added again, no record refers to deleted rows. A
-        namespace without records is found by `_delete_namespaces`.
+        The records are deleted first, in portions: if the index version is added again, no record refers to deleted
+        rows. A namespace without records is found by `_delete_namespaces`.
         """
+        until = self.clock() + _SECONDS_PER_PART
 
         def delete(index: OrphanedIndex) -> None:
-            self.index.delete_records(index)
-            self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
+            while deleted := self.index.delete_records(index, limit=self.rows_per_portion):
+                if self.clock() > until:
+                    return
+            if deleted is not None:
+                self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
 
         return self._run_in_time(self.index.orphaned_indexes(), delete)
 

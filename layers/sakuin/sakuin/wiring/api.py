@@ -108,7 +108,6 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of
-    from sakuin.tables.admin.database_changes import HandleDatabaseChange
     from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.endpoints import EndpointAdmin
     from sakuin.tables.admin.eventbridge import EventBridgeBus
@@ -125,8 +124,6 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
         tools=ToolAdmin(records),
         endpoints=EndpointAdmin(records),
-        handle_change=HandleDatabaseChange(records),
         publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
-        hook_secrets=lambda: now().hook_secrets,
     )

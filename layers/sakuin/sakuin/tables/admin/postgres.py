@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sakuin.language.synonyms import Group, stored_groups
-from sakuin.platform.supabase.client import Client, ClientOf, answer, call, call_as_user, no_users
+from sakuin.platform.supabase.client import Client, ClientOf, call, call_as_user, no_users
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.model import (
     Binding,
-    EventName,
     McpEndpoint,
     Member,
     PendingUpload,
@@ -199,18 +198,6 @@ class ProjectRecords:
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         """Deletes an endpoint with its bindings."""
         self._call(user, "delete_mcp", p_mcp=mcp_id)
-
-    def record_database_change(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
-        """Writes the event of a change that was made directly in the database, and makes its Tools pending.
-
-        For a Table that no longer exists, it writes only `TableDeleted`.
-        """
-        there = answer(self.client.table("context_table").select("id").eq("id", table_id))
-        if there:
-            self._own("table_changed", p_table=table_id, p_event=event, p_tool=tool_id)
-        elif event == "TableDeleted":
-            row = {"event": event, "project_id": project_id, "table_id": table_id}
-            answer(self.client.table("outbox").insert(row))
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         if user is None:
