@@ -194,22 +194,14 @@ end $$;
 -- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
 -- which only the words changed keeps its row, its vectors and its generation.
 --
--- An index version of another text template keeps the vector of a chunk while title, content and learns are the same.
--- Otherwise the vector is deleted; in that version the chunk is found by its words until the page is built again.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
+  perform release_vectors(p_material, p_chunks, p_fingerprint);
   delete from knowledge_chunks k
   where k.material = p_material
     and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
-
-  delete from knowledge_vector v
-  using knowledge_chunks k, jsonb_to_recordset(p_chunks) as c(
-    id text, title text, content_hash text, text_hash text, learns text[])
-  where k.material = p_material and c.id = k.id and v.id = k.id and v.space <> all (spaces_of_template(p_fingerprint))
-    and ((k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
-         or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash);
 
   insert into knowledge_chunks as k
   select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,

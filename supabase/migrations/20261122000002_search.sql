@@ -2,15 +2,17 @@
 
 -- ---------------------------------------------------------------- vectors
 
--- Vectors by the hash of their text: each text is embedded once, and the transaction that applies a page is small.
+-- Vectors of texts that no chunk has, by the hash of the text. A text is embedded into this table before the transaction
+-- that applies its page, which moves the vector into the chunk's row; a text that goes leaves its vector here for 30 days
+-- (delete_unused_texts).
 create table public.embedding_cache (
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
-  -- See delete_unused_texts.
-  unused_since timestamptz,
+  unused_since timestamptz not null default now(),
   primary key (space, text_hash)
 );
+create index embedding_cache_unused on public.embedding_cache (unused_since);
 
 -- The vectors of a chunk, one for each space. The other columns are the same in all versions (docs/decisions/0031).
 create table public.knowledge_vector (
@@ -21,19 +23,47 @@ create table public.knowledge_vector (
   primary key (id, space)
 );
 create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
--- The same sample for every question: hashes order texts at random.
-create index knowledge_vector_sample on public.knowledge_vector (space, text_hash);
+-- Finds the vector of a text, and the same sample for every question: hashes order texts at random.
+create index knowledge_vector_text on public.knowledge_vector (space, text_hash);
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
-language sql set search_path = public, extensions as $$
-  update embedding_cache e set unused_since = null
-  where e.space = p_space and e.text_hash = any (p_text_hashes) and e.unused_since is not null;
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  -- They are needed soon.
+  update embedding_cache e set unused_since = now()
+  where e.space = p_space and e.text_hash = any (p_text_hashes) and e.unused_since < now() - interval '1 day';
   select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
   where not exists (select from embedding_cache e where e.space = p_space and e.text_hash = h)
+    and not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
 $$;
 
--- Makes p_chunks the vectors of a material in every index version of the writer's text template. A text without a
--- vector gets none, except in the live version: there it is an error, because each text must have been embedded before.
+-- Moves the vectors of texts that a material will not have with p_chunks into the cache. An index version of another text
+-- template keeps the vector of a chunk while title, content and learns are the same. Otherwise the chunk is found by its
+-- words in that version until the page is built again.
+create function public.release_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+begin
+  with gone as (
+    delete from knowledge_vector v
+    using knowledge_chunks k
+    left join jsonb_to_recordset(p_chunks) as c(
+      id text, title text, content_hash text, text_hash text, learns text[]) on c.id = k.id
+    where k.material = p_material and v.id = k.id
+      and (c.id is null or case when v.space = any (spaces) then v.text_hash <> c.text_hash
+           else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
+                or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash end)
+    returning v.space, v.text_hash, v.embedding
+  )
+  -- In one order, so that writers cannot deadlock.
+  insert into embedding_cache (space, text_hash, embedding)
+  select distinct on (g.space, g.text_hash) g.space, g.text_hash, g.embedding from gone g order by g.space, g.text_hash
+  on conflict (space, text_hash) do update set unused_since = now();
+end $$;
+
+-- Gives each of p_chunks its vector, in every index version of the writer's text template: from the cache, or from a
+-- chunk with the same text. A text without a vector gets none, except in the live version: there it is an error, because
+-- each text must have been embedded before.
 create function public.replace_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
@@ -42,16 +72,23 @@ declare
     then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
     else spaces[1] end;
 begin
-  insert into knowledge_vector as v (id, space, text_hash, embedding)
-  select c.id, s.space, c.text_hash, e.embedding
+  insert into knowledge_vector (id, space, text_hash, embedding)
+  select c.id, s.space, c.text_hash, known.embedding
   from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
-  left join embedding_cache e on e.space = s.space and e.text_hash = c.text_hash
-  where (e.text_hash is not null or s.space = answers)
-    and not exists (select from knowledge_vector old
-                    where old.id = c.id and old.space = s.space and old.text_hash = c.text_hash)
-  on conflict (id, space) do update set text_hash = excluded.text_hash, embedding = excluded.embedding;
-  delete from knowledge_vector v using jsonb_to_recordset(p_chunks) as c(id text, text_hash text)
-  where v.id = c.id and v.space = any (spaces) and v.text_hash <> c.text_hash;
+  left join lateral (
+    select e.embedding from embedding_cache e where e.space = s.space and e.text_hash = c.text_hash
+    union all
+    select v.embedding from knowledge_vector v where v.space = s.space and v.text_hash = c.text_hash
+    limit 1) known on true
+  where (known.embedding is not null or s.space = answers)
+    and not exists (select from knowledge_vector old where old.id = c.id and old.space = s.space);
+  -- Without waiting for another page of the same text: a vector that stays in both places is deleted as an unused one.
+  delete from embedding_cache e where e.ctid = any (array(
+    select x.ctid from embedding_cache x
+    where x.space = any (spaces)
+      and x.text_hash = any (array(select c.text_hash from jsonb_to_recordset(p_chunks) as c(text_hash text)))
+      and exists (select from knowledge_vector v where v.space = x.space and v.text_hash = x.text_hash)
+    for update skip locked));
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.

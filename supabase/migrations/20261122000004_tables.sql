@@ -51,6 +51,12 @@ create table public.chunks (
   unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
+-- The beginning of the hash by which the vector of a text is found.
+create function public.text_key(p_text text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select left(encode(sha256(convert_to(p_text, 'UTF8')), 'hex'), 16)
+$$;
+create index chunks_text on public.chunks (public.text_key(chunk_text));
 create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
 
 -- Chunks of wanted versions that are not stored.
@@ -69,12 +75,14 @@ create table public.pending_deletion (
   primary key (table_id, fingerprint, turbopuffer_doc_id)
 );
 
--- Vectors by the hash of their text, separate for each project.
+-- Vectors by the hash of their text, separate for each project: the store does not give its own back. Those of texts that
+-- no chunk has are deleted after 30 days (delete_unused_texts).
 create table public.chunk_vector (
   project_id uuid not null references public.project,
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
+  unused_since timestamptz,
   primary key (project_id, space, text_hash)
 );
 
@@ -317,25 +325,30 @@ create function public.record_scan(p_table uuid, p_fingerprint text, p_generatio
 language sql set search_path = public, extensions as $$
   update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
     p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
-  where p.table_id = p_table and p.fingerprint = p_fingerprint
+  where p.table_id = p_table and p.fingerprint = p_fingerprint and p_nodes > 0
     and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
--- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers). Returns the doc ids to
--- delete from the store, by the generation up to which they are; null if a newer generation exists. If there are none,
--- the scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
+-- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers), at most p_limit. Returns
+-- {removed: the doc ids to delete from the store, by the generation up to which they are, more: whether to call it again
+-- after record_removed}; null if a newer generation exists. If there are none, the scan is recorded and the Table is
+-- ready if nothing is missing; otherwise record_removed does that.
 create function public.finish_scan(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_found jsonb, p_nodes integer
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_found jsonb, p_nodes integer,
+  p_limit integer
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   removed jsonb;
+  is_last boolean;
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
   if not found then return null; end if;
   perform lock_words(p_table, p_fingerprint);
   with gone as (
-    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-      and not exists (select from unnest(p_kept) kept where kept = n.pointer_hash) returning n.pointer_hash
+    delete from node n where n.ctid = any (array(
+      select x.ctid from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+        and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash) limit p_limit))
+    returning n.pointer_hash
   ), rows as (
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
       and c.pointer_hash = any (array(select r.pointer_hash from gone r)) returning c.turbopuffer_doc_id
@@ -343,8 +356,10 @@ begin
   insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
   select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
   on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  is_last := not exists (select from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+                         and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
   insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
-  values (p_table, p_fingerprint, p_generation, p_skipped, p_found)
+  select p_table, p_fingerprint, p_generation, p_skipped, p_found where is_last
   on conflict (table_id, fingerprint) do update set
     generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, found = excluded.found, error = null,
     failed_generation = null, heartbeat_at = now();
@@ -352,11 +367,11 @@ begin
   select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
     select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
     where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
-  if removed = '{}' then
+  if is_last and removed = '{}' then
     perform mark_ready_if_complete(p_table, p_fingerprint);
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
-  return removed;
+  return jsonb_build_object('removed', removed, 'more', not is_last);
 end $$;
 
 -- Deletes the objects of a Table that are not among these (hashes of pointers and of fields), and returns the places
@@ -504,7 +519,10 @@ begin
 end $$;
 
 create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
+language sql set search_path = public, extensions as $$
+  update chunk_vector v set unused_since = null
+  where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
+    and v.unused_since is not null;
   select coalesce(jsonb_object_agg(v.text_hash, v.embedding::text), '{}') from chunk_vector v
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;

@@ -203,8 +203,8 @@ begin
   delete from index_version where fingerprint = p_fingerprint;
 end $$;
 
--- Deletes some vectors that no version uses, and returns how many rows changed. First all materials forget that they are
--- complete: a version that returns meanwhile must not believe it.
+-- Deletes some vectors of pages that no version uses, and returns how many rows changed. First all materials forget that
+-- they are complete: a version that returns meanwhile must not believe it.
 create function public.sweep_vectors(p_limit integer) returns bigint
 language sql set search_path = public, extensions as $$
   with unused as materialized (
@@ -225,13 +225,8 @@ language sql set search_path = public, extensions as $$
     delete from embedding_cache v where v.ctid = any (array(
       select x.ctid from embedding_cache x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
-  ), chunks as (
-    delete from chunk_vector v where v.ctid = any (array(
-      select x.ctid from chunk_vector x where x.space <> all (array(select v.table_space from index_version v))
-        and exists (select from index_version v where v.live) limit p_limit))
-    returning 1
   )
-  select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts) + (select count(*) from chunks)
+  select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)
 $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.

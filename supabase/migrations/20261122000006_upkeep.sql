@@ -659,43 +659,66 @@ begin
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
--- Deletes answers and vectors that no chunk has used for p_seconds, among p_limit after p_after: {deleted, next}. The
--- first run that finds one unused records when. p_after is a space, a tab and a hash; the space of the answers is
--- "learns", which sorts after those of vectors. A row that changes meanwhile has another ctid, and is left alone.
+-- Deletes answers, and vectors of Tables, that no chunk has used for p_seconds, among p_limit after p_after, and as many
+-- old vectors of the pages' cache: {deleted, next}. The first run that finds one unused records when; a vector of a
+-- deleted index version goes at once. p_after is "answer" with a key, or "vector" with project, space and hash, separated
+-- by tabs. A row that changes meanwhile has another ctid, and is left alone.
 create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
 returns jsonb language sql set search_path = public, extensions set enable_seqscan = off as $$
   with page as materialized (
     select x.* from (
-      (select 'learns' collate "C" as space, c.cache_key as hash, c.ctid as place, c.unused_since from learns_cache c
-       where c.cache_key > case split_part(p_after, chr(9), 1) when 'learns' then split_part(p_after, chr(9), 2)
-                           else '' end
+      (select 'answer' as kind, null::uuid as project_id, '' collate "C" as space, c.cache_key as hash, c.ctid as place,
+              c.unused_since
+       from learns_cache c
+       where not starts_with(p_after, 'vector') and c.cache_key > split_part(p_after, chr(9), 2)
        order by c.cache_key limit p_limit)
       union all
-      (select e.space, e.text_hash, e.ctid, e.unused_since from embedding_cache e
-       where (e.space, e.text_hash) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
-       order by e.space, e.text_hash limit p_limit)
-    ) x order by x.space, x.hash limit p_limit
+      (select 'vector', v.project_id, v.space, v.text_hash, v.ctid, v.unused_since
+       from chunk_vector v
+       where (v.project_id, v.space, v.text_hash) > (
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 2)
+              else '00000000-0000-0000-0000-000000000000' end::uuid,
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 3) else '' end,
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 4) else '' end)
+       order by v.project_id, v.space, v.text_hash limit p_limit)
+    ) x order by x.kind, x.project_id, x.space, x.hash limit p_limit
   ), checked as materialized (
-    select p.*, p.space = 'learns' as is_answer, p.unused_since < now() - make_interval(secs => p_seconds) as is_old,
-      case when p.space = 'learns' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
-      else exists (select from knowledge_vector v where v.space = p.space and v.text_hash = p.hash) end as used
+    select p.*, case p.kind
+      when 'answer' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
+      else (not exists (select from index_version i where i.live)
+            or exists (select from index_version i where i.table_space = p.space))
+        and exists (select from chunks c join context_table t on t.id = c.table_id and t.project_id = p.project_id
+                    where text_key(c.chunk_text) = left(p.hash, 16)) end as used,
+      p.unused_since < now() - make_interval(secs => p_seconds)
+        or p.kind = 'vector' and exists (select from index_version i where i.live)
+           and not exists (select from index_version i where i.table_space = p.space) as is_old
     from page p where not p_dry_run
   ), noted_answers as (
     update learns_cache c set unused_since = case when c.unused_since is null then now() end where c.ctid = any (array(
-      select u.place from checked u where u.is_answer and u.used = (u.unused_since is not null)))
+      select u.place from checked u where u.kind = 'answer' and u.used = (u.unused_since is not null)))
   ), noted_vectors as (
-    update embedding_cache e set unused_since = case when e.unused_since is null then now() end where e.ctid = any (
-      array(select u.place from checked u where not u.is_answer and u.used = (u.unused_since is not null)))
+    update chunk_vector v set unused_since = case when v.unused_since is null then now() end where v.ctid = any (array(
+      select u.place from checked u
+      where u.kind = 'vector' and u.used = (u.unused_since is not null) and (u.used or u.is_old is not true)))
   ), answers as (
     delete from learns_cache c where c.ctid = any (array(
-      select u.place from checked u where u.is_answer and u.is_old and not u.used)) returning 1
+      select u.place from checked u where u.kind = 'answer' and u.is_old and not u.used)) returning 1
   ), vectors as (
-    delete from embedding_cache e where e.ctid = any (array(
-      select u.place from checked u where not u.is_answer and u.is_old and not u.used)) returning 1
+    delete from chunk_vector v where v.ctid = any (array(
+      select u.place from checked u where u.kind = 'vector' and u.is_old and not u.used)) returning 1
+  ), cached as (
+    delete from embedding_cache e where not p_dry_run and e.ctid = any (array(
+      select x.ctid from embedding_cache x where x.unused_since < now() - make_interval(secs => p_seconds)
+      order by x.unused_since limit p_limit)) returning 1
+  ), counted as (
+    select (select count(*) from cached) as cached,
+      (select concat_ws(chr(9), p.kind, p.project_id, nullif(p.space, ''), p.hash) from page p
+       order by p.kind desc, p.project_id desc, p.space desc, p.hash desc limit 1) as last
   )
-  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors),
-    'next', case when (select count(*) from page) = p_limit
-            then (select p.space || chr(9) || p.hash from page p order by p.space desc, p.hash desc limit 1) end)
+  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors) + n.cached,
+    'next', case when (select count(*) from page) = p_limit then n.last
+                 when n.cached = p_limit then coalesce(n.last, nullif(p_after, ''), 'answer') end)
+  from counted n
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables

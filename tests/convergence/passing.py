@@ -10,6 +10,7 @@ _TABLES = (
     b"update table_restart set restarted_at = restarted_at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
     b"update table_scan set heartbeat_at = heartbeat_at - %(t)s",
+    b"update chunk_vector set unused_since = unused_since - %(t)s where unused_since is not null",
     b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
     b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"
     b"       from tool o cross join jsonb_each_text(o.metadata->'search_index') e"
@@ -21,7 +22,7 @@ _MATERIALS = (
     b"update competing_key set since = since - %(t)s",
     b"update authored_file set applied_at = applied_at - %(t)s",
     b"update learns_cache set asked_at = asked_at - %(t)s, unused_since = unused_since - %(t)s",
-    b"update embedding_cache set unused_since = unused_since - %(t)s where unused_since is not null",
+    b"update embedding_cache set unused_since = unused_since - %(t)s",
     b"update pending_learns set due_at = due_at - %(t)s, claimed_until = claimed_until - %(t)s",
 )
 

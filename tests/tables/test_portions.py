@@ -1,6 +1,7 @@
 """What is deleted is gone at once, and its rows are deleted in portions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -9,9 +10,10 @@ from sakuin.errors import NotFound
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.event_bus import MemoryBus
-from tests.table_world import TableWorld, long, maintenance
+from tests.table_world import TableWorld, WatchedStore, long, maintenance
 
 OF_TABLES = ("chunks", "node", "table_reading", "table_object", "table_scan", "pending_deletion")
+PORTION = ("finish_scan", "record_removed")
 DOCUMENT = [{"title": f"第{number}章", "text": long(f"章{number}", 3000)} for number in range(8)]
 
 
@@ -112,3 +114,69 @@ def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: Tabl
     assert world.sql("select 1 from chunk_vector where project_id = %s", world.project) == []
     assert ([rows(world, table) for table, _, _ in tables], unfinished(world)) == ([{}] * 3, [])
     assert other.found(kept)
+
+
+def test_strings_that_a_document_no_longer_has_go_in_portions(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed([long(f"章{number}") for number in range(5)])
+    world.replace(table, [long("章0")])
+    world.queues.asked.clear()
+    calls: list[str] = []
+    hooks = {"request": [lambda request: calls.append(request.url.path.rpartition("/")[2])]}
+    world.client.session.event_hooks = hooks
+    assert replace(world.scan, nodes_a_deletion=2)(world.project, table).outcome == "scanned"
+    assert [name for name in calls if name in ("finish_scan", "record_removed")] == [
+        "finish_scan",
+        "record_removed",
+    ] * 2
+    assert (world.status(tool)["state"], world.status(tool)["nodes_count"]) == ("ready", 1)
+    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 2)
+
+
+def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed([long(f"章{number}") for number in range(5)])
+    world.replace(table, [long("章0")])
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    dying = replace(world, store=WatchedStore(world.store, before={"delete": die}))
+    with pytest.raises(KeyboardInterrupt):
+        replace(dying.scan, nodes_a_deletion=2)(world.project, table)
+    assert world.status(tool)["state"] != "ready"
+    world.settle()
+    assert world.status(tool)["state"] == "ready"
+    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 2)
+
+
+def test_a_vector_of_a_table_goes_thirty_days_after_its_last_text(world: TableWorld) -> None:
+    table, _, endpoint = world.indexed({"a": long("公式"), "b": long("公式"), "c": long("傾き", 900)})
+
+    def swept() -> int:
+        """Looks through all of them, one at a time; returns how many vectors the project has then."""
+        after: str | None = ""
+        while after is not None:
+            after = world.call("delete_unused_texts", after=after, limit=1, seconds=30 * 86_400, dry_run=False)["next"]
+        return len(world.sql("select 1 from chunk_vector where project_id = %s", world.project))
+
+    def days_pass(days: int) -> None:
+        world.sql("update chunk_vector set unused_since = unused_since - make_interval(days => %s)", days)
+
+    assert swept() == 3
+    world.replace(table, {"b": long("公式")})
+    world.settle()
+    assert swept() == 3
+    days_pass(29)
+    assert swept() == 3
+    world.replace(table, {"b": long("公式"), "c": long("傾き", 900)})
+    world.settle()
+    days_pass(2)
+    assert (swept(), len(world.embedder.embedded)) == (3, 3)
+    world.replace(table, {"b": long("公式")})
+    world.settle()
+    assert swept() == 3
+    days_pass(31)
+    # That of the text which is still there stays.
+    assert (swept(), world.found(endpoint)) == (2, {"/b"})
+    world.replace(table, {"z": long("公式")})
+    world.settle()
+    assert len(world.embedder.embedded) == 3

@@ -247,6 +247,33 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     knowledge.index.store_vectors({}, FINGERPRINT)
 
 
+def test_a_vector_is_in_one_place_and_outlives_its_text(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    def places() -> list[int]:
+        query = "select (select count(*) from knowledge_vector), (select count(*) from embedding_cache)"
+        return list(sql.execute(query).fetchall()[0])
+
+    def apply(material: str, number: int, text: str) -> None:
+        # Without new vectors: each text was embedded before.
+        chunk = a_chunk(material, "rule-a", text)
+        assert knowledge.index.missing_vectors([chunk.text_hash], FINGERPRINT) == set()
+        change = PageChange(material, a_source(material, number), chunks=[chunk], fingerprint=FINGERPRINT.id)
+        assert knowledge.index.apply(change).outcome == "applied"
+
+    knowledge.embed([a_chunk("a", "rule-a", text) for text in ("一", "二")])
+    assert places() == [0, 2]
+    apply("a", 1, "一")
+    assert places() == [1, 1]
+    # Another page has the same text, then the first one has another, and the other one is deleted.
+    apply("b", 1, "一")
+    assert places() == [2, 1]
+    apply("a", 2, "二")
+    assert places() == [2, 1]
+    knowledge.delete(a_source("b", 2), material="b")
+    assert places() == [1, 1]
+    apply("a", 3, "一")
+    assert places() == [1, 1]
+
+
 def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
     file = a_source("learns.yml", 1, version="v1")
     knowledge.index.record_upload_result(file, "failed", "line 3")

@@ -75,7 +75,7 @@ class MaterialRecords:
         return page["unused"], page["next"]
 
     def delete_unused_texts(self, after: str, *, limit: int, seconds: float, dry_run: bool) -> tuple[int, str | None]:
-        """Deletes cached vectors and answers of a language model that no page has used for `seconds`.
+        """Deletes vectors, and answers of a language model, of texts that nothing has had for `seconds`.
 
         Looks at `limit` of them after `after`. Returns the number of deleted ones, and the cursor.
         """

@@ -182,7 +182,7 @@ class ReconcileMaterials:
         return ComparedPage([], following)
 
     def learns(self, after: str | None, *, dry_run: bool) -> ComparedPage:
-        """Deletes answers of the language model, and vectors, that no page has used for 30 days."""
+        """Deletes answers of the language model, and vectors, of texts that nothing has had for 30 days."""
         seconds = _UNUSED.total_seconds()
         _, following = self.records.delete_unused_texts(
             after or "", limit=_TEXTS_A_PAGE, seconds=seconds, dry_run=dry_run

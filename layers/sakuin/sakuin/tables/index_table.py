@@ -32,6 +32,9 @@ from sakuin.tables.scan import (
 CHUNKS_A_PAGE = 1000
 CHUNKS_A_MESSAGE = 32
 
+# Strings that a document no longer has are removed in portions, each far below the time limit of a statement.
+NODES_A_DELETION = 1000
+
 # They are part of the status of every Tool; the first ones show what is wrong with the others.
 _SKIPPED_SHOWN = 100
 
@@ -56,6 +59,7 @@ class IndexTable:
     cut: TableCut
     suffix: str = ""
     chunks_a_page: int = CHUNKS_A_PAGE
+    nodes_a_deletion: int = NODES_A_DELETION
     limits: Limits = field(default_factory=Limits)
 
     def __call__(
@@ -152,15 +156,25 @@ class IndexTable:
     ) -> ScanResult:
         kept = [pointer_hash(string.json_pointer) for string in strings]
         nodes = max(len(strings), 1)
-        removed = self.index.finish_scan(
-            table_id, scan.generation, kept=kept, skipped=skipped, found=found, nodes=nodes
-        )
-        if removed is None:
-            return ScanResult("superseded")
-        for generation, doc_ids in removed.items():
-            self.store.delete(name, doc_ids, generation=generation)
-        if removed:
-            self.index.record_removed(table_id, removed.keys(), scan.generation, nodes=nodes)
+        more = True
+        while more:
+            removed = self.index.finish_scan(
+                table_id,
+                scan.generation,
+                kept=kept,
+                skipped=skipped,
+                found=found,
+                nodes=nodes,
+                limit=self.nodes_a_deletion,
+            )
+            if removed is None:
+                return ScanResult("superseded")
+            more = removed.more
+            for generation, doc_ids in removed.doc_ids.items():
+                self.store.delete(name, doc_ids, generation=generation)
+            if removed.doc_ids:
+                done = 0 if more else nodes
+                self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=done)
         return ScanResult("scanned", len(strings), planned)
 
 

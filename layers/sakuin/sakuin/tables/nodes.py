@@ -116,3 +116,11 @@ class DeletedPortion:
 
     rows: int
     left: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedNodes:
+    """The doc ids to delete from the store, by their newest generation, and whether there are more nodes to remove."""
+
+    doc_ids: Mapping[int, Sequence[str]]
+    more: bool

@@ -21,6 +21,7 @@ from sakuin.tables.nodes import (
     Plan,
     PublishedNode,
     RecordedRows,
+    RemovedNodes,
     Scan,
     StoredChunkRef,
     StoredResult,
@@ -110,16 +111,17 @@ class TableIndex:
         skipped: Sequence[SkippedNode],
         found: Mapping[str, Mapping[str, Any]],
         nodes: int,
-    ) -> Mapping[int, Sequence[str]] | None:
-        """Ends the scan and removes the nodes whose pointer hashes are not in `kept`.
+        limit: int,
+    ) -> RemovedNodes | None:
+        """Ends the scan and removes the nodes whose pointer hashes are not in `kept`, at most `limit` of them.
 
         `found` is added to the status of the Tools, by their json_path.
 
-        Returns the doc ids to delete from the store, by their newest generation, until `record_removed` is called; None
-        if a newer generation exists. Without doc ids the scan is recorded, and each Tool is `ready` if it is complete.
+        Returns None if a newer generation exists. If nothing was removed, the scan is recorded, and each Tool is
+        `ready` if it is complete; otherwise `record_removed` does that.
         """
         reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
-        removed: dict[str, list[str]] | None = self._of_table(
+        row = self._of_table(
             table_id,
             "finish_scan",
             p_generation=generation,
@@ -127,8 +129,9 @@ class TableIndex:
             p_skipped=reasons,
             p_found=found,
             p_nodes=nodes,
+            p_limit=limit,
         )
-        return None if removed is None else {int(name): ids for name, ids in removed.items()}
+        return row and RemovedNodes({int(name): ids for name, ids in row["removed"].items()}, row["more"])
 
     def record_objects(self, table_id: str, generation: int, objects: Sequence[TableObject]) -> None:
         """Makes these the objects of a Table; only changed ones are sent. Nothing if a newer generation exists."""
@@ -145,7 +148,10 @@ class TableIndex:
             self._call("store_objects", p_table=table_id, p_generation=generation, p_objects=batch)
 
     def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
-        """Records the scan, and that the rows of these generations from `finish_scan` are deleted from the store."""
+        """Records that the rows of these generations from `finish_scan` are deleted from the store, and the scan.
+
+        `nodes` is 0 if the scan has more nodes to remove.
+        """
         self._of_table(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
 
     def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:

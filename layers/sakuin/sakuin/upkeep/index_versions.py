@@ -84,7 +84,7 @@ class IndexVersions:
         return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
 
     def sweep_vectors(self, *, limit: int) -> int:
-        """Deletes vectors that no index version uses, at most `limit` of each kind.
+        """Deletes vectors of pages that no index version uses, at most `limit` of each kind.
 
         Returns the number of rows that changed; 0 when nothing is left to do.
         """
