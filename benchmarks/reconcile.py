@@ -28,6 +28,7 @@ from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database, running_database
 from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 
 FINGERPRINT = TableIndexVersion(EmbeddingModel("hashed", 8), TableCut())
@@ -66,7 +67,7 @@ def main(numbers: list[int]) -> None:
     """Prints a line for each number of Tables."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         database = stack.enter_context(running_database(Path(folder) / "supabase"))
-        port = stack.enter_context(served(application(Store(Path(folder) / "turbopuffer.sqlite"))))
+        port = stack.enter_context(served(application(Store(Path(folder) / "turbopuffer.sqlite", AT_ONCE))))
         for number in numbers:
             measure(number, database, f"http://127.0.0.1:{port}")
 

@@ -177,12 +177,13 @@ def tools(world: "World") -> "KnowledgeTools":
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of turbopuffer's stand-in, for a module."""
+    """The address of turbopuffer's stand-in, for a module. It commits and indexes at once."""
     from sakuin_local.serving import served
     from sakuin_local.turbopuffer.endpoint import application
+    from sakuin_local.turbopuffer.pace import AT_ONCE
     from sakuin_local.turbopuffer.store import Store
 
-    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite")
+    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite", AT_ONCE)
     with served(application(store)) as port:
         yield f"http://127.0.0.1:{port}"
 

@@ -29,6 +29,7 @@ from sakuin.upkeep.maintain import Maintain, ResumeWork
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 from turbopuffer import DefaultHttpxClient
 
@@ -58,7 +59,7 @@ class TablesBackend:
 
 @contextmanager
 def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
-    stand_in = Store(folder / "turbopuffer.sqlite")
+    stand_in = Store(folder / "turbopuffer.sqlite", AT_ONCE)
     with served(application(stand_in)) as port, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
         gated(client.session, "supabase")

@@ -11,23 +11,31 @@ from typing import Any
 
 import httpx2
 import pytest
-from sakuin_local.serving import served
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.documents import document_of
+from sakuin_local.turbopuffer.limits import Refused
+from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.postings import tokens
-from sakuin_local.turbopuffer.schema import FullText
+from sakuin_local.turbopuffer.schema import Attribute, FullText
 from sakuin_local.turbopuffer.store import Store
 from turbopuffer import APIStatusError, NotFoundError, Turbopuffer
 from turbopuffer.lib.namespace import Namespace
+
+from tests.doubles.real_pace import RealPace, real_pace
 
 METRIC: Any = "cosine_distance"
 Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(application(Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite"))) as port:
-        yield f"http://127.0.0.1:{port}"
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPace]:
+    with real_pace(tmp_path_factory.mktemp("turbopuffer")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(running: RealPace) -> str:
+    return running.url
 
 
 @pytest.fixture
@@ -101,6 +109,7 @@ def test_namespaces_are_listed_by_pages(client: Turbopuffer, namespace: Namespac
     assert [each.id for each in first.namespaces] == ["n0", "n1"]
     assert [each.id for each in client.namespaces(prefix="n", page_size=2)] == [f"n{number}" for number in range(5)]
     assert status(lambda: client.namespaces(cursor="?")) == 400
+    assert status(lambda: client.namespaces(page_size=1_001)) == 400
 
 
 # ---------------------------------------------------------------- writing
@@ -153,7 +162,19 @@ def test_a_filterable_value_has_at_most_4_kib(namespace: Namespace) -> None:
     assert status(lambda: put(namespace, {"id": 2, "s": "a" * 4_097})) == 400
     assert status(lambda: put(namespace, {"id": 2, "list": ["あ" * 1_366]})) == 400
     put(namespace, {"id": 2, "long": "あ" * 100_000})
+    assert ids(namespace, "s", "Eq", "a" * 4_096) == [1]
+    assert status(lambda: ids(namespace, "s", "In", ["b", "a" * 4_097])) == 400
     assert status(lambda: put(namespace, {"id": 3, "long": "a" * (limits.VALUE_BYTES + 1)})) == 400
+
+
+def test_a_document_has_at_most_64_mib_and_a_namespace_1024_attributes(namespace: Namespace) -> None:
+    long: Json = {f"a{number}": "a" * limits.VALUE_BYTES for number in range(8)}
+    schema = {name: Attribute("string", filterable=False) for name in long}
+    with pytest.raises(Refused, match="64 MiB"):
+        document_of({"id": 1, **long}, schema)
+    # The id is one of them.
+    put(namespace, {"id": 1} | {f"a{number}": 1 for number in range(1_023)})
+    assert status(lambda: put(namespace, {"id": 1, "one more": 1})) == 400
 
 
 def test_a_request_has_at_most_512_mb(address: str) -> None:
@@ -343,6 +364,15 @@ def test_a_vector_may_come_as_base64_and_zeros_at_its_end_stay(address: str, nam
     assert rows[0].vector == [1.0, 0.5, 0.0]
 
 
+def test_a_vector_of_16_bit_floats_is_rounded(namespace: Namespace) -> None:
+    schema: Any = {"vector": {"type": "[2]f16", "ann": True}}
+    put(namespace, {"id": 1, "vector": [1.0, 1 / 3]}, schema=schema)
+    [row] = namespace.query(rank_by=("id", "asc"), limit=1, include_attributes=["vector"]).rows or []
+    assert row.vector == [1.0, 0.333251953125]
+    assert status(lambda: put(namespace, {"id": 2, "vector": [1.0, 70_000.0]})) == 400
+    assert status(lambda: put(namespace, {"id": 2, "vector": [1.0, 1.0]}, schema={"vector": "[2]f32"})) == 400
+
+
 def test_bm25_is_the_formula(namespace: Namespace) -> None:
     schema: Any = {"text": {"type": "string", "full_text_search": True}}
     put(
@@ -386,7 +416,8 @@ def test_clauses_are_summed_and_weighted(filled: Namespace) -> None:
 
 
 def test_a_pre_tokenized_array_is_taken_as_it_is(namespace: Namespace) -> None:
-    schema: Any = {"terms": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}}}
+    full_text = {"tokenizer": "pre_tokenized_array", "max_token_length": 254}
+    schema: Any = {"terms": {"type": "[]string", "full_text_search": full_text}}
     long = "とても長い言葉" * 5
     put(namespace, {"id": 1, "terms": ["二次 方程式", "Fox", long]}, {"id": 2, "terms": ["二次"]}, schema=schema)
 
@@ -406,8 +437,18 @@ def test_words_end_where_uax_29_says() -> None:
     ]
 
 
-def test_a_token_over_39_bytes_is_dropped_without_a_word() -> None:
-    assert tokens("ア" * 13 + " " + "イ" * 14, FullText()) == ["ア" * 13]
+@pytest.mark.parametrize("longest", [39, 254])
+def test_a_token_over_its_limit_is_dropped_without_a_word(longest: int) -> None:
+    fits, is_longer = "a" * longest, "b" * (longest + 1)
+    assert tokens(f"{fits} {is_longer}", FullText(max_token_length=longest)) == [fits]
+    ready = FullText("pre_tokenized_array", max_token_length=longest)
+    assert tokens([fits, is_longer], ready) == [fits]
+
+
+@pytest.mark.parametrize("longest", [0, 255])
+def test_the_limit_of_tokens_is_1_to_254_bytes(namespace: Namespace, longest: int) -> None:
+    schema: Any = {"text": {"type": "string", "full_text_search": {"max_token_length": longest}}}
+    assert status(lambda: put(namespace, {"id": 1, "text": "a"}, schema=schema)) == 400
 
 
 def test_rankings_are_fused_by_reciprocal_ranks(filled: Namespace) -> None:
@@ -455,18 +496,18 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     rows = [
         {"id": f"d{number}", "vector": [1.0, number], "terms": ["a"] * number, "n": number} for number in range(1, 9)
     ]
-    first = Store(file)
+    first = Store(file, AT_ONCE)
     first.write("n", {"upsert_rows": rows, "schema": schema, "distance_metric": "cosine_distance"})
     first.write("n", {"delete_by_filter": ["n", "Gt", 6]})
     asked = {"rank_by": ["terms", "BM25", ["a"]], "limit": 10, "include_attributes": True}
-    before, after = first.query("n", asked), Store(file).query("n", asked)
+    before, after = first.query("n", asked), Store(file, AT_ONCE).query("n", asked)
     assert len(after["rows"]) == 6
     assert after["rows"] == before["rows"]
-    assert Store(file).schema("n") == first.schema("n")
+    assert Store(file, AT_ONCE).schema("n") == first.schema("n")
 
 
 def test_a_namespace_that_lost_most_of_its_rows_answers_as_before(tmp_path: Path) -> None:
-    store = Store(tmp_path / "turbopuffer.sqlite")
+    store = Store(tmp_path / "turbopuffer.sqlite", AT_ONCE)
     rows = [{"id": number, "vector": [1.0, number], "n": number} for number in range(3_000)]
     store.write("n", {"upsert_rows": rows, "distance_metric": "cosine_distance"})
     store.write("n", {"delete_by_filter": ["n", "Gte", 10]})

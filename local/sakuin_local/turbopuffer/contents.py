@@ -1,6 +1,6 @@
 """One namespace in memory: rows in the order of writing, with the indexes for searches and filters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -30,6 +30,7 @@ class Contents:
         self._numbers = Growing(np.int64)
         self._alive = Growing(np.bool_)
         self._row_of: dict[Id, int] = {}
+        self._hidden: Collection[Id] = ()
         self.vectors = Vectors(metric or "cosine_distance")
         self._columns = {name: Column() for name, attribute in schema.items() if attribute.filterable and name != "id"}
         self._postings = {
@@ -48,6 +49,17 @@ class Contents:
     def alive(self) -> Mask:
         """Returns the rows that are not removed."""
         return self._alive.view
+
+    @property
+    def shown(self) -> Mask:
+        """Returns the rows that queries see."""
+        shown = self.alive.copy()
+        shown[[self._row_of[id] for id in self._hidden if id in self._row_of]] = False
+        return shown
+
+    def hide(self, ids: Collection[Id]) -> None:
+        """Hides these documents, and no others, from queries."""
+        self._hidden = ids
 
     @property
     def is_mostly_gone(self) -> bool:

@@ -35,6 +35,11 @@ class Document:
     attributes: Mapping[str, Any]
     vector: Floats | None = None
 
+    @property
+    def size(self) -> int:
+        """Returns the bytes of its attributes and its vector."""
+        return len(orjson.dumps(self.attributes)) + (0 if self.vector is None else self.vector.nbytes)
+
 
 def id_of(value: Any) -> Id:
     """Parses a document's id: an unsigned 64-bit integer, or a string of 1 to 64 bytes."""
@@ -56,9 +61,12 @@ def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
     vector = None
     if dimensions:
         vector = vector_of(row.get("vector"), dimensions)
-    if len(orjson.dumps(attributes)) + 4 * dimensions > limits.DOCUMENT_BYTES:
+        if schema["vector"].is_half:
+            vector = _rounded(vector)
+    document = Document(id_of(row["id"]), attributes, vector)
+    if document.size > limits.DOCUMENT_BYTES:
         raise Refused(f"document '{row['id']}' is larger than 64 MiB")
-    return Document(id_of(row["id"]), attributes, vector)
+    return document
 
 
 def patch_of(row: Mapping[str, Any], schema: Schema) -> Document:
@@ -92,6 +100,15 @@ def floats_of(value: Any) -> Floats:
     if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
         raise Refused("a document of this namespace needs a vector of finite numbers")
     return vector
+
+
+def _rounded(vector: Floats) -> Floats:
+    """Returns a vector as 16-bit floats keep it."""
+    with np.errstate(over="ignore"):
+        half = vector.astype(np.float16)
+    if not np.isfinite(half).all():
+        raise Refused("a number of the vector is too large for f16")
+    return half.astype(np.float32)
 
 
 def fits(value: Any, attribute: Attribute) -> bool:

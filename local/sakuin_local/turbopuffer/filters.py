@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import fits
 from sakuin_local.turbopuffer.limits import Refused
@@ -96,6 +97,8 @@ def _check_operand(name: str, comparison: str, value: Any, attribute: Attribute)
     values = value if comparison in ("In", "ContainsAny") else [value]
     if not isinstance(values, list) or not all(fits(each, one) for each in values):
         raise Refused(f"{comparison} on '{name}' needs a value of type {one.type}")
+    if any(isinstance(each, str) and len(each.encode()) > limits.FILTERABLE_VALUE_BYTES for each in values):
+        raise Refused(f"a value of the filter on '{name}' is larger than 4 KiB")
 
 
 def _holding_tokens(name: str, comparison: str, value: Any, attribute: Attribute, contents: Contents) -> Mask:

@@ -16,10 +16,18 @@ ROWS_AN_ANSWER = 10_000
 NAMESPACES_A_PAGE = 1_000
 DELETED_BY_FILTER = 5_000_000
 PATCHED_BY_FILTER = 50_000
+# Beyond this much, further writes are not visible until they are indexed.
+UNINDEXED_SEARCHED_BYTES = 128 * 1024 * 1024
+# Beyond this much, writes are refused.
+UNINDEXED_BYTES = 2_000_000_000
+# The next query waits for a moment, and is refused then.
+QUERIES_IN_FLIGHT = 16
 # The documentation has both 1,024 and 8,192: the smaller one is safe.
 FULL_TEXT_QUERY_CHARACTERS = 1_024
-# The built-in tokenizers silently drop longer tokens.
+# Longer tokens are dropped silently, by default and at most. Whether those of `pre_tokenized_array` are dropped too is
+# not documented: here they are.
 TOKEN_BYTES = 39
+LONGEST_TOKEN_BYTES = 254
 
 
 class Refused(Exception):

@@ -23,20 +23,14 @@ _WORD = regex.compile(r"[\p{Alphabetic}\p{N}]|\p{Emoji_Presentation}")
 
 def tokens(value: str | Sequence[str], full_text: FullText) -> list[str]:
     """Returns the tokens of a stored value or a query, in order; a `pre_tokenized_array` is already tokenized."""
-    if full_text.is_pre_tokenized:
-        return [value] if isinstance(value, str) else list(value)
     texts = [value] if isinstance(value, str) else value
-    return [token for text in texts for token in _words(text, full_text)]
+    found = texts if full_text.is_pre_tokenized else [word for text in texts for word in _words(text, full_text)]
+    return [token for token in found if len(token.encode()) <= full_text.max_token_length]
 
 
 def _words(text: str, full_text: FullText) -> list[str]:
-    found = []
-    for segment in _BOUNDARY.split(text):
-        if _WORD.search(segment):
-            token = segment if full_text.case_sensitive else segment.lower()
-            if len(token.encode()) <= full_text.max_token_length:
-                found.append(token)
-    return found
+    segments = [segment for segment in _BOUNDARY.split(text) if _WORD.search(segment)]
+    return segments if full_text.case_sensitive else [segment.lower() for segment in segments]
 
 
 class _Numbers(dict[str, int]):

@@ -69,7 +69,7 @@ def _answer(query: Any, contents: Contents) -> Found | dict[str, Any]:
     if query.get("distance_metric") not in (None, contents.metric):
         raise Refused(f"the distance_metric of this namespace is {contents.metric}")
     filters = query.get("filters")
-    wanted = contents.alive.copy() if filters is None else passing(filters, contents)
+    wanted = contents.shown if filters is None else contents.shown & passing(filters, contents)
     if "aggregate_by" in query:
         if "rank_by" in query:
             raise Refused("aggregate_by and rank_by exclude each other")

@@ -47,6 +47,11 @@ class Attribute:
         return int(found[1]) if found else 0
 
     @property
+    def is_half(self) -> bool:
+        """Whether it is a vector of 16-bit floats."""
+        return bool(self.dimensions) and self.type.endswith("f16")
+
+    @property
     def is_list(self) -> bool:
         return self.type.startswith("[]")
 
@@ -80,8 +85,7 @@ def merged(before: Schema, given: Any) -> dict[str, Attribute]:
         if name in before and before[name].type != attribute.type:
             raise Refused(f"cannot change the type of attribute '{name}' from {before[name].type} to {attribute.type}")
         schema[name] = attribute
-    if len(schema) > limits.ATTRIBUTES:
-        raise Refused(f"a namespace has at most {limits.ATTRIBUTES} attributes")
+    check_number(schema)
     return schema
 
 
@@ -97,6 +101,12 @@ def inferred(name: str, value: Any) -> Attribute | None:
     if value is None:
         return None
     raise Refused(f"attribute '{name}' has a value of no known type", status=422)
+
+
+def check_number(schema: Schema) -> None:
+    """Raises `Refused` for a schema with too many attributes, declared or not."""
+    if len(schema) > limits.ATTRIBUTES:
+        raise Refused(f"a namespace has at most {limits.ATTRIBUTES} attributes")
 
 
 def check_name(name: str) -> None:
@@ -147,6 +157,8 @@ def _full_text(name: str, type_name: str, given: Any, before: Attribute | None) 
         raise Refused(f"full_text_search of '{name}' is not valid: {given}", status=422)
     kept = {option: value for option, value in options.items() if option in FullText.__slots__}
     full_text = replace(known, **kept)
+    if not 1 <= full_text.max_token_length <= limits.LONGEST_TOKEN_BYTES:
+        raise Refused(f"max_token_length of '{name}' is 1 to {limits.LONGEST_TOKEN_BYTES}")
     if full_text.is_pre_tokenized and type_name != "[]string":
         raise Refused(f"tokenizer pre_tokenized_array needs []string, '{name}' is {type_name}")
     return replace(full_text, case_sensitive=True) if full_text.is_pre_tokenized else full_text

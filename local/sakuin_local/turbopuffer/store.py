@@ -1,8 +1,9 @@
-"""All namespaces; one request at a time."""
+"""All namespaces; one request at a time, but writes wait for their commits together."""
 
 import base64
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import orjson
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents
 from sakuin_local.turbopuffer.limits import Refused, missing
+from sakuin_local.turbopuffer.pace import Pace, QuerySlots, WriteAheadLog, slots_of
 from sakuin_local.turbopuffer.queries import Found, answered, projected
 from sakuin_local.turbopuffer.schema import merged
 from sakuin_local.turbopuffer.storage import Description, Parts, Storage
@@ -21,10 +23,16 @@ Json = dict[str, Any]
 
 
 class Store:
-    """The namespaces of one file. Those that were searched stay in memory."""
+    """The namespaces of one file. Those that were searched stay in memory.
 
-    def __init__(self, file: Path) -> None:
+    By default it is as slow as turbopuffer. After a restart all rows are indexed.
+    """
+
+    def __init__(self, file: Path, pace: Pace | None = None) -> None:
+        self._pace = pace or Pace()
         self._storage = Storage(file)
+        self._logs: defaultdict[str, WriteAheadLog] = defaultdict(lambda: WriteAheadLog(self._pace))
+        self.slots = QuerySlots(self._pace.patience)
         self._contents: dict[str, Contents] = {}
         self._lock = threading.Lock()
 
@@ -40,10 +48,15 @@ class Store:
     def write(self, namespace: str, body: Any) -> Json:
         """Applies a write, all or nothing."""
         _check(namespace)
+        log = self._log(namespace)
+        if not (isinstance(body, dict) and body.get("disable_backpressure")):
+            log.check_backlog()
+        log.wait_for_commit()
         with self._lock:
             before = self._storage.description(namespace)
             write = Write.of(body, namespace, before)
             contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {}, None)
+            contents.hide(log.hidden())
             contents.schema, kept = write.schema, contents.schema
             try:
                 done = self._apply(namespace, write, contents)
@@ -56,14 +69,20 @@ class Store:
                 raise
             if contents.is_mostly_gone or not before:
                 self._contents.pop(namespace, None)
+            log.add([each.id for each in done.stored], done.size)
             return _write_answer(write.body, done)
+
+    def add_backlog(self, namespace: str, size: int) -> None:
+        """Acts as if so many more bytes had just been written, for tests."""
+        self._log(namespace).add((), size)
 
     def query(self, namespace: str, body: Any) -> Json:
         """Answers a query or a multi-query."""
         _check(namespace)
         started = time.perf_counter()
-        with self._lock:
+        with self.slots.taken(namespace, slots_of(body)), self._lock:
             contents = self._opened(namespace, self._described(namespace))
+            contents.hide(self._logs[namespace].hidden())
             results = [self._sent(result, contents) for result in answered(body, contents)]
             size = int(contents.alive.sum())
         milliseconds = round((time.perf_counter() - started) * 1000)
@@ -87,6 +106,7 @@ class Store:
             self._described(namespace)
             self._storage.drop(namespace)
             self._contents.pop(namespace, None)
+            self._logs.pop(namespace, None)
         return {"status": "OK"}
 
     def update_schema(self, namespace: str, given: Any) -> Json:
@@ -119,7 +139,7 @@ class Store:
             "created_at": known.created_at,
             "updated_at": known.updated_at,
             "encryption": {"mode": "default"},
-            "index": {"status": "up-to-date"},
+            "index": self._log(namespace).unindexed(),
         }
 
     def listed(self, prefix: str, after: str, page_size: int) -> Json:
@@ -146,6 +166,10 @@ class Store:
         contents.remove(done.removed_rows)
         contents.add(stored)
         return done
+
+    def _log(self, namespace: str) -> WriteAheadLog:
+        with self._lock:
+            return self._logs[namespace]
 
     def _described(self, namespace: str) -> Description:
         description = self._storage.description(namespace)

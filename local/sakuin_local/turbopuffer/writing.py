@@ -10,7 +10,7 @@ from sakuin_local.turbopuffer.contents import Contents
 from sakuin_local.turbopuffer.documents import Document, Id, document_of, floats_of, id_of, patch_of
 from sakuin_local.turbopuffer.filters import passing
 from sakuin_local.turbopuffer.limits import Refused, missing
-from sakuin_local.turbopuffer.schema import Attribute, inferred, merged
+from sakuin_local.turbopuffer.schema import Attribute, check_number, inferred, merged
 from sakuin_local.turbopuffer.storage import Description
 
 _METRICS = ("cosine_distance", "euclidean_squared")
@@ -83,6 +83,11 @@ class Outcome:
     patched: Sequence[Id]
     deleted: Sequence[Id]
 
+    @property
+    def size(self) -> int:
+        """Returns the bytes that are written."""
+        return sum(each.size for each in self.stored) + sum(len(str(id)) for id in self.deleted)
+
 
 def outcome(write: Write, contents: Contents, documents: Mapping[int, Document]) -> Outcome:
     """Returns the changes of `write` to `contents`; `documents` are those to patch, by row."""
@@ -114,7 +119,8 @@ def rows_to_patch(write: Write, contents: Contents) -> list[int]:
 def _filtered(filter: Any, contents: Contents, at_most: int) -> list[int]:
     if filter is None:
         return []
-    rows: list[int] = passing(filter, contents).nonzero()[0].tolist()
+    # As in a query: what is hidden is not found.
+    rows: list[int] = (contents.shown & passing(filter, contents)).nonzero()[0].tolist()
     if len(rows) > at_most:
         raise Refused(f"the filter matches {len(rows)} documents, the maximum is {at_most}")
     return rows
@@ -199,6 +205,7 @@ def _schema(
                 schema[name] = attribute
     if "id" not in schema and rows:
         schema["id"] = Attribute("string" if isinstance(rows[0]["id"], str) else "uint")
+    check_number(schema)
     if before and "vector" in schema and "vector" not in known:
         raise Refused("a namespace gets its vectors with its first write, not later")
     return schema
