@@ -8,6 +8,7 @@ import pytest
 from sakuin.knowledge.model import ChangeResult, PageChange
 from sakuin.platform.s3 import StoredObject
 from sakuin.tables.chunk_store import StoredChunkRow
+from sakuin.tables.nodes import PublishedNode
 
 from tests.convergence.actions import END, Forget, GoOn, Work
 from tests.convergence.interleaving import Fate
@@ -50,8 +51,8 @@ def ends_well(schedule: Schedule, story: Callable[[Any], None]) -> None:
 class SweepsEverything(Broken):
     """Deletes also what a newer generation stored meanwhile."""
 
-    def sweep_node(self, namespace: str, **asked: Any) -> int:
-        return int(self.real.sweep_node(namespace, **(asked | {"generation": 1 << 40})))
+    def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
+        return int(self.real.sweep(namespace, [replace(node, generation=1 << 40) for node in nodes]))
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         self.real.delete(namespace, doc_ids)

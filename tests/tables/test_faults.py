@@ -57,7 +57,7 @@ def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWo
 def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
     table, tool, endpoint = world.documented({"a": A})
     world.settle()
-    world.store = WatchedStore(world.store, before={"sweep_node": down})
+    world.store = WatchedStore(world.store, before={"sweep": down})
     world.replace(table, {"a": B})
     (message,) = scanned(world)
     with pytest.raises(Unavailable):
@@ -126,8 +126,8 @@ def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(wor
     table, _, endpoint = world.documented({"a": A})
     world.settle()
     late: list[tuple[Any, ...]] = []
-    swept = world.store.sweep_node
-    world.store = WatchedStore(world.store, before={"sweep_node": down})
+    sweep = world.store.sweep
+    world.store = WatchedStore(world.store, before={"sweep": down})
     world.replace(table, {"a": B})
     late = scanned(world)
     with pytest.raises(Unavailable):
@@ -136,13 +136,7 @@ def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(wor
     assert between
     world.replace(table, {"a": A})
     world.settle()
-    for node in between:
-        swept(
-            f"project_{world.project}_table_{table}",
-            json_pointer_hash=node.pointer_hash,
-            keep_content_hash=node.content_hash,
-            generation=node.generation,
-        )
+    sweep(f"project_{world.project}_table_{table}", between)
     assert texts(world, endpoint) == {A[:4]}
     assert len(world.rows(table)) == 2
 

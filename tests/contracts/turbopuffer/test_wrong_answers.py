@@ -10,11 +10,12 @@ from sakuin.platform.calls import Retries
 from sakuin.platform.supabase.client import answer, call
 from sakuin.platform.supabase.client import connected as supabase
 from sakuin.platform.supabase.retries import READING_FUNCTIONS
+from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
-from tests.contracts.turbopuffer.test_chunk_store import row
+from tests.contracts.turbopuffer.chunk_rows import row
 
 HTML = Said(body=b"<html>Welcome to the proxy</html>", headers=(("Content-Type", "text/html"),))
 HALF = Said(body=b'{"rows": [{"id": "a", "generation": 1}], "results": [], "rows_affected": 1}', cut=True)
@@ -33,7 +34,8 @@ CALLS: dict[str, Callable[[TurbopufferChunkStore], Any]] = {
     "upsert": lambda store: store.upsert("n", [row()]),
     "search": lambda store: store.search("n", vector=(1.0, 0.0), slots=(), text="a", scope="b", depth=5),
     "ids": lambda store: store.ids("n"),
-    "sweep": lambda store: store.sweep_node("n", json_pointer_hash="b", keep_content_hash=None, generation=1),
+    "sweep": lambda store: store.sweep("n", [PublishedNode("b", None, 1)]),
+    "is_indexed": lambda store: store.is_indexed("n"),
     "delete": lambda store: store.delete("n", ["a"]),
     "delete_namespace": lambda store: store.delete_namespace("n"),
     "namespaces": lambda store: store.namespaces(""),

@@ -9,6 +9,7 @@ from sakuin.errors import Invalid
 from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
 from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.nodes import PublishedNode
 
 DOC_ID_BYTES = 64
 
@@ -113,10 +114,8 @@ class ChunkStore(Protocol):
         namespace that does not exist has no rows.
         """
 
-    def sweep_node(
-        self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
-    ) -> int:
-        """Deletes the rows of a node up to `generation`, except those of `keep_content_hash`. Returns their number."""
+    def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
+        """Deletes the rows of nodes up to their generations, except those of their contents. Returns the number."""
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         """Deletes rows by id, with `generation` only those up to it. An unknown id is not an error."""
@@ -124,8 +123,14 @@ class ChunkStore(Protocol):
     def delete_namespace(self, namespace: str) -> None:
         """Deletes a namespace with its rows. An unknown namespace is not an error."""
 
+    def is_indexed(self, namespace: str) -> bool:
+        """Returns whether `search` and `ids` see all rows that were stored before; true without such a namespace.
+
+        After large writes they may lack the newest rows for up to an hour.
+        """
+
     def ids(self, namespace: str) -> Mapping[str, int]:
-        """Returns the generation of every row by id."""
+        """Returns the generation of every row by id, without those that are not visible yet: see `is_indexed`."""
 
     def namespaces(self, prefix: str) -> Sequence[str]:
         """Returns all namespaces whose names begin with `prefix`, in order."""

@@ -18,7 +18,7 @@ from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namesp
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.messages import EmbedRequest, embed_message, subject_of_request
-from sakuin.tables.nodes import StoredChunkRef, WantedChunk
+from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.recovery import RecordTableFailure
 
@@ -66,17 +66,12 @@ class EmbedChunks:
         """Returns the chunks of nodes that can be embedded. Deletes the other nodes and records why on their Tools."""
         reasons = {chunk.id: reason for chunk in wanted if (reason := refused.get(text_hash(chunk.chunk_text)))}
         nodes = {chunk.json_pointer: chunk.generation for chunk in wanted if chunk.id in reasons}
-
-        def sweep() -> None:
-            for pointer, generation in nodes.items():
-                hashed = pointer_hash(pointer)
-                self.store.sweep_node(name, json_pointer_hash=hashed, keep_content_hash=None, generation=generation)
-
+        unwanted = [PublishedNode(pointer_hash(pointer), None, generation) for pointer, generation in nodes.items()]
         # Sweeps before, so that a worker that ends in between starts again, and after, because another worker may
         # have stored rows meanwhile.
-        sweep()
+        self.store.sweep(name, unwanted)
         self.index.record_refused(table_id, reasons)
-        sweep()
+        self.store.sweep(name, unwanted)
         return [chunk for chunk in wanted if chunk.json_pointer not in nodes]
 
     def _store(self, table_id: str, name: str, wanted: Sequence[WantedChunk], vectors: Mapping[str, Vector]) -> None:

@@ -248,12 +248,6 @@ def sweep_nodes(
     store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[PublishedNode]
 ) -> None:
     """Deletes the older rows of published nodes, and records that this is done."""
-    for node in nodes:
-        store.sweep_node(
-            namespace,
-            json_pointer_hash=node.pointer_hash,
-            keep_content_hash=node.content_hash,
-            generation=node.generation,
-        )
     if nodes:
+        store.sweep(namespace, nodes)
         index.mark_swept(table_id, nodes)

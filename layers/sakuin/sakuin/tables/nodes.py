@@ -71,10 +71,13 @@ class StoredChunkRef:
 
 @dataclass(frozen=True, slots=True)
 class PublishedNode:
-    """A node whose version is searchable, while rows of older versions may still be in the store."""
+    """A node whose version is searchable, while rows of older versions may still be in the store.
+
+    `content_hash` None: it has no searchable version.
+    """
 
     pointer_hash: str
-    content_hash: str
+    content_hash: str | None
     generation: int
 
 

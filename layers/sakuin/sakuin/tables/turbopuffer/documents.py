@@ -8,14 +8,17 @@ from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import Invalid
 from sakuin.tables.chunk_store import StoredChunkRow
-from sakuin.tables.turbopuffer.words import sent_term
+from sakuin.tables.turbopuffer.words import TERM_BYTES, sent_term
 
 DISTANCE: Literal["cosine_distance"] = "cosine_distance"
 
-SCHEMA: dict[str, AttributeSchemaParam] = {
+_SCHEMA: dict[str, AttributeSchemaParam] = {
     "content": {"type": "string", "full_text_search": True},
     # turbopuffer has no Japanese analyzer, so the product sends terms.
-    "terms": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}},
+    "terms": {
+        "type": "[]string",
+        "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": TERM_BYTES},
+    },
     # The same terms for the ranking: one string is returned and read faster than a list.
     "term_counts": {"type": "string", "filterable": False},
     # A filterable value has at most 4 KiB, and a pointer may be longer, so filters use hashes.
@@ -29,6 +32,14 @@ SCHEMA: dict[str, AttributeSchemaParam] = {
 
 # The names, hashes and numbers of a row.
 _OTHER_BYTES = 1_000
+
+
+def schema(dimensions: int) -> dict[str, AttributeSchemaParam]:
+    """Returns the schema of a namespace with vectors of `dimensions`.
+
+    Vectors of 16-bit floats cost half, and change cosines in the fourth decimal place.
+    """
+    return {"vector": {"type": f"[{dimensions}]f16", "ann": True}, **_SCHEMA}
 
 
 def document(row: StoredChunkRow) -> dict[str, Any]:

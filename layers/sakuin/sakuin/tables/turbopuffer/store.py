@@ -12,13 +12,16 @@ from sakuin.language.model import Slot
 from sakuin.platform.calls import Ask, background, interactive
 from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
+from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
-from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, requests, term_counts
+from sakuin.tables.turbopuffer.documents import DISTANCE, cosine, document, requests, schema, term_counts
 from sakuin.tables.turbopuffer.words import sent_term, words_leg
 
 # The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
 _MAX_IDS = 5_000
+# turbopuffer documents no limit of a filter. A batch has fewer nodes, and each write takes a second of its namespace.
+_MAX_SWEPT_NODES = 256
 _MAX_ROWS_AN_ANSWER = 10_000
 
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
@@ -41,7 +44,7 @@ class TurbopufferChunkStore:
                 namespace,
                 upsert_rows=[document(row) for row in request],
                 upsert_condition=_NOT_NEWER,
-                schema=SCHEMA,
+                schema=schema(len(request[0].vector)),
                 distance_metric=DISTANCE,
             )
 
@@ -90,17 +93,19 @@ class TurbopufferChunkStore:
         ]
         return Found(tuple(chunks), tuple(cosine(row) for rows in others for row in rows))
 
-    def sweep_node(
-        self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
-    ) -> int:
-        unwanted: list[Any] = [("pointer_hash", "Eq", json_pointer_hash)]
-        if keep_content_hash is not None:
-            unwanted.append(("content_hash", "NotEq", keep_content_hash))
-        return self._sweep(namespace, unwanted, generation)
+    def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
+        deleted = 0
+        for part in _parts(nodes, _MAX_SWEPT_NODES):
+            try:
+                answer = self._write(namespace, delete_by_filter=("Or", [_obsolete(node) for node in part]))
+            except NotFound:
+                return 0
+            deleted += int(answer.rows_deleted or 0)
+        return deleted
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
-        for ids in _parts(doc_ids):
+        for ids in _parts(doc_ids, _MAX_IDS):
             try:
                 self._write(namespace, deletes=ids, **condition)
             except NotFound:
@@ -111,6 +116,13 @@ class TurbopufferChunkStore:
             self._asked(namespace, lambda: self.client.namespace(namespace).delete_all(), "status")
         except NotFound:
             return
+
+    def is_indexed(self, namespace: str) -> bool:
+        try:
+            index = self._asked(namespace, lambda: self.client.namespace(namespace).metadata().index, "status")
+        except NotFound:
+            return True
+        return bool(index.status == "up-to-date")
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         generations: dict[str, int] = {}
@@ -152,13 +164,6 @@ class TurbopufferChunkStore:
             return ()
         return rows
 
-    def _sweep(self, namespace: str, unwanted: list[Any], generation: int) -> int:
-        filter = ("And", [*unwanted, ("generation", "Lte", generation)])
-        try:
-            return int(self._write(namespace, delete_by_filter=filter).rows_deleted or 0)
-        except NotFound:
-            return 0
-
     def _write(self, namespace: str, **operation: Any) -> Any:
         return self._asked(namespace, lambda: self.client.namespace(namespace).write(**operation), "rows_affected")
 
@@ -184,7 +189,15 @@ def _rows(ids: Sequence[str], vector: Vector | None, **asked: Any) -> dict[str, 
     return {"rank_by": rank_by, "filters": ("id", "In", list(ids)), "limit": len(ids), **asked}
 
 
-def _parts(ids: Collection[str]) -> Iterator[list[str]]:
-    different = list(dict.fromkeys(ids))
-    for start in range(0, len(different), _MAX_IDS):
-        yield different[start : start + _MAX_IDS]
+def _obsolete(node: PublishedNode) -> tuple[Any, ...]:
+    """Returns the filter for the older rows of a node."""
+    rows: list[Any] = [("pointer_hash", "Eq", node.pointer_hash), ("generation", "Lte", node.generation)]
+    if node.content_hash is not None:
+        rows.append(("content_hash", "NotEq", node.content_hash))
+    return ("And", rows)
+
+
+def _parts(items: Collection[T], size: int) -> Iterator[list[T]]:
+    different = list(dict.fromkeys(items))
+    for start in range(0, len(different), size):
+        yield different[start : start + size]

@@ -12,13 +12,14 @@ _MAX_QUERY_CHARACTERS = 1_000
 # Far more than questions have; turbopuffer documents no limit.
 _MAX_CLAUSES = 128
 
-# The dictionary takes a string of a thousand letters as one word. Stored and queried terms are cut the same way.
-_TERM_CHARACTERS = 64
+# The greatest `max_token_length`: turbopuffer drops longer tokens silently. The dictionary takes a string of a thousand
+# letters as one word. Stored and queried terms are cut the same way.
+TERM_BYTES = 254
 
 
 def sent_term(term: str) -> str:
     """Returns a term as it is stored and queried."""
-    return term[:_TERM_CHARACTERS]
+    return term.encode(errors="surrogatepass")[:TERM_BYTES].decode(errors="ignore")
 
 
 def words_leg(slots: Sequence[Slot], text: str) -> tuple[Any, ...] | None:

@@ -1,0 +1,53 @@
+"""`TurbopufferChunkStore` over a stand-in with the pace and the limits of the service, and over the service.
+
+The service is tested if TURBOPUFFER_API_KEY and TURBOPUFFER_BASE_URL are set. It charges for that.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import environ
+
+import pytest
+from sakuin.tables.turbopuffer.client import connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+
+from tests.contracts.turbopuffer.chunk_rows import PREFIX
+from tests.doubles.real_pace import RealPace, real_pace
+
+ADDRESS, KEY = "TURBOPUFFER_BASE_URL", "TURBOPUFFER_API_KEY"
+TESTED = ["stand-in", *(["service"] if {ADDRESS, KEY} <= environ.keys() else [])]
+
+
+@contextmanager
+def store_at(address: str, key: str) -> Iterator[TurbopufferChunkStore]:
+    store = TurbopufferChunkStore(connected(address, key))
+    yield store
+    for namespace in store.namespaces(PREFIX):
+        store.delete_namespace(namespace)
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPace]:
+    """A stand-in with the pace and the limits of the service."""
+    with real_pace(tmp_path_factory.mktemp("turbopuffer")) as running:
+        yield running
+
+
+@pytest.fixture
+def stand_in(strict: RealPace) -> str:
+    return strict.url
+
+
+@pytest.fixture(params=TESTED)
+def store(request: pytest.FixtureRequest, stand_in: str) -> Iterator[TurbopufferChunkStore]:
+    """The adapter and turbopuffer's SDK, without a namespace of these tests behind them."""
+    address = (stand_in, "any") if request.param == "stand-in" else (environ[ADDRESS], environ[KEY])
+    with store_at(*address) as store:
+        yield store
+
+
+@pytest.fixture
+def local(stand_in: str) -> Iterator[TurbopufferChunkStore]:
+    """The same over the stand-in alone, for failures that a test asks for."""
+    with store_at(stand_in, "any") as store:
+        yield store
