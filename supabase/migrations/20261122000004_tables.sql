@@ -103,9 +103,12 @@ create table public.table_scan (
   error text,
   failed_generation bigint,
   heartbeat_at timestamptz not null default now(),
+  -- When chunks were last stored; null once the store has indexed them (see unindexed_tables).
+  stored_at timestamptz,
   primary key (table_id, fingerprint)
 );
 create index table_scan_fingerprint on public.table_scan (fingerprint);
+create index table_scan_stored on public.table_scan (stored_at) where stored_at is not null;
 
 -- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
 -- without any are deleted. Written in the transactions that store and delete chunks.
@@ -331,8 +334,8 @@ $$;
 
 -- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers), at most p_limit. Returns
 -- {removed: the doc ids to delete from the store, by the generation up to which they are, more: whether to call it again
--- after record_removed}; null if a newer generation exists. If there are none, the scan is recorded and the Table is
--- ready if nothing is missing; otherwise record_removed does that.
+-- after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. If there are none, the
+-- scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_found jsonb, p_nodes integer,
   p_limit integer
@@ -340,6 +343,7 @@ create function public.finish_scan(
 declare
   removed jsonb;
   is_last boolean;
+  unindexed jsonb := '[]';
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
   if not found then return null; end if;
@@ -368,10 +372,10 @@ begin
     select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
     where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
   if is_last and removed = '{}' then
-    perform mark_ready_if_complete(p_table, p_fingerprint);
+    unindexed := mark_ready_if_complete(p_table, p_fingerprint)->'unindexed';
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
-  return jsonb_build_object('removed', removed, 'more', not is_last);
+  return jsonb_build_object('removed', removed, 'more', not is_last, 'unindexed', unindexed);
 end $$;
 
 -- Deletes the objects of a Table that are not among these (hashes of pointers and of fields), and returns the places
@@ -406,16 +410,20 @@ begin
   on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
 end $$;
 
--- Records that the rows of finish_scan for these generations are deleted from the store, and the scan.
+-- Records that the rows of finish_scan for these generations are deleted from the store, and the scan. Returns the Table
+-- if it is unindexed: see mark_ready_if_complete.
 create function public.record_removed(
   p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
-) returns void language plpgsql set search_path = public, extensions as $$
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  done jsonb;
 begin
   perform from context_table t where t.id = p_table for update;
   delete from pending_deletion r
   where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
-  perform mark_ready_if_complete(p_table, p_fingerprint);
+  done := mark_ready_if_complete(p_table, p_fingerprint);
   perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  return done->'unindexed';
 end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
@@ -574,6 +582,7 @@ begin
     readings = coalesce(c.readings, array(
       select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
   from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
+  update table_scan s set stored_at = clock_timestamp() where s.table_id = p_table and s.fingerprint = p_fingerprint;
   select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
   from jsonb_array_elements(p_stored) s
   where not exists (
@@ -640,9 +649,9 @@ $$;
 
 -- ---------------------------------------------------------------- is a Table ready?
 
--- Whether a Table is complete for a fingerprint: scanned in its present generation, each string stored in its wanted
+-- Whether a Table is stored for a fingerprint: scanned in its present generation, each string stored in its wanted
 -- version, nothing left to delete.
-create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
+create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
                  where s.table_id = p_table and s.fingerprint = p_fingerprint)
@@ -652,6 +661,25 @@ language sql stable set search_path = public, extensions as $$
     and not has_rows_to_sweep(p_table, p_fingerprint)
 $$;
 
+-- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select is_table_stored(p_table, p_fingerprint) and not exists (
+    select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at is not null)
+$$;
+
+-- The Tables that are stored, and only wait until the store has indexed them: [{table_id, fingerprint, namespace,
+-- stored_at}], those that wait longest first; all, or p_table for p_fingerprint.
+create function public.unindexed_tables(p_table uuid default null, p_fingerprint text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'table_id', s.table_id, 'fingerprint', s.fingerprint, 'namespace', n.namespace, 'stored_at', s.stored_at)
+    order by s.stored_at), '[]')
+  from table_scan s join table_namespace n on n.table_id = s.table_id and n.fingerprint = s.fingerprint
+  where s.stored_at is not null and (p_table is null or (s.table_id, s.fingerprint) = (p_table, p_fingerprint))
+    and is_table_stored(s.table_id, s.fingerprint)
+$$;
+
 -- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
 -- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
 create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
@@ -659,12 +687,14 @@ language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
   done boolean;
+  stored boolean;
   -- Whether missing chunks are counted: while a Table is indexed for the first time, most of them are missing.
   published boolean;
 begin
   select * into t from context_table c where c.id = p_table for update;
   if t.id is null then return false; end if;
   done := is_table_complete(p_table, p_fingerprint);
+  stored := done or is_table_stored(p_table, p_fingerprint);
   published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                            and n.content_hash is distinct from n.wanted_hash);
   perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
@@ -695,20 +725,22 @@ begin
     from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
   ) x
   where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
-    and (done or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
+    and (stored or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
                  < now() - interval '2 seconds'
          or o.metadata->'search_index'->'indexed_chunks_count' is null);
   return done;
 end $$;
 
--- Returns whether a Table is complete; then its Tools are ready and its unfinished work is finished. An error stays
--- until then: another batch of the same Table may still come.
-create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns boolean
+-- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
+-- and its unfinished work is finished. An error stays until then: another batch of the same Table may still come.
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
 begin
-  if not exists (select from context_table t where t.id = p_table) then return false; end if;
+  if not exists (select from context_table t where t.id = p_table) then
+    return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
+  end if;
   done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
                else is_table_complete(p_table, p_fingerprint) end;
   if done then
@@ -719,7 +751,17 @@ begin
   where p.table_id = p_table and p.fingerprint = p_fingerprint
     -- Every batch of a Table comes here.
     and (p.heartbeat_at < now() - interval '2 seconds' or done and p.error is not null);
-  return done;
+  return jsonb_build_object('ready', done, 'unindexed',
+                            case when done then '[]' else unindexed_tables(p_table, p_fingerprint) end);
+end $$;
+
+-- Records that the store has indexed what was stored until p_stored_at, and returns whether the Table is complete.
+create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
+language plpgsql set search_path = public, extensions as $$
+begin
+  update table_scan s set stored_at = null
+  where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at = p_stored_at;
+  return mark_ready_if_complete(p_table, p_fingerprint)->'ready';
 end $$;
 
 -- ---------------------------------------------------------------- what the store has lost

@@ -391,7 +391,7 @@ language sql stable set search_path = public, extensions as $$
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
   from still s join context_table t on t.id = s.table_id
-  where not has_unfinished_work(t.id, p_fingerprint)
+  where not has_unfinished_work(t.id, p_fingerprint) and unindexed_tables(t.id, p_fingerprint) = '[]'
 $$;
 
 -- ---------------------------------------------------------------- building an index version

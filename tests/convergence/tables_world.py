@@ -188,7 +188,7 @@ class TablesWorld:
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
         done = self.maintain()
-        return bool(done.sent or done.restarted or done.resumed)
+        return bool(done.sent or done.restarted or done.resumed or done.completed)
 
     def each_night(self) -> bool:
         """Runs the nightly maintenance; returns whether anything differed."""

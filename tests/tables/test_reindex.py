@@ -140,7 +140,7 @@ def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWo
     recorded = world.index.recorded_rows(table)
     assert recorded is not None
     world.index.mark_missing(table, sorted(recorded.stored.values())[:1])
-    assert not world.index.mark_ready_if_complete(table)
+    assert not world.index.mark_ready_if_complete(table).ready
     world.queues.index(world.project, table)
     world.settle()
     assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)

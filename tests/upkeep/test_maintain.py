@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import OrphanedIndex
+from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
 from sakuin.upkeep.maintain import Maintain
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
@@ -30,6 +30,9 @@ class Leaving:
 
     def orphaned_indexes(self) -> list[OrphanedIndex]:
         return list(self.old)
+
+    def unindexed_tables(self) -> list[UnindexedTable]:
+        return []
 
     def namespaces(self, prefix: str) -> list[str]:
         return sorted(name for name in self.there if name.startswith(prefix))

@@ -15,7 +15,7 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.vectors import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
-from sakuin.tables.index_table import sweep_nodes
+from sakuin.tables.index_table import complete_indexed, sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.messages import EmbedRequest, embed_message, subject_of_request
 from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
@@ -57,7 +57,8 @@ class EmbedChunks:
             wanted = self._without_refused(table_id, name, wanted, refused)
         if wanted:
             self._store(table_id, name, wanted, vectors)
-        ready = self.index.mark_ready_if_complete(table_id)
+        done = self.index.mark_ready_if_complete(table_id)
+        ready = done.ready or complete_indexed(self.store, self.index, done.unindexed)
         return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
 
     def _without_refused(

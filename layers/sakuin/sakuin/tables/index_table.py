@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.errors import Invalid, NotFound, OverLimit
+from sakuin.errors import Invalid, NotFound, OutOfTime, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.admin.documents import TableDocuments
@@ -14,7 +14,7 @@ from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
-from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
+from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan, UnindexedTable
 from sakuin.tables.objects import surrounding_objects
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
@@ -119,8 +119,10 @@ class IndexTable:
 
     def _compare(self, scan: Scan, table_id: str, name: str) -> None:
         rows = compare_rows(self.store, self.index, name, table_id)
-        if rows is not None:
-            repair_rows(rows, self.store, self.index, name, table_id)
+        if rows is None:
+            reason = "The search engine still indexes this Table, which is compared afterwards"
+            raise Unavailable(reason, vendor="turbopuffer", namespace=name, retry_after=60.0)
+        repair_rows(rows, self.store, self.index, name, table_id)
         self.index.record_comparison(table_id, scan.generation)
 
     def _document(self, scan: Scan) -> object:
@@ -156,7 +158,7 @@ class IndexTable:
     ) -> ScanResult:
         kept = [pointer_hash(string.json_pointer) for string in strings]
         nodes = max(len(strings), 1)
-        more = True
+        more, unindexed = True, None
         while more:
             removed = self.index.finish_scan(
                 table_id,
@@ -169,12 +171,13 @@ class IndexTable:
             )
             if removed is None:
                 return ScanResult("superseded")
-            more = removed.more
+            more, unindexed = removed.more, removed.unindexed
             for generation, doc_ids in removed.doc_ids.items():
                 self.store.delete(name, doc_ids, generation=generation)
             if removed.doc_ids:
                 done = 0 if more else nodes
-                self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=done)
+                unindexed = self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=done)
+        complete_indexed(self.store, self.index, unindexed)
         return ScanResult("scanned", len(strings), planned)
 
 
@@ -242,6 +245,19 @@ def _length_problem(string: LargeString, longest: int) -> str | None:
 
 def _outermost(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
+
+
+def complete_indexed(store: ChunkStore, index: TableIndex, table: UnindexedTable | None) -> bool:
+    """Completes a Table if the store has indexed it. Returns whether it is complete.
+
+    While the store still indexes it, or does not answer, `maintain` asks again each minute.
+    """
+    if table is None:
+        return False
+    try:
+        return store.is_indexed(table.namespace) and index.mark_indexed(table)
+    except (Unavailable, OutOfTime):
+        return False
 
 
 def sweep_nodes(

@@ -91,6 +91,36 @@ class StoredResult:
 
 
 @dataclass(frozen=True, slots=True)
+class UnindexedTable:
+    """A Table whose chunks are all stored, the last ones at `stored_at`. The store may not have indexed them yet."""
+
+    table_id: str
+    fingerprint: str
+    namespace: str
+    stored_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Whether a Table is complete. `unindexed`: it only waits until the store has indexed it."""
+
+    ready: bool
+    unindexed: UnindexedTable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedNodes:
+    """The doc ids to delete from the store, by their newest generation, and whether there are more nodes to remove.
+
+    `unindexed`: as of a `Completion`.
+    """
+
+    doc_ids: Mapping[int, Sequence[str]]
+    more: bool
+    unindexed: UnindexedTable | None
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedRows:
     """All recorded chunks of a Table: chunk ids by doc id of those `stored`, and the doc ids of those `coming`.
 
@@ -119,11 +149,3 @@ class DeletedPortion:
 
     rows: int
     left: int
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedNodes:
-    """The doc ids to delete from the store, by their newest generation, and whether there are more nodes to remove."""
-
-    doc_ids: Mapping[int, Sequence[str]]
-    more: bool

@@ -15,6 +15,7 @@ from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
+    Completion,
     DeletedPortion,
     NodeVersion,
     OrphanedIndex,
@@ -25,6 +26,7 @@ from sakuin.tables.nodes import (
     Scan,
     StoredChunkRef,
     StoredResult,
+    UnindexedTable,
     WantedChunk,
 )
 from sakuin.tables.objects import TableObject
@@ -131,7 +133,10 @@ class TableIndex:
             p_nodes=nodes,
             p_limit=limit,
         )
-        return row and RemovedNodes({int(name): ids for name, ids in row["removed"].items()}, row["more"])
+        if row is None:
+            return None
+        doc_ids = {int(generation): ids for generation, ids in row["removed"].items()}
+        return RemovedNodes(doc_ids, row["more"], _unindexed(row["unindexed"]))
 
     def record_objects(self, table_id: str, generation: int, objects: Sequence[TableObject]) -> None:
         """Makes these the objects of a Table; only changed ones are sent. Nothing if a newer generation exists."""
@@ -147,12 +152,16 @@ class TableIndex:
             batch = rows[start : start + _OBJECTS_A_REQUEST]
             self._call("store_objects", p_table=table_id, p_generation=generation, p_objects=batch)
 
-    def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
+    def record_removed(
+        self, table_id: str, removed: Collection[int], generation: int, *, nodes: int
+    ) -> UnindexedTable | None:
         """Records that the rows of these generations from `finish_scan` are deleted from the store, and the scan.
 
-        `nodes` is 0 if the scan has more nodes to remove.
+        `nodes` is 0 if the scan has more nodes to remove. Returns the Table if it only waits until the store has
+        indexed it.
         """
-        self._of_table(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
+        arguments = {"p_removed": sorted(removed), "p_generation": generation, "p_nodes": nodes}
+        return _unindexed(self._of_table(table_id, "record_removed", **arguments))
 
     def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
         """Returns those of the chunks that are wanted and not stored; none of a deleted Table.
@@ -246,9 +255,22 @@ class TableIndex:
         """Returns the published nodes that may still have rows of older versions in the store."""
         return [PublishedNode(**row) for row in self._of_table(table_id, "nodes_to_sweep")]
 
-    def mark_ready_if_complete(self, table_id: str) -> bool:
+    def mark_ready_if_complete(self, table_id: str) -> Completion:
         """Returns whether the current generation is complete. For the live index, updates the status of the Tools."""
-        return bool(self._of_table(table_id, "mark_ready_if_complete"))
+        row = self._of_table(table_id, "mark_ready_if_complete")
+        return Completion(row["ready"], _unindexed(row["unindexed"]))
+
+    def unindexed_tables(self) -> Sequence[UnindexedTable]:
+        """Returns the Tables of all index versions that only wait until the store has indexed their chunks."""
+        return [UnindexedTable(**row) for row in self._call("unindexed_tables")]
+
+    def mark_indexed(self, table: UnindexedTable) -> bool:
+        """Records that the store has indexed a Table. Returns whether it is complete: chunks may have come meanwhile.
+
+        For the live index, updates the status of the Tools.
+        """
+        named = {"p_table": table.table_id, "p_fingerprint": table.fingerprint, "p_stored_at": table.stored_at}
+        return bool(self._call("mark_indexed", **named))
 
     def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
         """Records why this generation (None: the current one) is not indexed, in a sentence for people.
@@ -405,6 +427,10 @@ class ToolSearch:
         place = {"p_pointer_hash": pointer_hash, "p_around": around, "p_first": first}
         found: Mapping[str, Any] | None = call(self.client, "read_text", {**asked, **place})
         return found
+
+
+def _unindexed(rows: Sequence[dict[str, Any]]) -> UnindexedTable | None:
+    return UnindexedTable(**rows[0]) if rows else None
 
 
 def _node(node: NodeVersion) -> dict[str, Any]:

@@ -46,10 +46,13 @@ def missing_and_orphaned(recorded: RecordedRows, rows: Mapping[str, int]) -> tup
 
 
 def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> RowComparison | None:
-    """Compares all rows and changes nothing. Returns None if the Table was deleted."""
+    """Compares all rows and changes nothing. Returns None if the Table was deleted, or the store still indexes it.
+
+    A store that indexes does not show its newest rows, which would seem to be lost.
+    """
     # Reads the records first: rows that are stored meanwhile are in the store, and not missing.
     recorded = index.recorded_rows(table_id)
-    if recorded is None:
+    if recorded is None or not store.is_indexed(name):
         return None
     rows = store.ids(name)
     missing, orphaned = missing_and_orphaned(recorded, rows)
@@ -107,7 +110,7 @@ class TableSummaries:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileTables:
-    """Finds missing and orphaned rows. It skips Tables that need work anyway."""
+    """Finds missing and orphaned rows. It skips Tables that need work anyway, or that the store still indexes."""
 
     summaries: TableSummaries
     index: TableIndex

@@ -1,4 +1,4 @@
-"""Maintenance: publishes the outbox, resumes deferred work, asks for `learns`, restarts stalled Tables, cleans up."""
+"""Maintenance: publishes the outbox, resumes deferred work, asks for `learns`, helps stalled Tables, cleans up."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import OrphanedIndex
+from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
 from sakuin.tables.postgres import TableIndex
 
 # Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
@@ -24,6 +24,7 @@ _RESUMED_PER_RUN = 100
 ROWS_PER_PORTION = 5_000
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class MaintenanceResult:
     resumed: int = 0
     learns: int = 0
     deletions_left: int = 0
+    completed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,11 @@ class Maintain:
         parts = (
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
-            *(self._delete_namespaces, self._delete_indexes, self.delete_uploads, self.write_quotas),
+            *(self._complete_tables, self._delete_namespaces, self._delete_indexes, self.delete_uploads),
+            self.write_quotas,
         )
-        left, resumed, sent, restarted, learns, *removed = run_all(parts, lambda part: part())
-        return MaintenanceResult(sent, restarted, sum(removed), resumed, learns, left)
+        left, resumed, sent, restarted, learns, completed, *removed = run_all(parts, lambda part: part())
+        return MaintenanceResult(sent, restarted, sum(removed), resumed, learns, left, completed)
 
     def _delete_rows(self) -> int:
         """Deletes the rows of deleted Tables and projects in portions. Returns how many Tables and projects have more.
@@ -103,6 +106,14 @@ class Maintain:
             if self.clock() > until:
                 break
         return left
+
+    def _complete_tables(self) -> int:
+        """Completes Tables whose chunks turbopuffer has indexed meanwhile, so that searches see them."""
+
+        def complete(table: UnindexedTable) -> bool:
+            return self.store.is_indexed(table.namespace) and self.index.mark_indexed(table)
+
+        return sum(self._run_in_time(self.index.unindexed_tables(), complete))
 
     def _delete_indexes(self) -> int:
         """Deletes the indexes over Tables of deleted index versions.
@@ -119,7 +130,7 @@ class Maintain:
             if deleted is not None:
                 self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
 
-        return self._run_in_time(self.index.orphaned_indexes(), delete)
+        return len(self._run_in_time(self.index.orphaned_indexes(), delete))
 
     def _delete_namespaces(self) -> int:
         """Deletes orphaned namespaces of this deployment; another one may use the same account."""
@@ -128,14 +139,14 @@ class Maintain:
             return 0
         found = orphaned.intersection(self.store.namespaces("project_"))
         self.index.delete_namespace_records(orphaned - found, seconds=_RECORD_SECONDS)
-        return self._run_in_time(sorted(found), self.store.delete_namespace)
+        return len(self._run_in_time(sorted(found), self.store.delete_namespace))
 
-    def _run_in_time(self, items: Sequence[T], delete: Callable[[T], None]) -> int:
-        """Deletes as many items as the time allows. The first error is raised after the last item.
+    def _run_in_time(self, items: Sequence[T], act: Callable[[T], R]) -> list[R]:
+        """Acts on as many items as the time allows. The first error is raised after the last item.
 
         Each run begins with another item, so that slow items that fail do not block the others.
         """
         until = self.clock() + _SECONDS_PER_PART
         first = int(until // 60) % len(items) if items else 0
         rotated = [*items[first:], *items[:first]]
-        return len(run_all(rotated, delete, is_over=lambda: self.clock() > until))
+        return run_all(rotated, act, is_over=lambda: self.clock() > until)

@@ -31,6 +31,7 @@ READING_FUNCTIONS = frozenset(
         "table_lexicon_entries",
         "table_term_frequencies",
         "tokens_today",
+        "unindexed_tables",
     }
 )
 
