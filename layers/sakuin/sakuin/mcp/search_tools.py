@@ -1,6 +1,6 @@
 """The Search Tools of an endpoint as MCP tools."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,13 +89,18 @@ OUTPUT = answer(
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
-    """The Search Tools of any endpoint."""
+    """The Search Tools of any endpoint. `warm` prepares searches of Tools, and returns before that is done."""
 
     searches: TableSearches
     meter: Meter = NO_METER
+    warm: Callable[[Sequence[BoundTool]], None] = lambda _tools: None
 
     def listed(self, endpoint: Endpoint) -> list[Tool]:
-        """Returns the enabled Tools of the endpoint, by name, and the one that reads on, for `tools/list`."""
+        """Returns the enabled Tools of the endpoint, by name, and the one that reads on, for `tools/list`.
+
+        An agent lists its tools when a session begins, so that their searches are prepared.
+        """
+        self.warm(endpoint.tools)
         shown = [_shown(tool) for tool in endpoint.tools]
         return [*shown, READ_AROUND] if is_offered(endpoint) else shown
 

@@ -41,7 +41,7 @@ def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
     """Returns the server of Search Tools, which lists the Tools of a request's endpoint."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        found = tools.listed(_endpoint(context))
+        found = await anyio.to_thread.run_sync(tools.listed, _endpoint(context))
         return ListToolsResult(tools=found, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:

@@ -26,6 +26,7 @@ from sakuin.platform.telemetry import (
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import OpenAI
 
     from sakuin.knowledge.learns.sources import LearnsModel
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
     from sakuin.tables.messages import TableQueues
+    from sakuin.tables.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 _OPENAI_SECONDS = 30.0
@@ -199,6 +201,20 @@ def chunk_store(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "
         ),
         ask_now=_calls(telemetry, interactive(), vendor="turbopuffer", work="searches"),
     )
+
+
+def cache_hints(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "CacheHints":
+    """Returns the hints for the cache of turbopuffer."""
+    from sakuin.tables.turbopuffer.cache_hints import SECONDS, CacheHints
+
+    def connect() -> "httpx2.Client":
+        import httpx2
+
+        key = _renewed_key(settings, secrets, lambda now: now.turbopuffer_api_key, telemetry)
+        auth, headers = auth_of(httpx2.Auth, key), key.headers(key.first)
+        return httpx2.Client(base_url=settings.turbopuffer_base_url, auth=auth, headers=headers, timeout=SECONDS)
+
+    return CacheHints(connect)
 
 
 def _calls(telemetry: Telemetry, retries: Retries, *, vendor: str, work: str) -> VendorCalls:

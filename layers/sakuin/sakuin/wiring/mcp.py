@@ -2,18 +2,22 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
+from sakuin.errors import SakuinError
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import KeyRing, Secrets
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.model import BoundTool
 from sakuin.wiring.clients import (
     Telemetry,
+    cache_hints,
     chunk_store,
     question_embedder,
     secret_of,
@@ -50,6 +54,7 @@ class Searches:
         self._tables: dict[StoredIndexVersion, SearchTable] = {}
         self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
         self._store: TurbopufferChunkStore | None = None
+        self._hints = cache_hints(settings, secrets, telemetry)
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
         """Returns the search of pages in the active or the named index version."""
@@ -80,6 +85,17 @@ class Searches:
             made = SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix)
             self._tables[index] = made
         return self._tables[index]
+
+    def warm(self, tools: Sequence[BoundTool]) -> None:
+        """Hints to turbopuffer that these Tools will be searched. The answer to the agent does not wait for that."""
+        if not (due := self._hints.due(tool.table_id for tool in tools)):
+            return
+        try:
+            suffix = find_version(self._kept(), None).suffix
+        except SakuinError:
+            # A search will report it.
+            return
+        self._hints.send([namespace(tool.project_id, tool.table_id, suffix) for tool in tools if tool.table_id in due])
 
     def embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
         """Returns the embedder of questions for a model."""
@@ -140,7 +156,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
         record_use,
     )
-    search_tools = SearchTools(searches, telemetry.meter)
+    search_tools = SearchTools(searches, telemetry.meter, searches.warm)
     app = McpApp(
         knowledge_server(tools, __version__),
         KeyRing(secret, lambda now: now.knowledge_key_hashes),
