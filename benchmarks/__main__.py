@@ -21,6 +21,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "baselines": ("tests/labels/knowledge.jsonl", "samples"),
     "cost": (),
     "general": ("--data", "tests/general", "en"),
+    "half_vectors": (),
     "patching": ("1",),
     "reconcile": ("2",),
     "sizes": (),
