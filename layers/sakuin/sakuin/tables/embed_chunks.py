@@ -15,12 +15,12 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.vectors import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
-from sakuin.tables.index_table import complete_indexed, sweep_nodes
+from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.messages import EmbedRequest, embed_message, subject_of_request
 from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.recovery import RecordTableFailure
+from sakuin.tables.recovery import RecordTableFailure, complete_indexed
 
 # Of a project's quota; what a vendor counts is known only afterwards, and not by project.
 _BYTES_PER_TOKEN = 3

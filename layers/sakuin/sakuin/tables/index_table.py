@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.errors import Invalid, NotFound, OutOfTime, OverLimit, Unavailable
+from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.admin.documents import TableDocuments
@@ -14,10 +14,11 @@ from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
-from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan, UnindexedTable
+from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.objects import surrounding_objects
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
+from sakuin.tables.recovery import complete_indexed
 from sakuin.tables.scan import (
     LargeString,
     UnreachablePart,
@@ -245,19 +246,6 @@ def _length_problem(string: LargeString, longest: int) -> str | None:
 
 def _outermost(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
-
-
-def complete_indexed(store: ChunkStore, index: TableIndex, table: UnindexedTable | None) -> bool:
-    """Completes a Table if the store has indexed it. Returns whether it is complete.
-
-    While the store still indexes it, or does not answer, `maintain` asks again each minute.
-    """
-    if table is None:
-        return False
-    try:
-        return store.is_indexed(table.namespace) and index.mark_indexed(table)
-    except (Unavailable, OutOfTime):
-        return False
 
 
 def sweep_nodes(

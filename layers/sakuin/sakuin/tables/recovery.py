@@ -1,11 +1,14 @@
-"""Recovery of the indexing of Tables: recorded failures, and restarts of stalled Tables."""
+"""Recovery of the indexing of Tables: recorded failures, restarts of stalled Tables, Tables that only wait."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sakuin.errors import OutOfTime, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.run_all import run_all
+from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.messages import TableQueues
+from sakuin.tables.nodes import UnindexedTable
 from sakuin.tables.postgres import TableIndex
 
 # An event arrives within a second, or with the maintenance of the next minute. After two minutes it is lost.
@@ -13,6 +16,19 @@ SECONDS_WITHOUT_BACKLOG = 120
 
 # With a backlog, the message of the Table may be in the queue; another scan would only make the queue longer.
 SECONDS_WITH_BACKLOG = 900
+
+
+def complete_indexed(store: ChunkStore, index: TableIndex, table: UnindexedTable | None) -> bool:
+    """Completes a Table if the store has indexed it. Returns whether it is complete.
+
+    While the store still indexes it, or does not answer, `maintain` asks again each minute.
+    """
+    if table is None:
+        return False
+    try:
+        return store.is_indexed(table.namespace) and index.mark_indexed(table)
+    except (Unavailable, OutOfTime):
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from sakuin.knowledge.messages import MaterialQueue
@@ -10,8 +11,9 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
+from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
+from sakuin.tables.recovery import complete_indexed
 
 # Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
 _RECORD_SECONDS = 86_400
@@ -109,10 +111,7 @@ class Maintain:
 
     def _complete_tables(self) -> int:
         """Completes Tables whose chunks turbopuffer has indexed meanwhile, so that searches see them."""
-
-        def complete(table: UnindexedTable) -> bool:
-            return self.store.is_indexed(table.namespace) and self.index.mark_indexed(table)
-
+        complete = partial(complete_indexed, self.store, self.index)
         return sum(self._run_in_time(self.index.unindexed_tables(), complete))
 
     def _delete_indexes(self) -> int:
