@@ -136,8 +136,15 @@ class DeploymentClient:
         return cast(list[views.Index], self._call("GET", "index")["indexes"])
 
     def activate_index(self, name: str, *, force: bool) -> views.Index:
-        """Activates an index version, by fingerprint, its beginning, or `next`; an incomplete one raises `Conflict`."""
+        """Activates an index version, by fingerprint, its beginning, or `next`.
+
+        One that is incomplete or not evaluated raises `Conflict`, unless forced.
+        """
         return cast(views.Index, self._call("POST", "index", "activate", json={"index": name, "force": force}))
+
+    def record_evaluation(self, name: str, evaluation: Mapping[str, Any]) -> None:
+        """Records an evaluation of an index version, which its activation needs."""
+        self._call("POST", "index", "evaluations", json={"index": name, **evaluation})
 
     def delete_index(self, name: str) -> str:
         """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""

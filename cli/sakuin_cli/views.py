@@ -78,6 +78,17 @@ class IndexPart(TypedDict):
     named: list[Mapping[str, str]]
 
 
+class Evaluation(TypedDict):
+    """An evaluation of an index version; `whole`: it was complete then."""
+
+    questions: int
+    k: int
+    figures: Mapping[str, float]
+    passed: bool
+    whole: bool
+    at: str
+
+
 class Index(TypedDict):
     """An index version of the deployment. `live_since` is None if it was never live."""
 
@@ -87,6 +98,7 @@ class Index(TypedDict):
     created_at: str
     live_since: str | None
     retired_at: str | None
+    evaluations: Mapping[str, Evaluation]
     pages: IndexPart
     tables: IndexPart
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import boto3
 import pytest
@@ -36,6 +37,11 @@ def build(operator: Operator) -> None:
     operator.deployment.settle()
 
 
+def labels(operator: Operator) -> Path:
+    question = {"query": "二次方程式を解く公式", "gold": ["m#rule-formula"]}
+    return operator.file("labels.jsonl", json.dumps(question).encode())
+
+
 def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexes: Operator) -> None:
     shown = indexes.sakuin("index", "status", "--json")
     assert shown.code == 0
@@ -59,10 +65,18 @@ def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_bot
     refused = indexes.sakuin("index", "activate")
     assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
+    refused = indexes.sakuin("index", "activate")
+    assert (refused.code, f"sakuin eval QUERIES --index {OTHER.id}" in refused.err) == (1, True)
+    assert indexes.sakuin("eval", labels(indexes), "--index", "next", "--min", "hit@5=2").code == 1
+    assert indexes.sakuin("index", "activate").code == 1
+    assert indexes.sakuin("eval", labels(indexes), "--index", "next").code == 0
     activated = indexes.sakuin("index", "activate", "--json")
     assert (activated.code, activated.document["fingerprint"], activated.document["live"]) == (0, OTHER.id, True)
     back = indexes.sakuin("index", "activate", SETTINGS.id[:8], "--json")
     assert back.document["fingerprint"] == SETTINGS.id
+    evaluation = activated.document["evaluations"]["search_knowledge"]
+    assert (evaluation["questions"], evaluation["figures"]["hit@5"], evaluation["whole"]) == (1, 1.0, True)
+    assert "search_knowledge  1 questions: hit@5 1.00" in indexes.sakuin("index", "status").out
 
 
 def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
@@ -79,12 +93,10 @@ def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(operator: Oper
 
 def test_the_next_index_is_measured_and_compared_with_the_one_that_answers(indexes: Operator) -> None:
     build(indexes)
-    question = {"query": "二次方程式を解く公式", "gold": ["m#rule-formula"]}
-    labels = indexes.file("labels.jsonl", json.dumps(question).encode())
     saved = indexes.folder / "live.json"
-    assert indexes.sakuin("eval", labels, "--save", saved).code == 0
+    assert indexes.sakuin("eval", labels(indexes), "--save", saved).code == 0
     asked = len(indexes.deployment.openai.requests)
-    measured = indexes.sakuin("eval", labels, "--index", "next", "--compare", saved, "--json")
+    measured = indexes.sakuin("eval", labels(indexes), "--index", "next", "--compare", saved, "--json")
     assert measured.code == 0
     assert len(indexes.deployment.openai.requests) > asked
     assert measured.document["comparison"]["differences"]["hit@5"]["n"] == 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Conflict, NotFound
-from sakuin.retrieval.index_version import find_version
+from sakuin.retrieval.index_version import IndexVersionState, find_version
 from sakuin.upkeep.index_versions import BuildIndexVersions, BuildResult, IndexVersionAdmin
 
 from tests.builders import a_page
@@ -52,6 +52,15 @@ def admin(world: World) -> IndexVersionAdmin:
     return IndexVersionAdmin(world.indexes, world.settings.__eq__)
 
 
+EVALUATION = {"questions": 1, "k": 5, "figures": {"hit@5": 1.0}, "passed": True}
+
+
+def activated(world: World, name: str) -> IndexVersionState:
+    """Activates an index version after an evaluation."""
+    admin(world).record_evaluation(name, "search_knowledge", EVALUATION)
+    return admin(world).activate(name)
+
+
 def test_unchanged_settings_build_nothing(world: World) -> None:
     assert built(world) == BuildResult(pages=0, tables=0, swept=0, activated=None)
 
@@ -64,7 +73,7 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
     for body in world.queue.take_messages():
         world.deliver(body)
         assert best(world) == before
-    assert admin(world).activate("next").settings == OTHER
+    assert activated(world, "next").settings == OTHER
     assert best(world)[0] == before[0]
     assert world.search.version == OTHER.pages
 
@@ -74,7 +83,7 @@ def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
     built(world)
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert admin(world).activate(OTHER.id).live
+    assert activated(world, OTHER.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
     assert admin(world).activate(SETTINGS.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"

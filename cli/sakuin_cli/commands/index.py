@@ -33,11 +33,14 @@ def activate(
     fingerprint: Annotated[
         str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
     ] = "next",
-    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete or not evaluated.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Activate an index version, if it is complete. The current one is kept, so that you can go back."""
+    """Activate an index version that is complete and evaluated (`sakuin eval --index`).
+
+    The current one is kept, so that you can go back.
+    """
     with reporting_errors(as_json) as terminal:
         index = deployment(data).activate_index(fingerprint, force=force)
     if as_json:
@@ -83,6 +86,10 @@ def _show(terminal: Terminal, index: "Index") -> None:
             "since": index["live_since"] or index["created_at"],
         }
     )
+    for asked, evaluation in index["evaluations"].items():
+        figures = ", ".join(f"{name} {value:.2f}" for name, value in evaluation["figures"].items())
+        complete = "" if evaluation["whole"] else ", incomplete then"
+        terminal.out.print(f"  {asked}  {evaluation['questions']} questions: {figures}{complete}", soft_wrap=True)
     for part in (pages, tables):
         for one in part["named"]:
             terminal.out.print(f"  … {one['name']}  {one['reason']}", soft_wrap=True)

@@ -166,13 +166,17 @@ class BuiltPart:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersionState:
-    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live."""
+    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live.
+
+    `evaluations`: the last one by what was asked, `search_knowledge` or a Search Tool.
+    """
 
     settings: IndexVersion
     live: bool
     created_at: str
     live_since: str | None
     retired_at: str | None
+    evaluations: Mapping[str, Mapping[str, Any]]
     pages: BuiltPart
     tables: BuiltPart
 

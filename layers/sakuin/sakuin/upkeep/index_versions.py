@@ -58,9 +58,18 @@ class IndexVersions:
         """Returns the progress of each, the oldest first."""
         return [_state(row) for row in call(self.client, "index_version_states", {})]
 
-    def activate(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
-        """Activates this index version; the previous one stays. `Conflict` if it is not complete, unless forced."""
-        return _state(call(self.client, "activate_index_version", {"p_fingerprint": fingerprint, "p_force": force}))
+    def activate(self, fingerprint: str, *, force: bool = False, needs_evaluation: bool = False) -> IndexVersionState:
+        """Activates this index version; the previous one stays.
+
+        Unless forced, `Conflict` if it is not complete, or with `needs_evaluation` was never live and is not evaluated.
+        """
+        arguments = {"p_fingerprint": fingerprint, "p_force": force, "p_needs_evaluation": needs_evaluation}
+        return _state(call(self.client, "activate_index_version", arguments))
+
+    def record_evaluation(self, fingerprint: str, asked: str, evaluation: Mapping[str, Any]) -> IndexVersionState:
+        """Records `{questions, k, figures, passed}` as the last evaluation of `search_knowledge` or a Search Tool."""
+        arguments = {"p_fingerprint": fingerprint, "p_asked": asked, "p_evaluation": dict(evaluation)}
+        return _state(call(self.client, "record_index_evaluation", arguments))
 
     def delete(self, fingerprint: str, *, seconds: int) -> None:
         """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
@@ -99,6 +108,7 @@ def _state(row: Mapping[str, Any]) -> IndexVersionState:
         created_at=row["created_at"],
         live_since=row["live_since"],
         retired_at=row["retired_at"],
+        evaluations=row["evaluations"],
         pages=BuiltPart(pages["total"], pages["missing"], tuple((name, "is not built yet") for name in pages["named"])),
         tables=BuiltPart(
             tables["total"], tables["missing"], tuple((each["table_id"], each["reason"]) for each in tables["named"])
@@ -114,8 +124,13 @@ class IndexVersionAdmin:
     is_deployed: Callable[[IndexVersion], bool]
 
     def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
-        """Activates the named index version."""
-        return self.indexes.activate(find_version(self.indexes.all(), name).settings.id, force=force)
+        """Activates the named index version, if it is evaluated."""
+        fingerprint = find_version(self.indexes.all(), name).settings.id
+        return self.indexes.activate(fingerprint, force=force, needs_evaluation=True)
+
+    def record_evaluation(self, name: str, asked: str, evaluation: Mapping[str, Any]) -> IndexVersionState:
+        """Records an evaluation of the named index version."""
+        return self.indexes.record_evaluation(find_version(self.indexes.all(), name).settings.id, asked, evaluation)
 
     def delete(self, name: str) -> str:
         """Deletes the named index version and returns its fingerprint."""
