@@ -160,14 +160,13 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         patched.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         # Metrics are printed where the command prints.
         patched.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(_members(database)))
+        boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(members(database)))
         boto3.client("events").create_event_bus(Name=name)
         queues = {name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in _QUEUES}
         for bucket in (BUCKET, "tables"):
             boto3.client("s3").create_bucket(Bucket=bucket)
             boto3.client("s3").put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         environ = environment(
-            SECRET_NAME=name,
             SUPABASE_URL=database.rest_url,
             OPENAI_BASE_URL=openai.url,
             EMBEDDING_MODEL=MODEL.name,
@@ -175,7 +174,13 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
             MATERIALS_BUCKET=BUCKET,
             TABLES_BUCKET="tables",
             EVENT_BUS_NAME=name,
-            **{**queues, "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9", "LEARNS_MODEL": "", **settings},
+            **{
+                **queues,
+                "SECRET_NAME": name,
+                "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
+                "LEARNS_MODEL": "",
+                **settings,
+            },
         )
         deployment = Deployment(database, openai, sql, queues["MATERIAL_QUEUE_URL"], name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
@@ -184,7 +189,8 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
 
 
-def _members(database: Database) -> dict[str, object]:
+def members(database: Database) -> dict[str, object]:
+    """The members of the functions' secret."""
     return {
         "supabase_service_key": database.service_key,
         "openai_api_key": "openai-key-of-this-test",

@@ -25,6 +25,9 @@ def aws(service: str, command: str = "", *options: str) -> None:
     if service == "configure":
         return
     client = boto3.client(service)
+    if (service, command) == ("s3", "sync"):
+        _sync(client, *options)
+        return
     operation = {xform_name(name, "-"): name for name in client.meta.service_model.operation_names}[command]
     shape = client.meta.service_model.operation_model(operation).input_shape
     members = {xform_name(name, "-"): name for name in shape.members}
@@ -41,6 +44,22 @@ def aws(service: str, command: str = "", *options: str) -> None:
         print(*shown if isinstance(shown, list) else [shown], sep="\t")
     else:
         print(json.dumps(shown, default=str))
+
+
+def _sync(s3: Any, source: str, target: str) -> None:
+    """`aws s3 sync`: the current objects of a bucket into a folder, or the files of a folder into a bucket."""
+    if source.startswith("s3://"):
+        bucket = source.removeprefix("s3://")
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+            for one in page.get("Contents", ()):
+                path = Path(target) / one["Key"]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(s3.get_object(Bucket=bucket, Key=one["Key"])["Body"].read())
+        return
+    for path in sorted(Path(source).rglob("*")):
+        if path.is_file():
+            key = path.relative_to(source).as_posix()
+            s3.put_object(Bucket=target.removeprefix("s3://"), Key=key, Body=path.read_bytes())
 
 
 def _value(shape: Any, text: str) -> Any:

@@ -1,17 +1,27 @@
-"""The steps of the backup guide, run: dumped from one database, restored into another."""
+"""The steps of the backup guide, run: taken from one database and account, restored into others."""
 
+import io
+import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 
+import boto3
 import pytest
+from moto import mock_aws
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
+from tests.cli.conftest import Operator
+from tests.cli.deployment import deployed, members
 from tests.database_server import DatabaseServer
+from tests.integration.guide_programs import aws
 from tests.table_world import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
@@ -19,6 +29,7 @@ RECORDS = [
     *("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "table_index_version"),
     *("table_namespace", "outbox"),
 ]
+SECRET, BUCKETS = "sakuin/prod", {"MaterialsBucket": "materials", "TablesBucket": "tables"}
 QUESTION = "二次関数と三角比"
 DOCUMENT = {"articles": [long("二次関数"), long("三角比")]}
 
@@ -37,11 +48,39 @@ def empty(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]
         yield running
 
 
-def shell(heading: str, containing: str) -> str:
-    """The lines of a chapter's block that has this in it, but for those that need AWS."""
+def block(heading: str, containing: str) -> list[str]:
+    """The lines of a chapter's block that has this in it."""
     chapter = GUIDE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    block = next(each for each in re.findall(r"```sh\n(.*?)```", chapter, re.DOTALL) if containing in each)
-    return "\n".join(line for line in block.splitlines() if not line.startswith("aws "))
+    found = next(each for each in re.findall(r"```sh\n(.*?)```", chapter, re.DOTALL) if containing in each)
+    return found.splitlines()
+
+
+def shell(heading: str, containing: str) -> str:
+    """The same, but for the lines that need AWS."""
+    return "\n".join(line for line in block(heading, containing) if not line.startswith("aws "))
+
+
+@contextmanager
+def account(database: Database, secret: str) -> Iterator[Operator]:
+    """Somebody in a new account of AWS with this secret and empty buckets, and the functions over the database."""
+    with mock_aws():
+        boto3.client("secretsmanager").create_secret(Name=SECRET, SecretString=secret)
+        with deployed(database, SECRET_NAME=SECRET) as running:
+            yield Operator(Path.cwd(), running)
+
+
+def type_in(lines: list[str], person: Operator) -> None:
+    """Runs the lines of a block that are for AWS or for the deployment."""
+    for line in lines:
+        if line.startswith("sakuin "):
+            done = person.sakuin(*shlex.split(line)[1:])
+            assert done.code == 0, done.err
+        elif line.startswith("aws "):
+            command, _, file = re.sub(r"\$\(out (\w+)\)", lambda name: BUCKETS[name[1]], line).partition(" > ")
+            with redirect_stdout(io.StringIO()) as printed:
+                aws(*shlex.split(command)[1:])
+            if file:
+                Path(file).write_text(printed.getvalue())
 
 
 def done(commands: str, folder: Path, database: Database) -> None:
@@ -122,3 +161,57 @@ def test_a_small_dump_restores_the_records_and_the_rest_is_built_again(
         restored.queues.index(restored.project, table)
     restored.settle()
     assert restored.found(endpoint, QUESTION) == {"/articles/0", "/articles/1"}
+
+
+def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
+    lost: Database, empty: Database, stand_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with account(lost, json.dumps(members(lost))) as person:
+        person.file("pages/junior/解の公式.html")
+        person.file(
+            "pages/learns.yml", "解の公式: {rule-formula: [公式で解く方法, 係数の読み方, 解の確かめ方]}".encode()
+        )
+        assert person.sakuin("push", "pages").code == 0
+        before = person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document
+        world = world_of(lost, stand_in)
+        world.bodies = S3TableDocuments(boto3.client("s3"), "tables")  # type: ignore[assignment]
+        endpoint = uploaded(world, json.dumps(DOCUMENT).encode())
+        done(shell("Take", "gzip"), tmp_path, lost)
+        type_in(block("Take", "gzip"), person)
+
+    done(shell("Restore the database", "psql"), tmp_path, empty)
+    with mock_aws():
+        (secret,) = block("Restore the secret", "create-secret")
+        aws(*shlex.split(secret)[1:])
+        restored_secret = boto3.client("secretsmanager").get_secret_value(SecretId=SECRET)["SecretString"]
+    # Its database is another project now.
+    with account(
+        empty, json.dumps(json.loads(restored_secret) | {"supabase_service_key": empty.service_key})
+    ) as person:
+        type_in(block("Restore the buckets", "sakuin push"), person)
+        assert sorted(person.deployment.keys()) == ["junior/解の公式.html", "learns.yml"]
+        assert person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document == before
+        assert person.deployment.openai.requests == []
+        restored = world_of(empty, stand_in)
+        restored.project = world.project
+        restored.bodies = S3TableDocuments(boto3.client("s3"), "tables")  # type: ignore[assignment]
+        for (table,) in restored.sql("select id::text from public.context_table"):
+            restored.queues.index(restored.project, table)
+        restored.settle()
+        assert restored.found(endpoint, QUESTION) == {"/articles/0", "/articles/1"}
+
+
+def uploaded(world: TableWorld, body: bytes) -> str:
+    """Uploads the document of a Table through its bucket, and returns an endpoint that finds it."""
+    table = world.call("create_table", project=world.project, name="t", data=None, chunk_threshold=200)["id"]
+    upload = world.call("begin_upload", table=table, bytes=len(body))["upload"]
+    key = f"tables/{world.project}/{table}/{upload}.json"
+    boto3.client("s3").put_object(Bucket="tables", Key=key, Body=body)
+    assert world.call("finish_upload", table=table, upload=upload, key=key, error=None, bytes=len(body))
+    endpoint = world.endpoint(world.tool(table, "/articles"))
+    world.queues.index(world.project, table)
+    world.settle()
+    assert world.found(endpoint, QUESTION) == {"/articles/0", "/articles/1"}
+    return endpoint
