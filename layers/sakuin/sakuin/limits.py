@@ -16,7 +16,7 @@ class Limits:
     """The members of the parameter `Limits`; each default is far above normal use."""
 
     page_bytes: int = _limit(10_000_000, "bytes of a page")
-    page_explanations: int = _limit(2_000, "semantic ids in a page")
+    page_explanations: int = _limit(2_000, "semantic ids, or headings and boxes, in a page")
     table_bytes: int = _limit(100_000_000, "bytes of a Table")
     table_memory_bytes: int = _limit(
         600_000_000, "bytes of memory of a Table that `/v1` changes or reads by pointer; more needs more `HttpMemory`"

@@ -96,7 +96,10 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
     """Returns material and anchor of a chunk id, NFC, split at the last `#`. Raises `Invalid` if one is missing."""
     material, mark, anchor = nfc(chunk).rpartition("#")
     if not (material and mark and anchor):
-        raise Invalid(f"{chunk!r} is not a chunk id. Use material#anchor or a link, as in search results.")
+        raise Invalid(
+            f"{chunk!r} is not a chunk id. Use material#anchor or a link, as in search results; the link of a whole "
+            "page names no explanation, so use the id."
+        )
     return material, anchor
 
 
