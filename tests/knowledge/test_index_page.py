@@ -55,6 +55,19 @@ def test_a_box_that_is_gone_leaves_the_index(world: World) -> None:
     assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-formula"]
 
 
+def test_a_page_without_a_semantic_id_is_found_by_its_headings_until_it_has_one(world: World) -> None:
+    docs = "<main><h1>Sails</h1><p>They catch the wind.</p><h2 id=reefing>Reefing</h2><p>A smaller sail.</p>{}</main>"
+    world.put("docs/sails.html", docs.format("<div class='admonition tip'>Reef before you have to.</div>").encode())
+    ids = ["docs/sails#:~:sails", "docs/sails#reefing", "docs/sails#reefing:~:tip"]
+    assert [f"docs/sails#{chunk.anchor}" for chunk in world.chunks("docs/sails")] == ids
+    urls = [world.read.url(chunk.material, chunk.anchor) for chunk in world.read.chunks(ids) if chunk is not None]
+    assert urls == ["/docs/sails.html", "/docs/sails.html#reefing", "/docs/sails.html#reefing"]
+    found = {hit.id: hit.url for hit in world.search("Reef before you have to.").results}
+    assert found["docs/sails#reefing:~:tip"] == "/docs/sails.html#reefing"
+    world.put("docs/sails.html", docs.format("<p id=tip-reef>Reef before you have to.</p>").encode())
+    assert [chunk.anchor for chunk in world.chunks("docs/sails")] == ["tip-reef"]
+
+
 def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
     world.put("a.html", a_page(BOXES))
     embedded = len(world.embedder.embedded)

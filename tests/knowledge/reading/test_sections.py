@@ -153,6 +153,23 @@ def test_a_page_without_headings_is_one_explanation_and_one_of_links_is_none() -
     ]
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Step 1: Mix<a class=headerlink href=#a>¶</a>",
+        "<a class=header href=#a>Step 1: Mix</a>",
+        "<a class=header-anchor href=#a><span>Step 1: Mix</span></a>",
+        "<a class=header-anchor href=#a aria-hidden=true>#</a> Step 1: Mix",
+        "Step 1: Mix <a class=hash-link href=#a aria-label='Direct link'>&#8203;</a>",
+        "Step 1: Mix<a class=headerlink href=#a>&#xf0c1;</a>",
+        "<a class=doc-anchor href=#a>§</a>Step 1: Mix",
+    ],
+)
+def test_a_link_at_a_heading_is_left_out_but_not_the_title_in_it(heading: str) -> None:
+    (step,) = page(f"<h2 id=a>{heading}</h2><p>Flour</p>").explanations
+    assert (step.title, step.content) == ("Mix", "Step 1: Mix\nFlour")
+
+
 def test_hidden_text_is_no_part_of_a_section() -> None:
     html = "<h1 id=a>A</h1><p>Seen</p><p hidden>No</p><p style='display:none'>No</p><span class=sr-only>No</span>"
     assert by_anchor(html)["a"].content == "A\nSeen"
@@ -164,6 +181,7 @@ def test_hidden_text_is_no_part_of_a_section() -> None:
         ("<aside class='starlight-aside starlight-aside--tip'><p>Box</p></aside>", "tip"),
         ("<div class='markdown-alert markdown-alert-note'><p>Box</p></div>", "rule"),
         ("<div class='tip custom-block'><p class=custom-block-title>TIP</p><p>Box</p></div>", "tip"),
+        ("<div class='hint-container tip'><p class=hint-container-title>Tips</p><p>Box</p></div>", "tip"),
         ("<div class='admonitionblock example'><p>Box</p></div>", "example"),
         ("<div class='alert alert-warning' role=alert>Box</div>", "rule"),
         ("<blockquote class='book-hint info'>Box</blockquote>", "rule"),

@@ -138,12 +138,9 @@ class Outline:
         if not fragment:
             return
         self._open[-1].region.links.append(fragment)
-        label = self._link_label(tag)
+        label = one_line("".join(child for child in tag.contents if isinstance(child, str)))
         if not without_example_link(" " + label).strip() or (is_label(label) and not label.isalnum()):
             self._muted = tag
-
-    def _link_label(self, tag: Tag) -> str:
-        return one_line("".join(child for child in tag.contents if isinstance(child, str)))
 
     def _text(self, step: Step) -> None:
         current = self._open[-1]

@@ -1,7 +1,7 @@
 """The titles of explanations."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from bs4 import Tag
@@ -40,13 +40,8 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
 
 def words_of(tag: Tag) -> str:
     """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
-    return words_in(islice(steps(tag), TITLE_STEPS), tag)
-
-
-def words_in(title_steps: Iterable[Step], tag: Tag) -> str:
-    """Returns the text of a title as `words_of` does, from some of its steps."""
     kept: list[str] = []
-    for step in title_steps:
+    for step in islice(steps(tag), TITLE_STEPS):
         if step.kind == "open":
             kept.append(raised(step.tag))
         elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):

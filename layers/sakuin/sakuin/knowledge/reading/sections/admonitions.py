@@ -55,7 +55,8 @@ def admonition_type(tag: Tag) -> ChunkType | None:
 def is_kind(title: str, tag: Tag) -> bool:
     """Returns whether a title only repeats the kind of its admonition, such as "Warning"."""
     label = "".join(title.casefold().split())
-    return label in OF_DETAILS or label in map(_kind, attribute(tag, "class").lower().split())
+    kinds = OF_DETAILS | set(map(_kind, attribute(tag, "class").lower().split()))
+    return not kinds.isdisjoint((label, label.removesuffix("s")))
 
 
 def _kind(name: str) -> str:

@@ -15,11 +15,12 @@ from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement
 from sakuin.knowledge.reading.names import concept_name, shortened
 from sakuin.knowledge.reading.outline import SECTIONS
 from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, leading_titles, words_in, words_of
+from sakuin.knowledge.reading.titles import LONGEST_TITLE, LONGEST_TITLE_TEXT, TITLE_STEPS, leading_titles, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
-from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc
+from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc, one_line
 
 # How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
 MOST_WRAPPERS, LONGEST_BEFORE = 4, 80
@@ -52,7 +53,7 @@ class _Title:
     tag: Tag
     section: Tag
     anchors: list[str]  # best first
-    steps: list[Step] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
 
 
 def sections_of(
@@ -136,8 +137,8 @@ class _Reader:
         self._numbers: Counter[str] = Counter()
 
     def read(self, step: Step) -> None:
-        if self._title is not None and len(self._title.steps) < TITLE_STEPS and not _is_permalink(step):
-            self._title.steps.append(step)
+        if self._title is not None and len(self._title.words) < TITLE_STEPS and not _is_permalink(step):
+            self._title.words.append(raised(step.tag) if step.kind == "open" else step.text[:LONGEST_TITLE_TEXT])
         if step.kind == "open":
             self._enter(step.tag)
         elif step.kind == "close":
@@ -210,7 +211,7 @@ class _Reader:
         anchor = self._usable(title.anchors)
         if tag.name == "dt" and not anchor:
             return
-        name = _title(words_in(title.steps, tag))
+        name = _title(one_line("".join(title.words)))
         if "sig" in classes(tag):
             name = _signature_title(name, anchor)
         if anchor:

@@ -29,10 +29,10 @@ FURNITURE_CLASSES = frozenset(
     | {"breadcrumb", "breadcrumbs", "wy-breadcrumbs", "pagination", "pagination-nav", "pager", "prev-next-area"}
     | {"prev-next", "rst-footer-buttons", "post-navigation", "nav-links", "navigation", "menu", "sphinxsidebar"}
     | {"sidebar", "widget", "widget-area", "skip-link", "skip-to-content", "related-pages", "md-sidebar"}
-    # links at headings and to sources
-    | {"headerlink", "hash-link", "header-anchor", "anchor-heading", "anchorjs-link", "sl-anchor-link", "doc-anchor"}
+    # links to sources and to headings; those that are only a sign are recognised by it
+    | {"sl-anchor-link"}
     | {"viewcode-link", "viewcode-back", "edit-this-page", "theme-edit-this-page", "md-source-file", "editsection"}
-    | {"mw-editsection", "md-content__button", "theme-doc-version-badge", "theme-last-updated", "td-heading-self-link"}
+    | {"mw-editsection", "md-content__button", "theme-doc-version-badge", "theme-last-updated"}
     # only for screen readers
     | {"sr-only", "visually-hidden", "screen-reader-text", "screenreader-text", "visuallyhidden"}
     # about an article, and what follows it

@@ -6,11 +6,10 @@ from itertools import islice
 from bs4 import Tag
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.outline import OpenRegion, Outline, Region
+from sakuin.knowledge.reading.outline import OpenRegion, Outline, Region, fragment_of
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import Prose
 from sakuin.knowledge.reading.tree import Step, steps
-from sakuin.language.unicode_text import one_line
 
 # Text before the first heading ends at any heading.
 LEAD_RANK = 7
@@ -82,9 +81,12 @@ class SectionOutline(Outline):
         section = self._found.get(id(tag))
         return section.title if section is not None else super()._heading_title(tag)
 
-    def _link_label(self, tag: Tag) -> str:
-        # A reference to code has its words in an element.
-        return one_line("".join(step.text for step in islice(steps(tag), MOST_LABEL_STEPS)))
+    def _note_link(self, tag: Tag) -> None:
+        if fragment := fragment_of(tag):
+            self._open[-1].region.links.append(fragment)
+            texts = (step.text for step in islice(steps(tag), MOST_LABEL_STEPS))
+            if not any(map(str.isalnum, "".join(texts))):
+                self._muted = tag  # the link at a heading, such as ¶
 
     def _text(self, step: Step) -> None:
         current = self._open[-1]
