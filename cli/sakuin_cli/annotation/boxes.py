@@ -11,7 +11,7 @@ from sakuin.knowledge.learns.actions import WAY, is_verb, without_brackets
 from sakuin.knowledge.page import TYPE_OF_PREFIX, ChunkType
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import BoxKinds, BoxWithoutId, boxes_without_id
-from sakuin.knowledge.reading.names import is_label
+from sakuin.knowledge.reading.names import is_generic, is_label
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.titles import title_of
 from sakuin.knowledge.reading.tree import HEADINGS, steps
@@ -23,7 +23,7 @@ from sakuin_cli.annotation.templates import EXPRESSION, STATEMENT
 
 # Words in class names that make an element a box of a type.
 BOX_WORDS: dict[ChunkType, str] = {
-    "rule": "rule theorem thm lemma corollary proposition law formula axiom principle property point keypoint "
+    "rule": "rule theorem thm lemma corollary proposition law formula axiom principle point keypoint "
     "ルール 定理 公式 法則 性質 命題 要点 ポイント 重要",
     "method": "method procedure algorithm howto recipe 方法 手順 解法",
     "definition": "definition def dfn 定義 用語",
@@ -39,9 +39,7 @@ PARTS = (
 _PARTS = frozenset(PARTS.split())
 # Boxes that only selectors of the author find.
 _TIP_WORDS = frozenset({"caution", "warning", "pitfall", "mistake", "attention", "remark", "注意"})
-_BOX_ELEMENTS = frozenset(
-    {"div", "section", "article", "aside", "details", "blockquote", "fieldset", "figure", "li", "dl"}
-)
+_BOX_ELEMENTS = frozenset({"div", "section", "article", "aside", "details", "blockquote", "fieldset", "figure", "li"})
 _CLASS_WORD = re.compile(r"[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+")
 
 # What a title says of its type, before a number or a colon.
@@ -144,7 +142,12 @@ def _box(box: BoxWithoutId, source: Source) -> Box:
     content = one_line(" ".join(texts))
     anchored = AnchoredElement("", "rule", tag, tag, "element")
     titled = title_of(anchored, "")
-    raw = titled or title_of(anchored, content)
+    if is_generic(titled):
+        titled = ""
+    # "Tip" titles every tip: the words after it say which.
+    first, _, rest = content.partition(" ")
+    said = rest if not titled and is_generic(first.rstrip(":：.")) else content
+    raw = titled or title_of(anchored, said)
     title = raw.replace(STATEMENT, "").replace(EXPRESSION, "").strip()
     made = Box(source.line(tag), _type(tag, content, titled), title, is_titled=bool(titled))
     position = source.position(tag)

@@ -20,6 +20,12 @@ def verbs() -> frozenset[str]:
     return frozenset(_section("verbs").values())
 
 
+@cache
+def actions() -> Mapping[str, str]:
+    """Returns English verbs by Japanese nouns that become verbs with する."""
+    return _section("actions")
+
+
 def subject_words(vocabulary: Vocabulary) -> Mapping[str, str]:
     """Returns the words of a vocabulary that are no concepts, by their Japanese. Of several the first counts."""
     first: dict[str, str] = {}

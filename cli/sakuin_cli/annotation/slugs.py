@@ -14,7 +14,7 @@ from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import is_japanese
 from sakuin.language.vocabulary import Concept, ConceptMention, Vocabulary, longest_mentions
 
-from sakuin_cli.annotation.english import subject_words, title_words, verbs
+from sakuin_cli.annotation.english import actions, subject_words, title_words, verbs
 from sakuin_cli.annotation.romaji import romaji
 
 MOST_WORDS = 5
@@ -35,7 +35,13 @@ _LIGHT_PARTS = frozenset({"副詞", "接続詞", "連体詞", "感動詞", "代�
 _WORD = re.compile(r"[^\W_]+")
 _LATIN_WORD = re.compile(r"[a-z0-9]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_LITTLE_WORDS = frozenset({"a", "an", "the"})
+_ARTICLES = frozenset({"a", "an", "the"})
+# Left out of long titles.
+_LITTLE_WORDS = frozenset(
+    {"of", "for", "to", "in", "on", "at", "by", "with", "and", "or", "as", "is", "are", "be", "was", "were", "has"}
+    | {"have", "had", "it", "its", "that", "this", "these", "those", "you", "your", "we", "our", "their", "from"}
+)
+_ORDINAL = re.compile(r"第?[\d一二三四五六七八九十]+")
 _EMPHASIS = re.compile(r"^\W*(?:最重要|超重要|重要|必須|(?i:important|key point))\s*[】\]:：]\s*")
 _BRACKETS = re.compile(r"(?<=\S)\s*(?:（[^（）]*）|\([^()]*\))")
 _AFTER_COLON = re.compile(r"(?<=[^\W\d_]{2})(?:\s*[:：]|\s=\s).*$")
@@ -73,8 +79,9 @@ class Slugs:
         text = canonical(name)
         words = _without_said(list(self._words(text)), _SAID_BY_TYPE[chunk_type])
         if words and all(word.english for word in words):
-            return _joined([part for word in _ordered(words) for part in word.english.split("-")])
-        return _joined([part for word in words for part in word.romaji.split("-") if part])
+            return _joined(list(dict.fromkeys(part for word in _ordered(words) for part in word.english.split("-"))))
+        sounds = dict.fromkeys(word.romaji for word in words if word.romaji)
+        return _joined([part for sound in sounds for part in sound.split("-")])
 
     @cached_property
     def _english(self) -> Mapping[str, str]:
@@ -101,7 +108,8 @@ class Slugs:
                 has_object = bool(pending) and pending[0].surface == "を"
                 pending = [morpheme]
         for word in _compound(pending, self._english):
-            yield replace(word, is_verb=word.is_verb or has_object)
+            action = actions().get(word.term, "") if has_object else ""
+            yield replace(word, english=action or word.english, is_verb=word.is_verb or bool(action))
 
     def _concept(self, mention: ConceptMention, text: str) -> _Word:
         spelling, concept = text[mention.start : mention.end], mention.concepts[0]
@@ -112,7 +120,7 @@ class Slugs:
             words = [word for part in parts for word in _compound([part], self._english)]
             if words and words[-1].is_verb and all(word.english for word in words):
                 name = "-".join(word.english for word in _ordered(words))
-        sounds = [_sound([part]) for part in parts if part.terms or len(parts) == 1]
+        sounds = [_sound([part]) for part in parts if part.terms and part.terms[0] not in _LIGHT]
         sound = name if _KATAKANA.fullmatch(spelling) else "-".join(filter(None, sounds))
         return _Word(spelling, name, sound)
 
@@ -137,7 +145,7 @@ def _ordered(words: list[_Word]) -> list[_Word]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    kept = list(dict.fromkeys(words))[:MOST_WORDS]
+    kept = list(words[:MOST_WORDS])
     while len(kept) > 1 and len("-".join(kept)) > LONGEST:
         kept.pop()
     return "-".join(kept)[:LONGEST]
@@ -149,17 +157,20 @@ def _plain_words(name: str) -> list[str]:
     if not re.search(r"[a-z]", latin):
         return _WORD.findall(unicodedata.normalize("NFKC", name).casefold())
     words = _LATIN_WORD.findall(latin)
-    return [word for word in words if word not in _LITTLE_WORDS] or words
+    words = [word for word in words if word not in _ARTICLES] or words
+    return words if len(words) <= MOST_WORDS else [word for word in words if word not in _LITTLE_WORDS] or words
 
 
 def _without_said(words: list[_Word], said: frozenset[str]) -> list[_Word]:
-    while len(words) > 1 and words[-1].term in said:
+    while words and words[-1].term in said and not all(_ORDINAL.fullmatch(word.term) for word in words[:-1]):
         words = words[:-1]
     return words
 
 
 def _continues(before: Morpheme, morpheme: Morpheme) -> bool:
-    """Returns whether a morpheme is a part of the word before it: 三角|形, 割ら|ない, 求め|方, 最|優先."""
+    """Returns whether a morpheme is a part of the word before it: 三角|形, 割ら|ない, 求め|方, 思い|出す, 最|優先."""
+    if morpheme.part == "動詞":
+        return before.part == "動詞" and morpheme.terms[0] not in _LIGHT
     if morpheme.part == "助動詞":
         return before.part in ("動詞", "形容詞", "助動詞")
     return before.part == "接頭辞" or (morpheme.part == "接尾辞" and bool(before.terms))
@@ -170,8 +181,8 @@ def _compound(parts: list[Morpheme], english: Mapping[str, str]) -> Iterator[_Wo
     if not parts or not parts[0].terms or parts[0].part in _LIGHT_PARTS:
         return
     first, *others = parts
-    is_negative = any(part.surface in _NEGATIONS for part in others)
-    if first.terms[0] in _LIGHT and not is_negative:
+    is_more = any(part.surface in _NEGATIONS or part.part == "動詞" for part in others)
+    if first.terms[0] in _LIGHT and not is_more:
         return
     written = "".join(part.surface for part in parts)
     known = english.get(written, "")

@@ -56,12 +56,20 @@ def box(title: str, kind: str = "rule-box", body: str = "") -> str:
         ("note", "Größe und Maß", "tip-grosse-und-mass"),
         ("note", "Закон Ома", "tip-закон-ома"),
         ("example", "例3", "ex-3"),
+        ("rule-box", "第2法則", "rule-daini-housoku"),
+        ("tip-box", "ピザで思い出す", "tip-piza-omoidasu"),
+        ("law", "Every natural number that is not 1 has a prime factor", "rule-every-natural-number-not-1"),
         ("example-box", "2x^2+7x+3=0 をたすき掛けで解く", "ex-solve-tasukigake"),
         ("定理", "円周角の定理", "rule-inscribed-angle"),
     ],
 )
 def test_an_id_says_type_and_title(kind: str, title: str, proposed: str) -> None:
     assert boxes(box(title, kind)) == [(proposed, None)]
+
+
+def test_a_tip_that_is_called_tip_is_named_by_its_words() -> None:
+    html = '<div class="admonition tip"><p class="admonition-title">Tip</p><p>Use the cache. It is fast.</p></div>'
+    assert boxes(html) == [("tip-use-cache", None)]
 
 
 def test_without_a_vocabulary_a_title_is_read() -> None:
@@ -87,6 +95,10 @@ def test_what_readers_answer_is_an_exercise(html: str) -> None:
     assert {reason for _, reason in boxes(html)} == {"exercise"}
     # `validate` reports no such box either.
     assert read_page(html.encode()).unnamed_boxes == ()
+
+
+def test_a_heading_of_prose_makes_no_exercise() -> None:
+    assert boxes("<h2>Questions</h2>" + box("Who pays?", "note")) == [("tip-who-pays", None)]
 
 
 @pytest.mark.parametrize("html", ["<div class=formula>\\[ a^2 = b \\]</div>", '<div class="tip-box"><i></i></div>'])

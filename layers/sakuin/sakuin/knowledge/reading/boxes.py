@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +20,9 @@ from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import one_line
 
+TITLE_STEPS = 30  # a label is at the beginning
+LONGEST_CLASS = 500  # characters
+
 ONE_CLASS = re.compile(r"\.([\w-]+)")
 
 
@@ -28,6 +32,8 @@ EXERCISE = (
     r"(?i:exercises?|practice(?: problems?)?|problems?|quiz(?:zes)?|questions?|drills?|homework|q))"
 )
 EXERCISE_TITLE = re.compile(rf"^\W*{EXERCISE}\s*(?:{COUNTER}(?!\w)|\d{{1,3}}(?![A-Za-z0-9])|{CLOSER}|$)")
+# A heading of ordinary prose, too.
+NO_EXERCISE = re.compile(r"\W*(?:problem|questions?)\W*", re.IGNORECASE)
 EXERCISE_CLASS = re.compile(
     r"(?:^|[-_ ])(?:exercises?|practice|problems?|quiz|questions?|drills?|練習|演習|問題)(?:$|[-_ ])"
 )
@@ -59,33 +65,49 @@ def boxes_without_id(
     """
     named = {id(anchored.element) for anchored in found}
     headed = {id(anchored.element.parent) for anchored in found if anchored.element.name in HEADINGS}
-    headings: list[tuple[int, str]] = []
-    inside: list[tuple[Tag, str, bool]] = []  # open boxes, named or not, and whether they are exercises
+    headings: list[Tag] = []
+    inside: list[_OpenBox] = []
     named_around: Counter[str] = Counter()
     for step in page_steps:
-        if step.kind == "close" and inside and inside[-1][0] is step.tag:
-            named_around[inside.pop()[1]] -= id(step.tag) in named
+        if step.kind == "close" and inside and inside[-1].tag is step.tag:
+            named_around[inside.pop().kind] -= id(step.tag) in named
         if step.kind != "open":
             continue
         rank = HEADINGS.get(step.tag.name)
         if rank is not None and not inside:
-            title = concept_name(_first_words(step.tag))
-            headings = [*((level, outer) for level, outer in headings if level < rank), (rank, title)]
+            headings = [*(outer for outer in headings if HEADINGS[outer.name] < rank), step.tag]
         if (kind := kind_of(step.tag)) is None:
             continue
         if id(step.tag) in headed or type_of_anchor(attribute(step.tag, "id")):
             named.add(id(step.tag))
-        is_exercise = (inside and inside[-1][2]) or _is_exercise(step.tag, [title for _, title in headings])
+        inside.append(_OpenBox(step.tag, kind))
         if id(step.tag) not in named and not named_around[kind]:
-            yield BoxWithoutId(step.tag, kind, is_exercise)
-        inside.append((step.tag, kind, is_exercise))
+            yield BoxWithoutId(step.tag, kind, _is_exercise(inside, headings))
         named_around[kind] += id(step.tag) in named
 
 
-def _is_exercise(tag: Tag, headings: Sequence[str]) -> bool:
-    if EXERCISE_CLASS.search(attribute(tag, "class").lower()):
+@dataclass(slots=True)
+class _OpenBox:
+    tag: Tag
+    kind: str
+    is_exercise: bool | None = None  # not known yet
+
+
+def _is_exercise(inside: Sequence[_OpenBox], headings: Sequence[Tag]) -> bool:
+    """Returns whether the last of some open boxes is an exercise. Boxes inside one are parts of it."""
+    known = next((place for place in reversed(range(len(inside))) if inside[place].is_exercise is not None), -1)
+    outer = known >= 0 and inside[known].is_exercise is True
+    for box in inside[known + 1 :]:
+        box.is_exercise = outer = outer or _says_exercise(box.tag, headings)
+    return outer
+
+
+def _says_exercise(tag: Tag, headings: Sequence[Tag]) -> bool:
+    if EXERCISE_CLASS.search(attribute(tag, "class")[:LONGEST_CLASS].lower()):
         return True
-    return any(map(EXERCISE_TITLE.search, (*headings, _first_words(tag))))
+    titles = (concept_name(_first_words(heading, most=TITLE_STEPS)) for heading in headings)
+    above = (title for title in titles if not NO_EXERCISE.fullmatch(title))
+    return any(map(EXERCISE_TITLE.search, (_first_words(tag, most=TITLE_STEPS), *above)))
 
 
 class BoxKinds:
@@ -121,7 +143,8 @@ def _title(tag: Tag) -> str:
     return concept_name(shortened(_first_words(tag)))
 
 
-def _first_words(tag: Tag) -> str:
+def _first_words(tag: Tag, *, most: int = 200) -> str:
     # Bounded, since boxes may be nested without limit.
-    words = " ".join(step.text.strip() for step in islice(steps(tag), 200) if step.kind == "text" and step.text.strip())
+    texts = (step.text.strip() for step in islice(steps(tag), most) if step.kind == "text")
+    words = " ".join(text for text in texts if text)
     return plain_tex(one_line(words[:400]))
