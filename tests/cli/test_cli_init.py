@@ -29,7 +29,7 @@ def test_the_workflow_builds_checks_and_pushes_with_commands_that_there_are(oper
     runs = [step["run"] for step in workflow["jobs"]["pages"]["steps"] if "run" in step]
     assert "PACKAGES" not in str(runs)
     ours = [run for run in runs if run.startswith("sakuin ")]
-    assert [run.split()[1] for run in ours][-2:] == ["validate", "push"]
+    assert [run.split()[1] for run in ours] == ["annotate", "validate", "push"]
     for run in ours:
         options = {name for parameter in COMMANDS[run.split()[1]].params for name in parameter.opts}
         assert set(re.findall(r"--[a-z-]+", run)) <= options

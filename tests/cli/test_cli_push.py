@@ -208,19 +208,21 @@ def test_the_synonyms_of_the_site_and_of_a_folder_go_up_beside_the_pages(operato
     assert (document["learns_files"], document["skipped"]) == ([], 0)
 
 
-HEADINGS = b"<!doctype html><meta charset=utf-8><title>Momentum</title><h1>Momentum</h1><h2>Impulse</h2><p>Force.</p>"
+HEADINGS = b"<!doctype html><meta charset=utf-8><title>Momentum</title><h2>Impulse</h2><p>Force.</p><h2>Mass</h2><p>Kg."
 
 
-def test_a_page_without_explanations_is_named_with_its_headings(operator: Operator) -> None:
+def test_each_page_is_named_with_its_explanations_and_headings_without_an_id(operator: Operator) -> None:
     operator.file("site/cms/momentum.html", HEADINGS)
+    operator.file("site/cms/nothing.html", b"<title>Nothing</title><p>")
     operator.file("site/x.html")
     operator.file("site/notes.md", b"# Notes")
     pushed = operator.sakuin("push", operator.folder / "site")
     assert pushed.code == 0
-    assert "! cms/momentum: 0 explanations, 2 headings without a usable id\n" in pushed.out
+    assert "! cms/momentum: 2 explanations, 2 headings without a usable id\n" in pushed.out
+    assert "! cms/nothing: 0 explanations\n" in pushed.out
     assert "  x: 1 explanation\n" in pushed.out
     assert "notes.md (Markdown: push the page that is built from it)" in pushed.out
-    assert "2 of 2 pages searchable, 1 explanation, in" in pushed.out
+    assert "3 of 3 pages searchable, 3 explanations, in" in pushed.out
 
 
 def test_the_learns_of_other_pages_are_not_dropped_without_being_asked(operator: Operator) -> None:

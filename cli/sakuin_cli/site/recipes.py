@@ -111,6 +111,7 @@ def workflow_text(generator: Generator, prefix: str) -> str:
             "    ../sakuin-env/bin/pip install --require-hashes -r ../sakuin/requirements/dev.txt",
             "    ../sakuin-env/bin/pip install --no-deps ../sakuin",
             '    echo "$(realpath ../sakuin-env/bin)" >> "$GITHUB_PATH"',
+            f"- run: sakuin annotate {generator.pages} --check",
             f"- run: sakuin validate {generator.pages}{folder} --offline --sarif sakuin.sarif",
             "- uses: github/codeql-action/upload-sarif@v3",
             "  if: always() && hashFiles('sakuin.sarif') != ''",

@@ -1,13 +1,13 @@
 """What a push did, or would do, for people and as a JSON document."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from sakuin.knowledge.names import chunk_id
 
 from sakuin_cli.site.changes import Change
-from sakuin_cli.site.pages import local_page, unusable_headings
+from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.plan import Plan, State, learns_warnings
 from sakuin_cli.terminal import Terminal, counted
 from sakuin_cli.uploads import NOT_HTML
@@ -25,10 +25,15 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True, slots=True)
 class PageCount:
-    """The explanations of a page and, if it has none, its headings that nothing can link to."""
+    """The explanations of a page, and its headings without an id; None if they were not counted."""
 
     explanations: int
-    headings: int
+    headings: int | None
+
+    @property
+    def is_poor(self) -> bool:
+        """Returns whether nothing, or not everything, can be found."""
+        return not self.explanations or bool(self.headings)
 
     def __str__(self) -> str:
         headings = f", {counted(self.headings, 'heading')} without a usable id" if self.headings else ""
@@ -62,13 +67,18 @@ def pushed_of(
     done = {file.material: file.path or "" for file in files if file.material is not None and file.done}
     indexed = client.indexed(done) if done else {}
     anchors = {name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}
-    counts = {name: _count(path, anchors.get(name, ())) for name, path in done.items()}
+    counts = {
+        # Reading a page takes some milliseconds: of many pages, only those without explanations are read.
+        name: PageCount(
+            len(anchors.get(name, ())),
+            local_page(path, box_selectors=settings.box_selectors).headings
+            if len(done) <= _PAGES or not anchors.get(name)
+            else None,
+        )
+        for name, path in done.items()
+    }
     warnings = (*plan.warnings, *learns_warnings(plan, client, anchors, settings.material_prefix))
     return Pushed(plan, sorted(files, key=lambda file: file.key or ""), deleted, counts, warnings)
-
-
-def _count(path: str, anchors: Collection[str]) -> PageCount:
-    return PageCount(len(anchors), 0 if anchors else unusable_headings(path))
 
 
 def push_document(pushed: Pushed, seconds: float) -> dict[str, Any]:
@@ -90,6 +100,10 @@ def push_document(pushed: Pushed, seconds: float) -> dict[str, Any]:
         "warnings": list(pushed.warnings),
         "seconds": round(seconds, 3),
     }
+
+
+def _sign(count: PageCount) -> tuple[str, str]:
+    return ("!", "yellow") if count.is_poor else (" ", "")
 
 
 def _file(file: Change) -> dict[str, Any]:
@@ -131,11 +145,9 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
         if not one.done:
             terminal.line("✗", "red", f"{one.key}  {one.reason or one.outcome}")
     for page in pages:
-        if count := pushed.counts.get(page.material or ""):
-            if not count.explanations:
-                terminal.line("!", "yellow", f"{page.material}: {count}")
-            elif verbose or len(pages) <= _PAGES:
-                terminal.line(" ", "", f"{page.material}: {count}")
+        count = pushed.counts.get(page.material or "")
+        if count and (count.is_poor or verbose or len(pages) <= _PAGES):
+            terminal.line(*_sign(count), f"{page.material}: {count}")
     _show_notes(terminal, pushed.warnings, _skipped(pushed.plan.uploads.skipped)["skipped_files"], verbose=verbose)
     parts = [f"{sum(page.done for page in pages)} of {len(pages)} pages searchable"]
     parts.append(counted(sum(count.explanations for count in pushed.counts.values()), "explanation"))
@@ -162,9 +174,7 @@ def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSett
         anchors[name] = [one.anchor for one in local.explanations]
         found = [{"id": chunk_id(name, one.anchor), "type": one.type, "title": one.title} for one in local.explanations]
         stated = {"path": page.path, "key": page.key, "material": name, "state": plan.states[page.key]}
-        pages.append(
-            {**stated, "explanations": found, "headings_without_id": _count(page.path, anchors[name]).headings}
-        )
+        pages.append({**stated, "explanations": found, "headings_without_id": local.headings})
     files = [one for one in plan.accepted.files if one.material is None]
     return {
         "dry_run": True,
@@ -190,9 +200,8 @@ def show_plan(terminal: Terminal, document: Mapping[str, Any], *, deleting: bool
     pages = document["pages"]
     for page in pages:
         count = PageCount(len(page["explanations"]), page["headings_without_id"])
-        if not count.explanations or verbose or len(pages) <= _PAGES:
-            sign = (" ", "") if count.explanations else ("!", "yellow")
-            terminal.line(*sign, f"{page['state']:<9}  {page['material']}: {count}")
+        if count.is_poor or verbose or len(pages) <= _PAGES:
+            terminal.line(*_sign(count), f"{page['state']:<9}  {page['material']}: {count}")
             for one in page["explanations"]:
                 terminal.out.print(
                     Text(f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"), soft_wrap=True
