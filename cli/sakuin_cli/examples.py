@@ -8,6 +8,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "list": ("sakuin list --prefix junior",),
     "init": ("sakuin init", "sakuin init --generator hugo --prefix docs"),
     "watch": ("sakuin watch _site",),
+    "annotate": ("sakuin annotate pages/", "sakuin annotate pages/ --write", "sakuin annotate _site/ --check"),
+    "learns": ("sakuin learns pages/", "sakuin learns pages/ --write", 'sakuin learns pages/ --write --model ""'),
     "search": ('sakuin search "how to solve a quadratic equation" --top-k 3',),
     "chunk": ('sakuin chunk "junior/x#rule-quadratic-formula"',),
     "explain": ('sakuin explain "quadratic formula" "junior/x#rule-quadratic-formula"',),

@@ -8,7 +8,7 @@ from typing import Literal
 
 from bs4 import Tag
 from sakuin.knowledge.learns.actions import WAY, is_verb, without_brackets
-from sakuin.knowledge.page import TYPE_OF_PREFIX, ChunkType
+from sakuin.knowledge.page import TYPE_OF_PREFIX, ChunkType, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import BoxKinds, BoxWithoutId, boxes_without_id
 from sakuin.knowledge.reading.names import is_generic, is_label
@@ -88,10 +88,14 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class FoundBoxes:
-    """The number of all boxes of a source, and those without a semantic id in the order of the source."""
+    """The number of all boxes of a source, and those without a semantic id in the order of the source.
+
+    With `are_first` the source has no semantic id: its page may be indexed by its headings so far.
+    """
 
     total: int
     without_id: tuple[Box, ...]
+    are_first: bool
 
 
 def find_boxes(source: Source, selectors: Sequence[str], slugs: Slugs) -> FoundBoxes:
@@ -112,7 +116,9 @@ def find_boxes(source: Source, selectors: Sequence[str], slugs: Slugs) -> FoundB
         # Otherwise it is a part of the box around it.
         if not any((id(outer), box.kind) in concepts for outer in box.tag.parents)
     ]
-    return FoundBoxes(total, tuple(_with_ids(kept, taken, slugs, language)))
+    by_headings = root.find("meta", attrs={"name": "sakuin:index"}) is not None
+    are_first = not by_headings and bool(root.find(list(HEADINGS))) and not any(map(type_of_anchor, taken))
+    return FoundBoxes(total, tuple(_with_ids(kept, taken, slugs, language)), are_first)
 
 
 def _with_ids(boxes: Sequence[Box], taken: set[str], slugs: Slugs, language: str) -> list[Box]:

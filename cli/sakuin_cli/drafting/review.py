@@ -8,7 +8,8 @@ from typing import Literal
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.learns.learns_yml import LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.learns.writer import clean_learns
-from sakuin.knowledge.page import Explanation, Page, type_of_anchor
+from sakuin.knowledge.names import is_anchor
+from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import IndexedChunk, poor_learns
 from sakuin.language.unicode_text import is_japanese
@@ -91,7 +92,7 @@ def _reviewed(
     material: str, page: Page, authored: Mapping[str, tuple[str, ...]], drafts: set[str]
 ) -> Iterator[ReviewedLearns]:
     for explanation in page.explanations:
-        if type_of_anchor(explanation.anchor) is None:
+        if not is_anchor(explanation.anchor):
             continue
         given = authored.get(explanation.anchor, ())
         reasons = tuple(_weaknesses(material, explanation, given)) if given else ()

@@ -196,8 +196,21 @@ def test_writing_changes_nothing_but_ids_and_a_second_run_nothing(annotate: Anno
     assert again.exit_code == 0
     assert json.loads(again.stdout) == {
         **{"files": 1, "boxes": 1, "proposed": 0, "written": 0},
-        **{"ids": [], "left_out": [], "failed": []},
+        **{"ids": [], "left_out": [], "first_ids": [], "failed": []},
     }
+
+
+def test_first_ids_of_a_page_with_headings_end_its_indexing_by_headings(annotate: Annotate, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    html = "<h2 id=x>Ohm</h2><p>words</p>" + box("解の公式")
+    page.write_text(html, "utf-8")
+    assert "x" in [one.anchor for one in read_page(page.read_bytes()).explanations]
+    assert json.loads(annotate(".", "--json").stdout)["first_ids"] == ["a.html"]
+    assert "1 file without any id so far: its headings are indexed until now" in annotate(".", "--write").stdout
+    assert [one.anchor for one in read_page(page.read_bytes()).explanations] == ["rule-quadratic-formula"]
+    page.write_text('<meta name="sakuin:index" content="headings">' + html, "utf-8")
+    assert json.loads(annotate(".", "--json", "--write").stdout)["first_ids"] == []
+    assert [one.anchor for one in read_page(page.read_bytes()).explanations] == ["x", "rule-quadratic-formula"]
 
 
 def test_a_file_that_cannot_be_read_fails_and_the_others_are_written(annotate: Annotate, tmp_path: Path) -> None:

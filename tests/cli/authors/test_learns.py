@@ -89,6 +89,13 @@ def test_pages_with_one_name_are_named_in_full(learns: Learns, site: Path) -> No
     assert states(learns("--json", "--prefix", "math")) == dict.fromkeys(RULES, "draft")
 
 
+def test_the_folder_is_that_of_the_site(learns: Learns, site: Path) -> None:
+    (site / "sakuin.toml").write_text('pages = "junior"\nprefix = "math"\n')
+    environ = {"NO_COLOR": "1", "FORCE_COLOR": None}
+    shown = CliRunner(env=environ).invoke(commands(), ["learns", "--json"], catch_exceptions=False)
+    assert {entry["material"] for entry in json.loads(shown.stdout)["entries"]} == {"math/x"}
+
+
 def test_a_model_drafts_if_there_is_a_key(learns: Learns, site: Path, openai: OpenAIServer) -> None:
     items = ["公式で解く方法", "代入する手順", "符号の確認"]
     openai.said = json.dumps({"items": [{"anchor": "rule-a", "learns": items}]})

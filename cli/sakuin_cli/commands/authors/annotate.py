@@ -30,11 +30,15 @@ _LISTED = ("template", "other-id")
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedFile:
-    """A source, the number of its boxes, and those without a semantic id; `error` if it is unreadable."""
+    """A source, the number of its boxes, and those without a semantic id; `error` if it is unreadable.
+
+    With `are_first_ids` it had no semantic id before, so that its page was indexed by its headings.
+    """
 
     path: str
     total: int = 0
     boxes: "tuple[Box, ...]" = ()
+    are_first_ids: bool = False
     error: str | None = None
 
     @property
@@ -65,13 +69,7 @@ def annotate(
     ] = _DEFAULT_VOCABULARY,
     as_json: JsonOption = False,
 ) -> None:
-    """Propose an id for each box that explains something and has none.
-
-    \b
-    sakuin annotate pages/             shows the ids
-    sakuin annotate pages/ --write     writes them
-    sakuin annotate _site/ --check     fails if a box has none
-    """
+    """Propose an id for each box that explains something and has none."""
     if write and check:
         raise typer.BadParameter("--write and --check exclude each other", param_hint="--check")
     with reporting_errors(as_json) as terminal:
@@ -140,7 +138,7 @@ def _annotated_file(path: str, selectors: Sequence[str], slugs: "Slugs", *, writ
             write_bytes(Path(path), source.with_ids(ids))
     except UnreadablePage as error:
         return AnnotatedFile(path, error=str(error))
-    return AnnotatedFile(path, found.total, found.without_id)
+    return AnnotatedFile(path, found.total, found.without_id, found.are_first and bool(ids))
 
 
 def _document(files: Sequence[AnnotatedFile], write: bool) -> dict[str, object]:
@@ -161,6 +159,7 @@ def _document(files: Sequence[AnnotatedFile], write: bool) -> dict[str, object]:
             for box in file.boxes
             if box.reason
         ],
+        "first_ids": [file.path for file in files if file.are_first_ids],
         "failed": [{"path": file.path, "reason": file.error} for file in files if file.error],
     }
 
@@ -194,5 +193,8 @@ def _show(terminal: Terminal, files: Sequence[AnnotatedFile], write: bool) -> No
     for reason, why in _WHY.items():
         if number := sum(box.reason == reason for box in boxes):
             out.print(Text(f"{number:,} left out: {why}", "dim"))
+    if first := sum(file.are_first_ids for file in files):
+        said = f"{counted(first, 'file')} without any id so far: its headings are indexed until now, then its ids"
+        out.print(Text(f'{said}. For both add <meta name="sakuin:index" content="headings">', "yellow"), soft_wrap=True)
     if proposed and not write:
         out.print(Text("Write them with --write", "dim"))

@@ -25,8 +25,15 @@ _STYLES = {"missing": "red", "weak": "yellow", "draft": "cyan"}
 
 def learns(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", exists=True, file_okay=False, help="A folder of built pages.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="PATH",
+            exists=True,
+            file_okay=False,
+            help="A folder of built pages.",
+            show_default="`pages` of sakuin.toml",
+        ),
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write drafts of what is missing to learns.yml.")] = False,
     prefix: PrefixOption = "",
     model: Annotated[
@@ -35,19 +42,17 @@ def learns(
     ] = DEFAULT_MODEL,
     as_json: JsonOption = False,
 ) -> None:
-    """List the explanations whose learns are missing or weak, and draft what is missing.
+    """List the explanations whose learns are missing or weak, and draft what is missing."""
+    from sakuin_cli.site.config import site_of
 
-    \b
-    sakuin learns pages/                     lists them
-    sakuin learns pages/ --write             adds drafts to pages/learns.yml
-    sakuin learns pages/ --write --model ""  drafts by rules, without OpenAI
-    """
     with reporting_errors(as_json) as terminal:
+        site = site_of([path] if path else None, prefix)
+        folder, prefix = site.paths[0], site.prefix
         with terminal.progress("read", "drafted") as on_progress:
-            uploads = _uploads(path, prefix)
+            uploads = _uploads(folder, prefix)
             files, pages = _reviewed(uploads, on_progress)
             writer = _writer(model.strip() if write else "")
-            written = _with_drafts(path, prefix, files, pages, writer, on_progress) if write else {}
+            written = _with_drafts(folder, prefix, files, pages, writer, on_progress) if write else {}
         document = _document(pages, written, writer)
         if as_json:
             terminal.document(document)
