@@ -229,7 +229,7 @@ begin
   return at < now() - interval '15 minutes' and not (
     is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
     and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
-                    and o.metadata->'search_index'->>'state' is distinct from 'ready'));
+                    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'error')));
 end $$;
 
 -- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
@@ -706,11 +706,17 @@ begin
           select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
           where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
         where is_within(x.skipped->>'json_pointer', o.json_path)))
-    || coalesce((select s.found->o.json_path from table_scan s
-                 where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}')
-    || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
-            else '{}' end)
+    || (f.status - 'missing')
+    || case when not done then '{}'
+            when f.status->>'missing' is not null
+            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0)
+            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
   from tool o
+  cross join lateral (
+    -- `missing` is why the document has no part for the Tool.
+    select coalesce((select s.found->o.json_path from table_scan s
+                     where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}') as status
+  ) f
   cross join lateral (
     -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
     -- one node at a time: a growing table has no statistics for a join.
@@ -732,7 +738,8 @@ begin
 end $$;
 
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
--- and its unfinished work is finished. An error stays until then: another batch of the same Table may still come.
+-- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until then:
+-- another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare

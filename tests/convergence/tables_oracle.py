@@ -6,6 +6,7 @@ from typing import Any
 
 from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
+from sakuin.tables.json_pointer import shown
 from sakuin.tables.scan import content_hash
 
 from tests.convergence.tables_world import CUT, THRESHOLD
@@ -76,12 +77,14 @@ class TablesOracle:
     def status(self, tool: str) -> Mapping[str, Any]:
         """What its status must say in the end."""
         found = self.of_tool(tool).values()
+        fact = self.tools[tool]
+        is_missing = fact.json_path not in places(self.documents[fact.table])
         return {
-            "state": "ready",
+            "state": "error" if is_missing else "ready",
             "nodes_count": len({piece.json_pointer for piece in found}),
             "chunks_count": len(found),
             "indexed_chunks_count": len(found),
-            "last_error": None,
+            "last_error": missing_place(fact.json_path) if is_missing else None,
             "attempt": 0,
             "skipped_nodes": self.skipped(tool),
         }
@@ -95,6 +98,11 @@ class TablesOracle:
         outermost = {one for one in scopes if not any(one != other and below(one, other) for other in scopes)}
         bad |= outermost - places(document)
         return {pointer for pointer in bad if below(pointer, fact.json_path)}
+
+
+def missing_place(pointer: str) -> str:
+    """The reason why a Tool cannot be indexed whose place the document does not have."""
+    return f"The document has no node at {shown(pointer)}. Compare the pointer with the Table."
 
 
 def strings(node: Any, pointer: str = "") -> Iterator[tuple[str, str]]:

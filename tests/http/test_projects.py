@@ -108,7 +108,17 @@ def test_a_wrong_tool_is_422_and_none_is_made(api: Api, wrong: dict[str, object]
 
 
 def test_a_generated_description_is_within_its_limit(api: Api) -> None:
-    assert len(api.tool(json_path="/a" * 4000)["description"]) <= 2000
+    uploaded = api.made(f"/v1/projects/{api.project}/tables/uploads", {"name": "t", "size": 10})["table"]["id"]
+    assert len(api.tool(table_id=uploaded, json_path="/a" * 4000)["description"]) <= 2000
+
+
+def test_a_tool_for_a_place_that_the_document_does_not_have_is_refused(api: Api) -> None:
+    tools = f"/v1/projects/{api.project}/tools"
+    asked = {"table_id": api.table, "json_path": "/nothing", "name": "a"}
+    refused = api.call("POST", tools, asked)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
+    assert refused.json()["detail"].startswith("The document has no node at '/nothing'.")
+    assert api.call("GET", tools).json() == {"tools": []}
 
 
 def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Api) -> None:

@@ -33,14 +33,23 @@ def test_the_root_may_be_the_scope(world: TableWorld, document: object) -> None:
     assert world.found(endpoint) == ({""} if isinstance(document, str) else {"/a", "/b/0"})
 
 
-def test_a_missing_scope_is_ready_and_has_a_reason(world: TableWorld) -> None:
-    tool = world.tool(world.table({"a": TEXT}), "/articles")
+def test_a_missing_scope_is_an_error_until_the_table_has_it(world: TableWorld) -> None:
+    table = world.table({"a": TEXT})
+    tool, other = world.tool(table, "/articles"), world.tool(table, "/a", "other")
     endpoint = world.endpoint(tool)
     world.settle()
     status = world.status(tool)
-    assert (status["state"], status["chunks_count"]) == ("ready", 0)
+    assert (status["state"], status["chunks_count"], "indexed_at" in status) == ("error", 0, False)
+    assert status["last_error"].startswith("The document has no node at '/articles'.")
     assert status["skipped_nodes"] == [{"json_pointer": "/articles", "reason": "The Table has no node here."}]
+    assert "missing" not in status
     assert world.search(endpoint, "公式").results == ()
+    assert world.status(other)["state"] == "ready"
+    for document, state in (({"articles": TEXT}, ("ready", "error")), ({"a": TEXT}, ("error", "ready"))):
+        world.replace(table, document)
+        world.settle()
+        assert (world.status(tool)["state"], world.status(other)["state"]) == state
+    assert world.status(tool)["indexed_at"] is not None
 
 
 def test_without_large_strings_a_tool_is_ready_with_none_and_finds_nothing(world: TableWorld) -> None:

@@ -66,11 +66,15 @@ def _unreachable(pointer: str) -> UnreachablePart:
 
 @dataclass(slots=True)
 class StringCount:
-    """The strings of a part of a document: all, the large ones, and the length of the longest in code points."""
+    """The strings of a part of a document: all, the large ones, and the length of the longest in code points.
+
+    `missing` is the reason why there is no such part.
+    """
 
     strings: int = 0
     large: int = 0
     longest: int = 0
+    missing: str | None = None
 
     def add(self, text: str, threshold: int) -> None:
         self.strings += 1
@@ -90,7 +94,8 @@ def count_strings(document: object, scopes: Collection[str], *, threshold: int) 
     for scope, count in counts.items():
         try:
             node = resolve(document, scope)
-        except NotFound:
+        except NotFound as error:
+            count.missing = str(error)
             continue
         if isinstance(node, str):
             count.add(node, threshold)
@@ -115,12 +120,16 @@ def count_strings(document: object, scopes: Collection[str], *, threshold: int) 
 
 
 def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
-    """Returns the part of a Tool's status that says what the scan found; `warning` is None if there is something."""
+    """Returns what the scan found for a Tool: its status is `error` with the reason `missing`, if that is not None.
+
+    `warning` is None if there is something.
+    """
     return {
         "strings_count": count.strings,
         "large_strings_count": count.large,
         "chunk_threshold_chars": threshold,
         "warning": None if count.large else _warning(count, threshold),
+        "missing": count.missing,
     }
 
 

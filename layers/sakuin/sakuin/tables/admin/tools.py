@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.json_pointer import tokens
+from sakuin.tables.document import parsed_table
+from sakuin.tables.json_pointer import resolve, tokens
 from sakuin.tables.model import Tool, User, tool_name_problem
 
 _LONGEST_DESCRIPTION = 2000
@@ -30,6 +31,7 @@ class ToolAdmin:
     ) -> Tool:
         """Creates a Tool for a part of a Table of the same project. Its index is pending.
 
+        Raises `Invalid` if the Table's document has no such part. One in the bucket is not read: its scan tells.
         Without a description, or with a blank one, the Tool gets one that names its place.
         """
         if type != "search":
@@ -39,8 +41,18 @@ class ToolAdmin:
         # Reads the project first, so that others learn nothing about its Tables.
         if all(table.id != table_id for table in self.records.tables(user, project_id)):
             raise NotFound(f"There is no table {table_id}")
+        self._check_place(user, table_id, json_path)
         described = _described(description)
         return self.records.create_tool(user, table_id, json_path=json_path, name=name, description=described)
+
+    def _check_place(self, user: User | None, table_id: str, json_path: str) -> None:
+        stored = self.records.table(user, table_id)
+        if stored.data is None:
+            return
+        try:
+            resolve(parsed_table(stored.data), json_path)
+        except NotFound as error:
+            raise Invalid(str(error)) from error
 
     def change(
         self, user: User | None, tool_id: str, *, name: str | None, description: str | None, enabled: bool | None
