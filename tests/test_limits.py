@@ -17,9 +17,7 @@ from sakuin.mcp import arguments, endpoint_keys, messages
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
-from sakuin.tables.admin import checks as names_of_records
 from sakuin.tables.admin import tables as keep_tables
-from sakuin.tables.admin import tools as keep_tools
 
 from tests.environment import ENVIRONMENT
 from tests.test_template import ROOT, TEMPLATE, resources
@@ -29,6 +27,15 @@ ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)
 ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
+PROJECTS = next((ROOT / "supabase" / "migrations").glob("*_projects.sql")).read_text(encoding="utf-8")
+
+
+def in_sql(pattern: str) -> int:
+    """A limit that only SQL checks."""
+    (found,) = re.findall(pattern, PROJECTS)
+    return int(found)
+
+
 FIXED: dict[str, Any] = {
     "`learns.yml`, bytes": learns_file.LARGEST_FILE,
     "`synonyms.yml`, bytes": synonyms.MOST_BYTES,
@@ -37,8 +44,8 @@ FIXED: dict[str, Any] = {
     "a phrase of a group of synonyms, characters": synonyms.LONGEST_PHRASE,
     "folders whose synonyms count in one question": query_analysis.MOST_FOLDERS,
     "levels of a Table's JSON": table_document.MAX_DEPTH,
-    "a name of a project, Table or endpoint, characters": names_of_records._LONGEST_NAME,
-    "the description of a Tool, characters": keep_tools._LONGEST_DESCRIPTION,
+    "a name of a project, Table or endpoint, characters": in_sql(r"length\(name\) between 1 and (\d+)"),
+    "the description of a Tool, characters": in_sql(r"length\(description\) <= (\d+)"),
     "`chunk_threshold_chars` of a Table": keep_tables.LARGEST_THRESHOLD,
     "messages in a batch": messages.LONGEST_BATCH,
     "a question, characters": arguments.MAX_QUERY,

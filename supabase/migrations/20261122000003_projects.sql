@@ -181,12 +181,13 @@ language sql stable security definer set search_path = public, extensions, pg_te
   where m.user_id = acting_user() and m.role >= p_role
 $$;
 
--- Raises an error unless a condition is true.
+-- Raises an error unless a condition is true. PostgREST sends the message as the reason phrase of HTTP, too, which ends
+-- at a line break: control characters, which a caller may have sent, become spaces.
 create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   if p_condition is not true then
-    raise exception using errcode = p_errcode, message = p_message;
+    raise exception using errcode = p_errcode, message = regexp_replace(p_message, '[[:cntrl:]]', ' ', 'g');
   end if;
 end $$;
 

@@ -40,6 +40,19 @@ def test_a_notification_is_202_and_empty(deployed: Deployed) -> None:
     assert (answer.status_code, answer.content) == (202, b"")
 
 
+def test_a_search_over_rest_is_answered_and_every_refusal_has_its_request(deployed: Deployed) -> None:
+    assert asked(deployed, path="/v1/search", body={"query": "解の公式"}).json()["results"]
+    for method, path, status in (
+        ("GET", "/v1/search", 405),
+        ("POST", "/v1/search", 422),
+        ("POST", "/v1/nothing", 404),
+        ("GET", "/v1/status", 401),
+    ):
+        refused = asked(deployed, method, path, {} if method == "POST" else None)
+        assert refused.status_code == status
+        assert refused.json()["request_id"], refused.text
+
+
 def test_a_foreign_origin_is_403(deployed: Deployed) -> None:
     assert asked(deployed, Origin="https://evil.example").status_code == 403
 

@@ -166,6 +166,7 @@ TWICE: list[Wrong] = [
     ("change_table", {"p_name": ""}, "PATCH /v1/tables/{table_id}", {"name": ""}),
     ("change_table", {"p_chunk_threshold": 0}, "PATCH /v1/tables/{table_id}", {"chunk_threshold_chars": 0}),
     ("create_tool", {"p_name": "a b"}, "POST /v1/projects/{project_id}/tools", {"name": "a b"}),
+    ("create_tool", {"p_name": "a\n"}, "POST /v1/projects/{project_id}/tools", {"name": "a\n"}),
     ("create_tool", {"p_json_path": "a"}, "POST /v1/projects/{project_id}/tools", {"json_path": "a"}),
     ("create_tool", {"p_json_path": "/~2"}, "POST /v1/projects/{project_id}/tools", {"json_path": "/~2"}),
     ("change_tool", {"p_description": "x" * 2001}, "PATCH /v1/tools/{tool_id}", {"description": "x" * 2001}),

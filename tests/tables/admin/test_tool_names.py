@@ -4,19 +4,20 @@ from typing import Any
 
 import jsonschema
 import pytest
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA, tool_name_problem
+from sakuin.errors import Invalid
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.table_world import TableWorld
 
 
-@pytest.mark.parametrize("name", ["a", "search_articles-2", "A" * 64])
-def test_a_name_that_agents_can_call_has_no_problem(name: str) -> None:
-    assert tool_name_problem(name) is None
-
-
-@pytest.mark.parametrize("name", ["", "a b", "検索", "a.b", "A" * 65, "a\n"])
-def test_any_other_name_has_a_problem_with_the_rule(name: str) -> None:
-    assert "Use 1 to 64" in (tool_name_problem(name) or "")
+def test_a_name_is_one_that_agents_can_call(world: TableWorld) -> None:
+    table = world.table({"a": "x"})
+    for number, name in enumerate(("a", "search_articles-2", "A" * 64), start=1):
+        world.tool(table, "", name)
+        assert len(world.sql("select 1 from tool")) == number
+    for wrong in ("", "a b", "検索", "a.b", "A" * 65, "a\n"):
+        with pytest.raises(Invalid, match="Use 1 to 64 letters"):
+            world.tool(table, "", wrong)
 
 
 def test_the_product_writes_the_input_schema_whoever_writes_the_record(world: TableWorld) -> None:

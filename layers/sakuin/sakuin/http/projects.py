@@ -18,7 +18,7 @@ from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
-from sakuin.tables.admin.checks import check_name
+from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -86,7 +86,7 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
     @routes.post("/projects", status_code=201)
     def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
         """Creates a project. A user becomes its owner."""
-        return views.ProjectView.model_validate(records.create_project(caller, check_name(asked.name)))
+        return views.ProjectView.model_validate(records.create_project(caller, check_text(asked.name, "The name")))
 
     @routes.get("/projects")
     def list_projects(caller: user) -> views.ProjectsView:

@@ -24,7 +24,6 @@ def tool_routes(records: ProjectRecords, admin: ToolAdmin, user: Any, changing: 
             str(project_id),
             table_id=str(asked.table_id),
             json_path=asked.json_path,
-            type=asked.type,
             name=asked.name,
             description=asked.description,
         )

@@ -126,7 +126,7 @@ class ToolAsked(_Asked):
 
     table_id: UUID
     json_path: str = Field(description='RFC 6901 pointer of the searched part; "" for the whole document.')
-    type: str = "search"
+    type: Literal["search"] = "search"
     name: str = Field(description="^[a-zA-Z0-9_-]{1,64}$")
     description: str | None = None
 

@@ -1,6 +1,5 @@
 """Projects, Tables, Tools and endpoints."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -176,8 +175,6 @@ class FullChunk:
     turbopuffer_doc_id: str
 
 
-TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
-
 TOP_K_MAX = 50
 TOP_K_DEFAULT = 5
 
@@ -202,14 +199,6 @@ SEARCH_INPUT_SCHEMA: dict[str, Any] = {
     "required": ["query"],
     "additionalProperties": False,
 }
-
-
-def tool_name_problem(name: str) -> str | None:
-    """Returns why a Tool cannot have this name, as a sentence; None if it can."""
-    # `$` alone would allow a final line feed.
-    if TOOL_NAME.fullmatch(name):
-        return None
-    return f"{name[:80]!r} cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, '_' and '-'."
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.platform.keys import hash_of_key, new_key
-from sakuin.tables.admin.checks import check_name
+from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import McpEndpoint, Switch, User
 
@@ -22,14 +22,13 @@ class EndpointAdmin:
         """Creates an endpoint with these Tools. Returns it with its key, of which only the hash is stored."""
         key = new_key()
         wanted = list(dict.fromkeys(tools))
-        key_hash = hash_of_key(key)
-        created = self.records.create_endpoint(user, project_id, name=check_name(name), key_hash=key_hash, tools=wanted)
-        return created, key
+        name, key_hash = check_text(name, "The name"), hash_of_key(key)
+        return self.records.create_endpoint(user, project_id, name=name, key_hash=key_hash, tools=wanted), key
 
     def change(self, user: User | None, mcp_id: str, *, name: str | None, status: Switch | None) -> McpEndpoint:
         """Changes the name or status that is not None."""
-        named = None if name is None else check_name(name)
-        return self.records.change_endpoint(user, mcp_id, name=named, status=status)
+        name = None if name is None else check_text(name, "The name")
+        return self.records.change_endpoint(user, mcp_id, name=name, status=status)
 
     def rotate(
         self, user: User | None, mcp_id: str, *, overlap_seconds: int = OVERLAP_SECONDS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
-from sakuin.tables.admin.checks import check_name
+from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
@@ -35,9 +35,8 @@ class TableAdmin:
     ) -> Table:
         """Creates a Table with a document."""
         data, threshold = self._text(document), _threshold(chunk_threshold_chars)
-        return self.records.create_table(
-            user, project_id, name=check_name(name), data=data, chunk_threshold_chars=threshold
-        )
+        name = check_text(name, "The name")
+        return self.records.create_table(user, project_id, name=name, data=data, chunk_threshold_chars=threshold)
 
     def read(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
@@ -54,7 +53,7 @@ class TableAdmin:
 
     def change(self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Table:
         """Changes the fields that are not None. Another threshold has the Table scanned again."""
-        name = None if name is None else check_name(name)
+        name = None if name is None else check_text(name, "The name")
         threshold = _threshold(chunk_threshold_chars)
         return self.records.change_table(user, table_id, name=name, chunk_threshold_chars=threshold)
 
@@ -82,9 +81,8 @@ class TableAdmin:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
         threshold = _threshold(chunk_threshold_chars)
-        table = self.records.create_table(
-            user, project_id, name=check_name(name), data=None, chunk_threshold_chars=threshold
-        )
+        name = check_text(name, "The name")
+        table = self.records.create_table(user, project_id, name=name, data=None, chunk_threshold_chars=threshold)
         return self.announce_document(user, table.id, size=size)
 
     def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:

@@ -6,10 +6,8 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table
-from sakuin.tables.json_pointer import resolve, tokens
-from sakuin.tables.model import Tool, User, tool_name_problem
-
-_LONGEST_DESCRIPTION = 2000
+from sakuin.tables.json_pointer import resolve
+from sakuin.tables.model import Tool, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,6 @@ class ToolAdmin:
         *,
         table_id: str,
         json_path: str,
-        type: str,
         name: str,
         description: str | None,
     ) -> Tool:
@@ -34,16 +31,12 @@ class ToolAdmin:
         Raises `Invalid` if the Table's document has no such part. One in the bucket is not read: its scan tells.
         Without a description, or with a blank one, the Tool gets one that names its place.
         """
-        if type != "search":
-            raise Invalid(f'A tool\'s type is "search", not {type[:40]!r}.')
-        _check_name(name)
-        tokens(check_text(json_path, "The json_path"))
+        _check_texts(name=name, json_path=json_path, description=description)
         # Reads the project first, so that others learn nothing about its Tables.
         if all(table.id != table_id for table in self.records.tables(user, project_id)):
             raise NotFound(f"There is no table {table_id}")
         self._check_place(user, table_id, json_path)
-        described = _described(description)
-        return self.records.create_tool(user, table_id, json_path=json_path, name=name, description=described)
+        return self.records.create_tool(user, table_id, json_path=json_path, name=name, description=description)
 
     def _check_place(self, user: User | None, table_id: str, json_path: str) -> None:
         stored = self.records.table(user, table_id)
@@ -58,19 +51,10 @@ class ToolAdmin:
         self, user: User | None, tool_id: str, *, name: str | None, description: str | None, enabled: bool | None
     ) -> Tool:
         """Changes the fields that are not None. A blank description counts as None."""
-        if name is not None:
-            _check_name(name)
-        described = _described(description)
-        return self.records.change_tool(user, tool_id, name=name, description=described, enabled=enabled)
+        _check_texts(name=name, description=description)
+        return self.records.change_tool(user, tool_id, name=name, description=description, enabled=enabled)
 
 
-def _check_name(name: str) -> None:
-    if problem := tool_name_problem(name):
-        raise Invalid(problem)
-
-
-def _described(description: str | None) -> str | None:
-    text = check_text((description or "").strip(), "The description")
-    if len(text) > _LONGEST_DESCRIPTION:
-        raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION:,} characters. Shorten it.")
-    return text or None
+def _check_texts(**texts: str | None) -> None:
+    for name, text in texts.items():
+        check_text(text or "", f"The {name}")
