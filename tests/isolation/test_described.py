@@ -177,5 +177,17 @@ def test_every_operation_has_a_name_that_can_be_read(stack: Stack) -> None:
     operations = documented(stack)
     names = [operation["operationId"] for operation in operations.values()]
     assert len(set(names)) == len(names)
-    assert all(re.fullmatch("[a-z]+(_[a-z]+)+", name) for name in names if name != "reconcile")
+    assert all(re.fullmatch("[a-z]+(_[a-z]+)+", name) for name in names)
     assert all(operation["tags"] for operation in operations.values())
+
+
+def test_ids_and_times_are_described_as_such(stack: Stack) -> None:
+    schemas = stack.ask("GET", "/openapi.json").json["components"]["schemas"]
+    # These have the form of the gateway, of S3 and of a page.
+    others = {"request_id", "version_id", "indexed_version_id", "mcp_id"}
+    for title, schema in schemas.items():
+        for name, field in schema.get("properties", {}).items():
+            if name == "id" or (name.endswith("_id") and name not in others):
+                assert field["format"] == "uuid", (title, name)
+            if name.endswith("_at"):
+                assert "date-time" in str(field), (title, name)

@@ -11,6 +11,7 @@ from sakuin.errors import Unauthorized
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
 from sakuin.http.unfinished_work import WorkView
+from sakuin.http.views import Day, Time
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
 from sakuin.platform.keys import RecordUse, matching_hash
@@ -28,7 +29,7 @@ class MaterialView(BaseModel):
     generation: int
     chunks_count: int
     indexed_version_id: str | None
-    indexed_at: str | None
+    indexed_at: Time | None
     work: list[WorkView] = Field(default=[], description="Unfinished work about it.")
 
 
@@ -116,7 +117,7 @@ class KeyUseView(BaseModel):
     """A used key of the deployment."""
 
     hash: str = Field(description="The key's hash; `sakuin keys list` shows its first 12 digits.")
-    last_used_on: str = Field(description="The day, in UTC.")
+    last_used_on: Day = Field(description="The day, in UTC.")
 
 
 class KeysView(BaseModel):

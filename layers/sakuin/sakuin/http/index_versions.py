@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sakuin.http.errors import may_fail
+from sakuin.http.views import Time
 from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
 from sakuin.upkeep.index_versions import IndexVersionAdmin
 
@@ -47,9 +48,9 @@ class IndexVersionView(BaseModel):
     fingerprint: str
     settings: dict[str, Any] = Field(description="The settings that it is built with.")
     live: bool = Field(description="Whether it is active.")
-    created_at: str
-    live_since: str | None = Field(description="When it was last activated; null: never.")
-    retired_at: str | None
+    created_at: Time
+    live_since: Time | None = Field(description="When it was last activated; null: never.")
+    retired_at: Time | None
     evaluations: dict[str, EvaluationView] = Field(description="The last one by `search_knowledge` or Search Tool.")
     pages: PartView
     tables: PartView

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sakuin.http.errors import may_fail
+from sakuin.http.views import Time
 from sakuin.knowledge.names import material_of_key
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 
@@ -31,8 +32,8 @@ class WorkView(BaseModel):
     reason: str = Field(description="The reason of the last failure.")
     vendor: str | None = Field(description="The outside system that failed or that it waits for.")
     attempts: int = Field(description="The number of failures.")
-    since: str = Field(description="The time of the first failure.")
-    retry_at: str | None = Field(description="The time of the next automatic attempt; null for dead letters.")
+    since: Time = Field(description="The time of the first failure.")
+    retry_at: Time | None = Field(description="The time of the next automatic attempt; null for dead letters.")
 
 
 class WorkListView(BaseModel):

@@ -1,11 +1,29 @@
 """The answers and requests of the REST API of projects."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from sakuin.tables.model import Role
+
+# Texts of the database, described by their form.
+Id = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Day = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
+_SEARCH_INDEX = {
+    "type": "object",
+    "description": "The progress of the index; more members describe what the scan found.",
+    "properties": {
+        "state": {"enum": ["pending", "indexing", "ready", "error"]},
+        "indexed_at": {"type": "string", "format": "date-time", "description": "Last complete."},
+        "chunks_count": {"type": "integer"},
+        "indexed_chunks_count": {"type": "integer"},
+        "last_error": {"type": ["string", "null"], "description": "What to do; null after success."},
+        "warning": {"type": ["string", "null"], "description": "Why nothing can be found."},
+    },
+}
+Metadata = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "properties": {"search_index": _SEARCH_INDEX}})]
 
 
 class _View(BaseModel):
@@ -20,7 +38,7 @@ class _Asked(BaseModel):
 class ProjectView(_View):
     """One project."""
 
-    id: str
+    id: Id
     name: str
 
 
@@ -39,9 +57,9 @@ class ProjectAsked(_Asked):
 class MemberView(_View):
     """A member of a project, by the id of a user of Supabase Auth."""
 
-    user_id: str
+    user_id: Id
     role: Role
-    since: str
+    since: Time
 
 
 class MembersView(BaseModel):
@@ -78,8 +96,8 @@ class SynonymsAsked(_Asked):
 class TableView(_View):
     """A Table without its document, which is at `/v1/tables/{id}/data`."""
 
-    id: str
-    project_id: str
+    id: Id
+    project_id: Id
     name: str
     version: int = Field(description="0: no document was imported yet.")
     import_error: str | None = Field(description="Why the last upload was rejected.")
@@ -142,16 +160,16 @@ class ToolChangeAsked(_Asked):
 class ToolView(_View):
     """A Search Tool; its status is in `metadata.search_index`."""
 
-    id: str
-    project_id: str
-    table_id: str
+    id: Id
+    project_id: Id
+    table_id: Id
     json_path: str
     type: str
     name: str
     description: str
     input_schema: dict[str, Any]
     enabled: bool
-    metadata: dict[str, Any]
+    metadata: Metadata
     version: int
 
 
@@ -190,7 +208,7 @@ class BindingAsked(_Asked):
 class BoundToolView(_View):
     """A Tool at an endpoint."""
 
-    tool_id: str
+    tool_id: Id
     name: str
     status: str
 
@@ -198,13 +216,13 @@ class BoundToolView(_View):
 class EndpointView(_View):
     """An MCP endpoint: `POST /mcp/{id}`. The days show the last use of its key, and of the previous key while valid."""
 
-    id: str
-    project_id: str
+    id: Id
+    project_id: Id
     name: str
     status: str
     tools: list[BoundToolView]
-    key_last_used_on: str | None
-    previous_key_last_used_on: str | None
+    key_last_used_on: Day | None
+    previous_key_last_used_on: Day | None
 
 
 class EndpointsView(_View):
