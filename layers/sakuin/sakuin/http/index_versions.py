@@ -39,7 +39,7 @@ class EvaluationView(Evaluation):
     """An evaluation of an index version."""
 
     whole: bool = Field(description="Whether the index version was complete then.")
-    at: str
+    at: Time
 
 
 class IndexVersionView(BaseModel):
