@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from sakuin.platform.keys import RecordUse
 from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
+from tests.doubles.embedder import CALIBRATION
 from tests.events import AUTHORIZATION, ring
 from tests.table_world import TableWorld, long
 from tests.world import World
@@ -215,7 +217,9 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
     assert shown[:2] == [(hit.chunk.json_pointer, hit.similarity) for hit in answer.results]
     best = said["results"][0]
     assert (best["id"], best["matched"], best["url"]) == ("/articles/1/content", ["傾き"], None)
-    assert best["evidence"] == pytest.approx(best["z"] + 15 * best["words"])
+    # Less what the best of 25 unrelated texts reaches, the fewest that count.
+    by_chance = math.sqrt(2 * math.log(25))
+    assert best["evidence"] == pytest.approx(best["z"] + CALIBRATION.words(best["words"]) - by_chance)
     assert (said["refused"], said["threshold"], said["index_state"]) == (False, 0.5, "ready")
     assert said["expected"]["hit"] == best
     assert "it is found" in said["expected"]["why"]

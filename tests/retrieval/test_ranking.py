@@ -1,9 +1,12 @@
 """The ranking, without a database: words, meaning, and the order of examples and concepts."""
 
+from collections import defaultdict
+
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
 from sakuin.retrieval.calibration import Calibration, calibration_of
 from sakuin.retrieval.ranking import (
+    Background,
     Candidate,
     Frequencies,
     background,
@@ -12,8 +15,10 @@ from sakuin.retrieval.ranking import (
     shares_of_words,
 )
 
-MODEL = Calibration(unrelated_mean=0.5, unrelated_spread=0.1)
+MODEL = Calibration(unrelated_mean=0.5, unrelated_spread=0.1, word_noise=0.0)
 NO_WORDS = (0.0, ())
+# Nothing by chance, for every candidate.
+AT_CHANCE = defaultdict(lambda: Background(0.5, 0.1, 0.0))
 
 
 def slot(*terms: str, weight: float = 1.0) -> Slot:
@@ -48,21 +53,47 @@ def test_grams_count_and_are_not_shown() -> None:
 
 def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> None:
     far, near = Candidate("far", 0.4), Candidate("near", 0.9)
-    by_meaning = rank([far, near], {"far": NO_WORDS, "near": NO_WORDS}, background((), MODEL), MODEL)
+    by_meaning = rank([far, near], {"far": NO_WORDS, "near": NO_WORDS}, AT_CHANCE, MODEL)
     assert [(each.id, each.z) for each in by_meaning] == [("near", pytest.approx(4.0)), ("far", pytest.approx(-1.0))]
     words = {"a": (0.2, ("x",)), "b": (0.3, ("y",))}
-    by_words = rank([Candidate("a", None), Candidate("b", None)], words, background((), MODEL), MODEL)
-    assert [(each.id, each.z, each.evidence) for each in by_words] == [("b", 0.0, 4.5), ("a", 0.0, 3.0)]
+    by_words = rank([Candidate("a", None), Candidate("b", None)], words, AT_CHANCE, MODEL)
+    assert [(each.id, each.z, each.evidence) for each in by_words] == [
+        ("b", 0.0, pytest.approx(4.5)),
+        ("a", 0.0, pytest.approx(3.0)),
+    ]
 
 
 def test_a_model_that_was_not_measured_is_compared_with_a_sample_of_the_index() -> None:
     unknown = calibration_of("a model nobody has measured")
     assert unknown.sample == 200
-    assert background([0.1, 0.2, 0.3], unknown) == (pytest.approx(0.2), pytest.approx(0.0816, abs=1e-4))
-    assert background([], unknown) == (0.0, 0.0)
-    (only,) = rank([Candidate("a", 0.7)], {"a": NO_WORDS}, background([], unknown), unknown)
-    assert only.z == 0.0
-    assert calibration_of("multilingual-e5-small").sample == 0
+    asked, some = [slot("heat")], Frequencies(9, {"heat": 1})
+    found = background([0.1, 0.2, 0.3], unknown, asked, some)
+    assert (found.mean, found.spread) == (pytest.approx(0.2), pytest.approx(0.0816, abs=1e-4))
+    assert background([], unknown, asked, some).deviations(0.7) == found.deviations(None) == 0.0
+
+
+def test_the_less_an_index_has_of_a_question_the_more_its_own_cosines_count() -> None:
+    asked = [slot("heat"), slot("friction"), Slot("gram", (WeightedTerm("^fri"),))]
+    means = {
+        known: background([0.1, 0.3], MODEL, asked, Frequencies(9, dict.fromkeys(terms, 1.0))).mean
+        for known, terms in {"all": ["heat", "friction"], "half": ["heat"], "grams": ["^fri"], "none": []}.items()
+    }
+    assert means == {name: pytest.approx(mean) for name, mean in zip(means, (0.5, 0.35, 0.5, 0.2), strict=True)}
+    assert background([], MODEL, asked, Frequencies(9, {})).mean == 0.5
+
+
+def test_the_best_of_more_texts_needs_more_evidence() -> None:
+    few, many = (background([], MODEL, [], Frequencies(total, {})) for total in (25, 100_000))
+    assert (few.best, many.best) == (pytest.approx(2.54, abs=0.01), pytest.approx(4.80, abs=0.01))
+    some, words = [Candidate("a", 0.9)], {"a": NO_WORDS}
+    assert rank(some, words, {"a": few}, MODEL)[0].similarity > rank(some, words, {"a": many}, MODEL)[0].similarity
+    assert background([], MODEL, [], Frequencies(0, {})) == few
+
+
+def test_a_small_share_of_the_words_counts_less_than_in_proportion() -> None:
+    noisy = calibration_of("multilingual-e5-small")
+    assert noisy.words(0.05) == pytest.approx(noisy.word_weight * 0.05 / 2)
+    assert noisy.words(0.0) == 0.0 < noisy.words(0.01) < noisy.words(1.0) < noisy.word_weight
 
 
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
@@ -72,10 +103,11 @@ def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
         Candidate("m#rule-b", 0.6),
     ]
     words = {"m#ex-1": (0.5, ()), "m#rule-a": NO_WORDS, "m#rule-b": NO_WORDS}
-    lowered = rank(some, words, background((), MODEL), MODEL, lowers_examples=True)
+    as_it_is = rank(some, words, AT_CHANCE, MODEL)
+    lowered = rank(some, words, AT_CHANCE, MODEL, lowers_examples=True)
     assert [each.id for each in lowered] == ["m#rule-a", "m#ex-1", "m#rule-b"]
-    assert lowered[0].similarity >= lowered[1].similarity > lowered[2].similarity
-    as_it_is = rank(some, words, background((), MODEL), MODEL)
+    assert lowered[0].similarity > lowered[1].similarity > lowered[2].similarity
+    assert lowered[0].similarity == as_it_is[0].similarity
     assert [each.id for each in as_it_is] == ["m#ex-1", "m#rule-b", "m#rule-a"]
     assert as_it_is[0].evidence == pytest.approx(lowered[1].evidence + MODEL.example_penalty)
 
@@ -101,15 +133,11 @@ def test_a_question_without_a_concept_has_no_absent_one() -> None:
     assert not names_absent_concepts([slot("教える"), Slot("gram", (WeightedTerm("^教え", 0.5),))], Frequencies(10, {}))
 
 
-def test_without_the_concept_a_result_needs_more_evidence_and_the_order_stays() -> None:
-    some = [Candidate("a", 0.9), Candidate("b", 0.8)]
-    words = {"a": NO_WORDS, "b": NO_WORDS}
-    there = rank(some, words, background((), MODEL), MODEL)
-    absent = rank(some, words, background((), MODEL), MODEL, lacking_concepts={"a", "b"})
-    assert [each.id for each in absent] == [each.id for each in there]
-    assert absent[0].evidence == pytest.approx(there[0].evidence - MODEL.absent_penalty)
-    first, last = rank(some, words, background((), MODEL), MODEL, lacking_concepts={"b"})
-    assert (first, last) == (there[0], absent[1])
+def test_without_the_concept_every_result_needs_more_evidence() -> None:
+    asked = [slot("円周", "#inscribed-angle")]
+    there = background([], MODEL, asked, Frequencies(10, {"#inscribed-angle": 1}))
+    absent = background([], MODEL, asked, Frequencies(10, {}))
+    assert absent.best == pytest.approx(there.best + MODEL.absent_penalty)
 
 
 def test_similarity_is_half_at_the_threshold_and_never_leaves_its_bounds() -> None:

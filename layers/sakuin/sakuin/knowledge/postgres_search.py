@@ -23,11 +23,11 @@ from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.ranking import (
+    Background,
     Candidate,
     Frequencies,
     Ranked,
     background,
-    names_absent_concepts,
     rank,
     shares_of_words,
 )
@@ -91,19 +91,18 @@ class KnowledgeSearch:
         for candidate in candidates:
             in_folder[question.folder_of(candidate.id)].append(candidate)
         words: dict[str, tuple[float, tuple[str, ...]]] = {}
-        lacking: set[str] = set()
+        unrelated: dict[str, Background] = {}
         for folder, those in in_folder.items():
             slots = question.slots_of(folder)
             words |= shares_of_words(slots, frequencies, those)
-            if names_absent_concepts(slots, frequencies):
-                lacking |= {candidate.id for candidate in those}
+            of_folder = background(found["cosines"], self.calibration, slots, frequencies)
+            unrelated |= {candidate.id: of_folder for candidate in those}
         ranking = rank(
             candidates,
             words,
-            background(found["cosines"], self.calibration),
+            unrelated,
             self.calibration,
             lowers_examples=question.filters.type is None and not question.wants_example,
-            lacking_concepts=lacking,
         )
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]

@@ -7,33 +7,39 @@ from dataclasses import dataclass
 GOOD_MATCH = 0.5
 # Below `GOOD_MATCH`, but good enough for a suggestion.
 NEAR_MATCH = 0.3
-# The chunks of an index that say how near unrelated texts are, where the model does not say it.
-SAMPLE = 200
+# The chunks of an index that say how near unrelated texts are to a question. Their mean alone needs fewer.
+SAMPLE, SAMPLE_OF_MEAN = 200, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md.
+    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md and 0065.
 
     `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
-    texts; None if the model was not measured, then a sample of the index says it for each question. `word_weight`: the
-    evidence of all words of a question, in such standard deviations. `example_penalty`: subtracted from examples nobody
-    asked for. `absent_penalty`: subtracted from everything if the index has none of the concepts that the question
-    names. `threshold`, `steepness`: the logistic function from evidence to similarity.
+    texts of one language; None if the model was not measured, then a sample of the index says it for each question.
+    `word_weight`: the evidence of all words of a question, in such standard deviations. `word_noise`: the share of
+    words that counts half. `example_penalty`: subtracted from examples nobody asked for. `absent_penalty`: subtracted
+    from everything if the index has none of the concepts that the question names. `threshold`, `steepness`: the
+    logistic function from evidence to similarity.
     """
 
     unrelated_mean: float | None = None
     unrelated_spread: float = 0.0
     word_weight: float = 15.0
+    word_noise: float = 0.05
     example_penalty: float = 3.0
     absent_penalty: float = 4.6
-    threshold: float = 4.6
+    threshold: float = 1.0
     steepness: float = 0.5
 
     @property
     def sample(self) -> int:
         """How many chunks of the index are compared with each question."""
-        return SAMPLE if self.unrelated_mean is None else 0
+        return SAMPLE if self.unrelated_mean is None else SAMPLE_OF_MEAN
+
+    def words(self, share: float) -> float:
+        """Returns the evidence of a share of the question's words: little if the share is no greater than noise."""
+        return self.word_weight * share**2 / (share + self.word_noise) if share > 0 else 0.0
 
     def similarity(self, evidence: float) -> float:
         """Returns the logistic function of evidence, 0-1."""
@@ -42,7 +48,7 @@ class Calibration:
 
 
 _MEASURED = {"multilingual-e5-small": Calibration(unrelated_mean=0.80, unrelated_spread=0.02)}
-_UNKNOWN = Calibration()
+_UNKNOWN = Calibration(threshold=1.3)
 
 
 def calibration_of(model: str) -> Calibration:

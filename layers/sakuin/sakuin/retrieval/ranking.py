@@ -1,9 +1,10 @@
-"""The ranking of pages: one evidence from the meaning and the words of each candidate.
+"""The ranking of pages and Tables: one evidence from the meaning and the words of each candidate.
 
 Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
 Their sum is a convex combination (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023)
-with bounds that do not depend on the other candidates. Measured: docs/decisions/0050-one-ranking.md.
+with bounds that do not depend on the other candidates. From it the evidence is subtracted that the best of so many
+texts has by chance. Measured: docs/decisions/0050-one-ranking.md and 0065-what-unrelated-texts-reach.md.
 """
 
 import math
@@ -15,8 +16,8 @@ from typing import TypeVar
 from sakuin.language.model import Slot
 from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
 
-# Just above: the distance by which a concept is placed before an example of it.
-_JUST_ABOVE = 0.01
+# The size of the smallest index that was measured: with fewer texts the best by chance is no worse.
+_FEWEST = 25
 _SUGGESTIONS = 3
 
 T = TypeVar("T")
@@ -66,6 +67,23 @@ class Frequencies:
         return math.log(1 + (self.total - n + 0.5) / (n + 0.5))
 
 
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What texts that do not answer a question reach.
+
+    `mean`, `spread`: mean and standard deviation of their cosines. `best`: the evidence of the best of them, by chance
+    or because the index has none of the concepts that the question names.
+    """
+
+    mean: float
+    spread: float
+    best: float
+
+    def deviations(self, cosine: float | None) -> float:
+        """Returns how many standard deviations a cosine is above the mean; 0 without a cosine."""
+        return (cosine - self.mean) / self.spread if cosine is not None and self.spread > 0 else 0.0
+
+
 def shares_of_words(
     slots: Sequence[Slot], frequencies: Frequencies, candidates: Sequence[Candidate]
 ) -> dict[str, tuple[float, tuple[str, ...]]]:
@@ -113,46 +131,65 @@ def names_absent_concepts(slots: Sequence[Slot], frequencies: Frequencies) -> bo
     return any(not any(chunks.get(term.term) for term in terms) for terms in naming)
 
 
-def background(cosines: Collection[float], calibration: Calibration) -> tuple[float, float]:
-    """Returns mean and standard deviation of the cosines of unrelated texts.
+def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
+    """Returns the share of the question's words or of its grams that some chunk has, 0-1, whichever is greater.
 
-    Those of the model if they were measured, else those of the question with a sample of the index.
+    It is near zero if the index is in another language than the question.
     """
-    if calibration.unrelated_mean is not None:
-        return calibration.unrelated_mean, calibration.unrelated_spread
-    return (fmean(cosines), pstdev(cosines)) if cosines else (0.0, 0.0)
+    found: dict[str, list[bool]] = {}
+    for slot in slots:
+        found.setdefault(slot.kind, []).append(any(frequencies.chunks.get(each.term) for each in slot.terms))
+    return max((fmean(kind) for kind in found.values()), default=0.0)
+
+
+def background(
+    cosines: Collection[float], calibration: Calibration, slots: Sequence[Slot], frequencies: Frequencies
+) -> Background:
+    """Returns the background of a question from its cosines with a sample of the index.
+
+    The mean of the model is that of texts in the language of the question. The less the index has of the question's
+    words, the more the mean of the sample counts instead: across languages all cosines are lower.
+    """
+    # The expected maximum of so many values of a normal distribution.
+    best = math.sqrt(2 * math.log(max(frequencies.total, _FEWEST)))
+    if names_absent_concepts(slots, frequencies):
+        best += calibration.absent_penalty
+    mean, spread = calibration.unrelated_mean, calibration.unrelated_spread
+    if not cosines:
+        return Background(mean or 0.0, spread, best)
+    if mean is None:
+        return Background(fmean(cosines), pstdev(cosines), best)
+    known = known_share(slots, frequencies)
+    return Background(known * mean + (1 - known) * fmean(cosines), spread, best)
 
 
 def rank(
     candidates: Sequence[Candidate],
     words: Mapping[str, tuple[float, tuple[str, ...]]],
-    unrelated: tuple[float, float],
+    unrelated: Mapping[str, Background],
     calibration: Calibration,
     *,
     lowers_examples: bool = False,
-    lacking_concepts: Collection[str] = (),
 ) -> list[Ranked]:
     """Returns the candidates by falling similarity, ties by id.
 
-    `words` are those of `shares_of_words`, `unrelated` is the `background`. `lacking_concepts` are the ids of
-    candidates that need more evidence, since the index has none of the concepts that the question names. With
-    `lowers_examples` an example ranks below the concepts that it shows: it has less evidence, and the best of its
-    concepts is placed just above it.
+    `words` are those of `shares_of_words`, `unrelated` is the `background` of each. With `lowers_examples` an example
+    ranks below the concepts that it shows: it has less evidence, and the best of its concepts has at least the evidence
+    of the example without that penalty.
     """
-    mean, spread = unrelated
-    evidence, z = {}, {}
+    evidence, z, before = {}, {}, {}
     for each in candidates:
-        z[each.id] = (each.cosine - mean) / spread if each.cosine is not None and spread > 0 else 0.0
-        penalty = calibration.absent_penalty if each.id in lacking_concepts else 0.0
-        penalty += calibration.example_penalty if lowers_examples and each.is_example else 0.0
-        evidence[each.id] = z[each.id] + calibration.word_weight * words[each.id][0] - penalty
+        z[each.id] = unrelated[each.id].deviations(each.cosine)
+        before[each.id] = z[each.id] + calibration.words(words[each.id][0]) - unrelated[each.id].best
+        penalty = calibration.example_penalty if lowers_examples and each.is_example else 0.0
+        evidence[each.id] = before[each.id] - penalty
     placed = dict(evidence)
     if lowers_examples:
         for each in candidates:
             shown = [name for name in each.illustrates if name in evidence]
             if each.is_example and shown:
                 best = min(shown, key=lambda name: (-evidence[name], name))
-                placed[best] = max(placed[best], evidence[each.id] + _JUST_ABOVE)
+                placed[best] = max(placed[best], before[each.id])
     order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
     return [
         Ranked(

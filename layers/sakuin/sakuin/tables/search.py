@@ -203,7 +203,8 @@ class SearchTable:
         else:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             words = {each.doc_id: (1.0, (query,)) if each.matching_rank else (0.0, ()) for each in found.chunks}
-        ranking = rank(candidates, words, background(found.cosines, self.calibration), self.calibration)
+        unrelated = background(found.cosines, self.calibration, slots, frequencies)
+        ranking = rank(candidates, words, dict.fromkeys(words, unrelated), self.calibration)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
         shown = [(each, current[each.id]) for each in ranking if each.id in current]
