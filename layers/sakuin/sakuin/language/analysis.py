@@ -1,5 +1,6 @@
 """Analysis of text into the terms of the index, the same for pages, Tables and questions."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,10 +58,13 @@ def term_counts(text: AnalyzedText, vocabulary: Vocabulary = NO_VOCABULARY) -> d
     their parts, concepts of the vocabulary with the prefix `#`, and character grams with the prefix `^`. No term is
     empty or longer than 39 bytes.
     """
-    counts: dict[str, int] = {}
-    for term in _terms(text, vocabulary):
-        counts[term] = counts.get(term, 0) + 1
-    return counts
+    terms = [term for line in text.lines for morpheme in line for term in morpheme.terms]
+    terms += character_grams(text.text)
+    for _, _, formula in text.formulas:
+        terms += formula_terms(formula)
+    for named in vocabulary.mentions(text.text):
+        terms += [concept.term for concept in named.concepts]
+    return Counter(terms)
 
 
 def formula_terms(formula: Formula) -> Iterator[str]:
@@ -69,15 +73,3 @@ def formula_terms(formula: Formula) -> Iterator[str]:
         # A longer formula is indexed by its parts.
         if name and len(name.encode()) <= LONGEST_TERM:
             yield name
-
-
-def _terms(text: AnalyzedText, vocabulary: Vocabulary) -> Iterator[str]:
-    for line in text.lines:
-        for morpheme in line:
-            yield from morpheme.terms
-    yield from character_grams(text.text)
-    for _, _, formula in text.formulas:
-        yield from formula_terms(formula)
-    for named in vocabulary.mentions(text.text):
-        for concept in named.concepts:
-            yield concept.term

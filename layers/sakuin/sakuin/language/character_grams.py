@@ -6,7 +6,6 @@ Text Retrieval, Information Retrieval 7, 2004).
 """
 
 import re
-from collections.abc import Iterator
 
 PREFIX = "^"
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
@@ -14,10 +13,11 @@ _DENSE = "\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0eff\u100
 _RUNS = re.compile(f"([{_DENSE}]{{2,}})|[^\\W_{_DENSE}]{{3,}}")
 
 
-def character_grams(text: str) -> Iterator[str]:
-    """Yields the grams of a canonical text with their prefix: 2-grams in scripts without spaces, else 3-grams."""
+def character_grams(text: str) -> list[str]:
+    """Returns the grams of a canonical text with their prefix: 2-grams in scripts without spaces, else 3-grams."""
+    grams: list[str] = []
     for match in _RUNS.finditer(text):
         run = match[0]
         size = 2 if match[1] else 3
-        for start in range(len(run) - size + 1):
-            yield PREFIX + run[start : start + size]
+        grams += [PREFIX + run[start : start + size] for start in range(len(run) - size + 1)]
+    return grams

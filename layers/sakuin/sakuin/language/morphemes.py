@@ -58,6 +58,7 @@ _READ_TOGETHER = {
         ("接", "線"): ("セッ", "セン"),
     },
 }
+_READ_AFTER = frozenset(second for _, second in _READ_TOGETHER)
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 
@@ -118,7 +119,7 @@ class _Analyzer:
                     part = item.part_of_speech()
                     morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part[0], item.is_oov())
                     known[word] = morpheme
-                if found and (found[-1].surface, surface) in _READ_TOGETHER:
+                if surface in _READ_AFTER and found and (found[-1].surface, surface) in _READ_TOGETHER:
                     before, here = _READ_TOGETHER[found[-1].surface, surface]
                     found[-1], morpheme = _read_as(found[-1], before), _read_as(morpheme, here)
                 found.append(morpheme)

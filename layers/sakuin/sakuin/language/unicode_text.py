@@ -22,7 +22,7 @@ def nfc(text: str) -> str:
 
 def nfkc(text: str) -> str:
     """Returns `text` in Normalization Form KC."""
-    if text.isascii():
+    if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return text
     in_order = _LONG_WIDE_ROW.sub(lambda row: _ordered(row[0].translate(_WIDE_APART)), text)
     return unicodedata.normalize("NFKC", in_order)

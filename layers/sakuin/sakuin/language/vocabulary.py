@@ -68,6 +68,7 @@ class LatinWord:
 class _Spellings:
     japanese: dict[str, tuple[Concept, ...]]
     lengths: dict[str, tuple[int, ...]]
+    beginning: re.Pattern[str]
     single: re.Pattern[str]
     english: dict[str, tuple[Concept, ...]]
     first_words: frozenset[str]
@@ -93,7 +94,8 @@ class Vocabulary:
         found: list[ConceptMention] = []
         plain = text.translate(_DIGITS)
         lengths = spellings.lengths
-        for start in range(len(plain)):
+        for first in spellings.beginning.finditer(plain):
+            start = first.start()
             sizes = lengths.get(plain[start : start + 2])
             if sizes:
                 for size in sizes:
@@ -147,9 +149,11 @@ class Vocabulary:
         # A single kanji such as 解 is also a part of 解く and 分解: it is matched as a morpheme, not here.
         signs = [spelling for spelling in japanese if len(spelling) == 1 and not _IDEOGRAPH.match(spelling)]
         single = "".join(re.escape(sign) for sign in signs)
+        first = "".join(re.escape(sign) for sign in sorted({start[0] for start in lengths}))
         return _Spellings(
             japanese=japanese,
             lengths={start: tuple(sorted(sizes)) for start, sizes in lengths.items()},
+            beginning=re.compile(f"[{first}]" if first else r"(?!)"),
             single=re.compile(f"[{single}]" if single else r"(?!)"),
             english=english,
             first_words=frozenset(spelling.split()[0] for spelling in english if spelling),
