@@ -27,7 +27,14 @@ def main(arguments: list[str]) -> int:
             with tables_backend(database, folder) as tables:
                 whole = _reported(
                     "Tables",
-                    lambda tally: run_schedules(TablesMachine, tally, schedules=schedules, first=first, backend=tables),
+                    lambda tally: run_schedules(
+                        TablesMachine,
+                        tally,
+                        schedules=schedules,
+                        first=first,
+                        backend=tables,
+                        parts={"two_versions": True},
+                    ),
                 )
             with materials_backend(database) as materials:
                 whole &= _reported(

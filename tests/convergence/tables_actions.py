@@ -33,6 +33,7 @@ SCOPES = ("", "/a", "/list", "/list/1")
 class Change:
     """Somebody changes the `which`th Table or Tool; `sent`: its events are published at once, as by the API.
 
+    "upload": through S3, whose event may be lost: then the document never becomes the Table's.
     "lose rows": the store was restored from a backup without that Table's namespace.
     """
 
@@ -64,7 +65,7 @@ documents = st.fixed_dictionaries(
     {"a": _texts}, optional={"b~/c": _texts, "list": st.lists(_texts, min_size=1, max_size=3)}
 ) | st.fixed_dictionaries({}, optional={"list": st.lists(_texts, max_size=3)})
 _WHAT = (
-    *("replace", "replace", "replace", "write elsewhere", "create tool", "switch tool"),
+    *("replace", "replace", "upload", "upload", "write elsewhere", "create tool", "switch tool"),
     *("reindex tool", "delete tool", "create table", "delete table", "delete project", "lose rows"),
 )
 # Where a worker may stop; the first call of all, and those between which it matters.
@@ -74,6 +75,8 @@ _places = st.sampled_from(
         *(
             "rpc/record_unfinished",
             "rpc/finish_work",
+            "rpc/finish_upload",
+            "s3 read",
             "rpc/mark_ready_if_complete",
             "rpc/changed_nodes",
             "sqs",

@@ -10,11 +10,10 @@ from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
-from tests.convergence.tables_world import TablesWorld
+from tests.convergence.tables_world import Kept, TablesWorld
 
 _ANSWERING = """
-  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.needs_sweep,
-    n.content_hash is distinct from n.wanted_hash,
+  select n.fingerprint, n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash,
     (select coalesce(jsonb_object_agg(c.turbopuffer_doc_id, c.chunk_text), '{}') from chunks c
      where c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
        and c.content_hash = n.content_hash and c.turbopuffer_doc_id is not null)
@@ -34,12 +33,13 @@ def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
 def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
     """Fails unless each place answers with one whole version, in the database and in the store."""
     held: dict[str, dict[str, str]] = {}
-    for table, project, pointer, version, _, _, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
+    kept = {each.index.fingerprint: each for each in world.kept}
+    for fingerprint, table, project, pointer, version, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
         texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
         assert texts, f"{pointer} answers with a text that it never had"
-        whole = {piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0])}
+        whole = {piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0], kept[fingerprint].cut)}
         assert chunks == whole, f"{pointer} answers with something else than one whole version"
-        name = namespace(project, table)
+        name = namespace(project, table, kept[fingerprint].suffix)
         if name not in held:
             held[name] = stored_texts(world, name) or {}
         lost = {id for id, text in whole.items() if held[name].get(id) != text}
@@ -51,36 +51,53 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     sql = world.backend.sql
     assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
-    assert not world.index.stalled_tables(-1), "stalled Tables"
-    alive = {namespace(project, table) for table in oracle.documents}
+    assert not [each for each in world.kept if each.index.stalled_tables(-1)], "stalled Tables"
+    alive = {namespace(project, table, each.suffix) for table in oracle.documents for each in world.kept}
     kept = {name["id"] for name in world.backend.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
     assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
+    _take_in_uploads(world, oracle)
     for table in oracle.documents:
-        _check_table(world, oracle.of_table(table), project, table)
+        for each in world.kept:
+            _check_table(world, oracle.of_table(table, each.cut), project, table, each)
     for tool, fact in oracle.tools.items():
         if fact.enabled:
             _check_tool(world, oracle, tool, endpoint)
 
 
-def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, table: str) -> None:
+def _take_in_uploads(world: TablesWorld, oracle: TablesOracle) -> None:
+    """Lets the oracle know which uploads became documents; fails if one was processed and did not."""
+    for table, key in world.backend.sql.execute("select id::text, data_key from context_table").fetchall():
+        newest = oracle.newest.get(table)
+        assert newest not in world.processed or key == newest, f"the upload {newest} is not the document of its Table"
+        if key is not None:
+            oracle.documents[table] = oracle.uploads[key]
+
+
+def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, table: str, kept: Kept) -> None:
+    own = [table, kept.index.fingerprint]
     texts = {id: piece.text for id, piece in wanted.items()}
     rows = world.backend.sql.execute(
-        "select turbopuffer_doc_id, chunk_text, indexed_at is not null from chunks where table_id = %s", [table]
+        "select turbopuffer_doc_id, chunk_text, indexed_at is not null from chunks"
+        " where table_id = %s and fingerprint = %s",
+        own,
     ).fetchall()
     assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
-    held = stored_texts(world, namespace(project, table)) or {}
+    held = stored_texts(world, namespace(project, table, kept.suffix)) or {}
     assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
-    nodes = "select json_pointer, content_hash = wanted_hash, needs_sweep from node where table_id = %s"
+    nodes = (
+        "select json_pointer, content_hash = wanted_hash, needs_sweep from node"
+        " where table_id = %s and fingerprint = %s"
+    )
     whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
-    assert set(world.backend.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
+    assert set(world.backend.sql.execute(nodes, own).fetchall()) == whole, "nodes"
     removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
     assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
     read = [index_words(title="", learns=(), body=text) for text in texts.values()]
     said = Counter(word for each in read for word in counted_words(each, with_terms=True))
-    words = "select reading, written, chunks from table_reading where table_id = %s"
-    counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, [table]).fetchall()}
+    words = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
+    counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, own).fetchall()}
     assert counted == said, "words"
 
 

@@ -96,6 +96,9 @@ class TablesMachine(Schedule):
         elif action.what == "delete table":
             self.oracle.forgot(table)
             self.world.call("delete_table", table=table)
+        elif action.what == "upload":
+            key = self.world.upload(self.project, table, data.encode())
+            self.oracle.uploaded(table, key, action.document)
         elif action.what == "lose rows":
             self.oracle.lost = True
             self.world.backend.store.delete_namespace(namespace(self.project, table))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
 from sakuin.tables.json_pointer import shown
@@ -42,9 +43,22 @@ class TablesOracle:
     tools: dict[str, ToolFact] = field(default_factory=dict)
     ever: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     lost: bool = False
+    # Uploaded documents by key, and the newest of a Table if nothing was written since.
+    uploads: dict[str, Any] = field(default_factory=dict)
+    newest: dict[str, str] = field(default_factory=dict)
 
     def wrote(self, table: str, document: Any) -> None:
         self.documents[table] = document
+        self.newest.pop(table, None)
+        self._had(table, document)
+
+    def uploaded(self, table: str, key: str, document: Any) -> None:
+        """A document is in the bucket; it is the Table's when its event was processed."""
+        self.uploads[key] = document
+        self.newest[table] = key
+        self._had(table, document)
+
+    def _had(self, table: str, document: Any) -> None:
         for pointer, text in strings(document):
             self.ever.setdefault((table, pointer), set()).add(text)
 
@@ -57,14 +71,14 @@ class TablesOracle:
         """The places that enabled Tools ask for."""
         return [tool.json_path for tool in self.tools.values() if tool.table == table and tool.enabled]
 
-    def of_table(self, table: str) -> dict[str, Piece]:
-        """Everything that must be stored of a Table, by doc id."""
+    def of_table(self, table: str, cut: TableCut = CUT) -> dict[str, Piece]:
+        """Everything that must be stored of a Table, by doc id, in the index version that cuts so."""
         scopes = self.scopes(table)
         return {
             piece.doc_id: piece
             for pointer, text in strings(self.documents[table])
             if any(below(pointer, scope) for scope in scopes) and is_indexed(text)
-            for piece in pieces(table, pointer, text)
+            for piece in pieces(table, pointer, text, cut)
         }
 
     def of_tool(self, tool: str) -> dict[str, Piece]:
@@ -143,7 +157,7 @@ def is_indexed(text: str) -> bool:
     return is_large(text) and "\0" not in text
 
 
-def pieces(table: str, pointer: str, text: str) -> list[Piece]:
-    cut = chunks(text, size=CUT.chunk_size, overlap=CUT.overlap)
+def pieces(table: str, pointer: str, text: str, cut: TableCut = CUT) -> list[Piece]:
+    found = chunks(text, size=cut.chunk_size, overlap=cut.overlap)
     hashed = content_hash(text)
-    return [Piece(doc_id(table, pointer, hashed, one.index), pointer, one.index, one.text) for one in cut]
+    return [Piece(doc_id(table, pointer, hashed, one.index), pointer, one.index, one.text) for one in found]

@@ -1,5 +1,6 @@
 """The services over Tables for one schedule, on the product's adapters: each call of a worker stops at a gate."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,23 +9,33 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.calls import Ask, background
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.retrieval.index_version import (
+    ANALYZER,
+    CHUNKER,
+    TEXT_TEMPLATE,
+    IndexVersion,
+    TableCut,
+    TableIndexVersion,
+)
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.reconcile import ReconcileTables, TableSummaries
-from sakuin.tables.recovery import RecordTableFailure, RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import IndexInEachVersion, ToolWork
+from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
+from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import Maintain, ResumeWork
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
@@ -38,13 +49,20 @@ from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unav
 from tests.convergence.passing import time_passes
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
+from tests.doubles.table_bodies import MemoryBodies
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(chunk_size=16, overlap=4)
 THRESHOLD = 12
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
+# The index version that answers, and one that is built beside it.
+LIVE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, CUT, CHUNKER)
+BESIDE = replace(LIVE, cut=TableCut(chunk_size=24, overlap=6))
 _TOOLS, _EMBEDS = "tools", "embeds"
 _OF_TABLES = ("node", "chunks", "chunk_vector", "pending_deletion", "table_reading", "table_object")
+
+
+_LEFT = ("orphaned_upload", "outbox", "table_namespace", "unfinished_work")
 
 
 @dataclass(frozen=True)
@@ -121,12 +139,29 @@ class FewAMessage:
         self.real.import_document(key)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """An index version that every change is written to."""
+
+    index: TableIndex
+    cut: TableCut
+    suffix: str
+    queues: FewAMessage
+
+
 @dataclass
 class TablesWorld:
-    """The services of one schedule. `store` may be swapped for one that is broken on purpose."""
+    """The services of one schedule. `store` may be swapped for one that is broken on purpose.
+
+    `two_versions`: another index version is kept beside the one that answers. `processed` are the keys of the uploads
+    whose event was processed.
+    """
 
     backend: TablesBackend
     store: Any = None
+    two_versions: bool = False
+    bodies: MemoryBodies = field(default_factory=MemoryBodies)
+    processed: set[str] = field(default_factory=set)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -136,25 +171,57 @@ class TablesWorld:
         self.index = TableIndex(self.backend.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
-        self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
+        self.materials = MaterialQueue(SqsQueue(sqs, "materials"))
+        self.kept = self._kept()
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         summaries = TableSummaries(self.backend.client, FINGERPRINT.id)
-        bodies = Gate({}, "s3", unavailable("s3"))
-        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, chunks_a_page=2)
-        self.embed = EmbedChunks(self.index, self.store, embedder)
-        self.reconcile = ReconcileTables(summaries, self.index, self.store, self.queues, lambda: "")
+        bodies = Gate(self.bodies, "s3", unavailable("s3"))
+        self.scans = {
+            each.index.fingerprint: IndexTable(
+                each.index, bodies, self.store, each.queues, each.cut, each.suffix, chunks_a_page=2
+            )
+            for each in self.kept
+        }
+        self.embeds = {
+            each.index.fingerprint: EmbedChunks(each.index, self.store, embedder, each.suffix) for each in self.kept
+        }
+        self.import_document = ImportDocument(ProjectRecords(self.backend.client), bodies)
+        live = self.kept[-1]
+        self.reconcile = ReconcileTables(summaries, self.index, self.store, live.queues, lambda: live.suffix)
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
-        self.give_up = RecordTableFailure(lambda: {FINGERPRINT.id: self.index})
+        self.give_up = RecordTableFailure(lambda: {each.index.fingerprint: each.index for each in self.kept})
         self.maintain = self._maintenance()
         self.handle = self._delivery(sqs)
         self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder(), CALIBRATION)
 
+    def _kept(self) -> list[Kept]:
+        """The index versions, the one that answers last."""
+        suffixes = {FINGERPRINT.id: ""}
+        versions = IndexVersions(self.backend.client)
+        if self.two_versions:
+            versions.add(LIVE)
+            versions.add(BESIDE)
+            suffixes = {each.tables: each.suffix for each in versions.all()}
+        self.build = BuildIndexVersions(versions, BESIDE, self.materials, self._queues_of)
+        return [
+            Kept(
+                TableIndex(self.backend.client, settings.tables),
+                settings.cut,
+                suffixes[settings.tables.id],
+                self._queues_of(settings.tables.id),
+            )
+            for settings in (BESIDE, LIVE)
+            if settings.tables.id in suffixes
+        ]
+
+    def _queues_of(self, fingerprint: str) -> Any:
+        return FewAMessage(TableQueues(self.tool_queue, self.embed_queue, fingerprint))
+
     def _maintenance(self) -> Maintain:
         """As `bootstrap` puts it together."""
-        nowhere: Any = None
 
         def has_backlog() -> bool:
             return not (self.tool_queue.is_empty() and self.embed_queue.is_empty())
@@ -163,8 +230,15 @@ class TablesWorld:
             self.send_events,
             self.index,
             self.store,
-            RestartTables(FINGERPRINT.id, self.index, self.queues, has_backlog, self.give_up),
-            ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues),
+            RestartInEachVersion(
+                lambda: {
+                    each.index.fingerprint: RestartTables(
+                        each.index.fingerprint, each.index, each.queues, has_backlog, self.give_up
+                    )
+                    for each in self.kept
+                }
+            ),
+            ResumeWork(self.unfinished, self.materials, self._queues_of),
             lambda: 0,
             lambda: 0,
         )
@@ -172,14 +246,29 @@ class TablesWorld:
     def _delivery(self, sqs: Gate) -> Delivery:
         """The functions of the two queues, as `bootstrap` puts them together."""
         surprises = Surprises()
-        scan: Any = surprises.of(IndexInEachVersion(lambda: {FINGERPRINT.id: self.walk}))
-        embed: Any = surprises.of(EmbedInEachVersion(lambda: {FINGERPRINT.id: self.embed}))
-        nobody: Any = None
+        scan: Any = surprises.of(IndexInEachVersion(lambda: self.scans))
+        embed: Any = surprises.of(EmbedInEachVersion(lambda: self.embeds))
+        imports: Any = surprises.of(self._import)
         handlers = {
-            _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, nobody, self.give_up, *silent()), self.unfinished),
+            _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, imports, self.give_up, *silent()), self.unfinished),
             _EMBEDS: handler_of(sqs, _EMBEDS, EmbedWork(embed, self.give_up, *silent()), self.unfinished),
         }
         return Delivery(handlers, surprises, self.counts)
+
+    def _import(self, table_id: str, upload: int, key: str) -> bool:
+        imported = self.import_document(table_id, upload, key)
+        self.processed.add(key)
+        return imported
+
+    def upload(self, project: str, table: str, body: bytes) -> str:
+        """Somebody uploads a document to the bucket; its event is in the queue. Returns its key."""
+        upload = self.call("begin_upload", table=table, bytes=len(body))["upload"]
+        key = f"tables/{project}/{table}/{upload}.json"
+        self.bodies.write(key, body)
+        stored = {"key": key, "versionId": "v1", "sequencer": "01"}
+        record = {"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "tables"}, "object": stored}}
+        self.sqs.send_message(QueueUrl=_TOOLS, MessageBody=json.dumps({"Records": [record]}))
+        return key
 
     def call(self, function: str, **arguments: Any) -> Any:
         """One of the functions that the API calls, for an admin."""
@@ -188,7 +277,8 @@ class TablesWorld:
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
         done = self.maintain()
-        return bool(done.sent or done.restarted or done.resumed or done.completed)
+        built = self.two_versions and self.build().tables
+        return bool(done.sent or done.restarted or done.resumed or done.completed or built)
 
     def each_night(self) -> bool:
         """Runs the nightly maintenance; returns whether anything differed."""
@@ -197,7 +287,7 @@ class TablesWorld:
     def clear(self) -> None:
         for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:
             self.backend.stand_in.delete(name["id"])
-        for table in ("context_table", *_OF_TABLES, "project", "outbox", "table_namespace", "unfinished_work"):
+        for table in ("context_table", *_OF_TABLES, "project", "index_version", *_LEFT):
             self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608
 
     def write_elsewhere(self, table: str, data: str) -> None:

@@ -1,5 +1,6 @@
 """The schedules find parts that are broken on purpose. Each story ends well with the part that is right."""
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from sakuin.knowledge.model import ChangeResult, PageChange
 from sakuin.platform.s3 import StoredObject
 from sakuin.tables.chunk_store import StoredChunkRow
+from sakuin.tables.chunk_store import namespace as namespace_of
 from sakuin.tables.nodes import PublishedNode
 
 from tests.convergence.actions import END, Forget, GoOn, Work
@@ -20,6 +22,7 @@ from tests.convergence.tables_actions import Change
 from tests.convergence.tables_machine import TablesMachine
 from tests.convergence.tables_world import TablesBackend
 from tests.convergence.tally import Tally
+from tests.doubles.table_bodies import MemoryBodies
 
 ONE, OTHER = "公式に代入する。係数を読みとる。", "一次関数の傾きを求める。切片は別に読む。"
 PAGE = "b.html"
@@ -72,6 +75,21 @@ class StoresOtherText(Broken):
         self.real.upsert(namespace, [replace(row, content=row.content + "？") for row in rows])
 
 
+class SpoilsTheNextVersion(StoresOtherText):
+    """Stores another text in the index version that is built beside the live one."""
+
+    def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
+        is_live = len(namespace) == len(namespace_of("p" * 36, "t" * 36))
+        (self.real if is_live else StoresOtherText(self.real)).upsert(namespace, rows)
+
+
+class ReadsAnotherDocument(MemoryBodies):
+    """Gives another document than the uploaded one."""
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        return json.dumps({"a": "ほかの文書です。だれも書いていません。"}).encode()
+
+
 def index_a_table(story: TablesMachine) -> None:
     story.begin(document={"a": ONE + OTHER}, scope="", indexed=True)
     story.holds()
@@ -88,6 +106,27 @@ def sweep_late(story: TablesMachine) -> None:
         story.step(NEXT)
     story.step(GoOn(0, END, Fate.GO))
     story.holds()
+
+
+def upload_a_table(story: TablesMachine) -> None:
+    index_a_table(story)
+    story.step(Change("upload", 0, {"a": OTHER}, "", sent=True))
+    story.workers.finish_all()
+    story.holds()
+    assert story.world.processed
+
+
+def test_an_index_version_beside_the_live_one_that_is_broken_is_found(tables: TablesBackend) -> None:
+    ends_well(scripted(TablesMachine, tables, two_versions=True), index_a_table)
+    broken = SpoilsTheNextVersion(tables.store)
+    with pytest.raises(AssertionError, match="the store has not"):
+        ends_well(scripted(TablesMachine, tables, two_versions=True, store=broken), index_a_table)
+
+
+def test_an_uploaded_document_that_is_read_wrong_is_found(tables: TablesBackend) -> None:
+    ends_well(scripted(TablesMachine, tables), upload_a_table)
+    with pytest.raises(AssertionError, match="a text that it never had"):
+        ends_well(scripted(TablesMachine, tables, bodies=ReadsAnotherDocument()), upload_a_table)
 
 
 @pytest.mark.parametrize(

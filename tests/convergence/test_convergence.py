@@ -1,6 +1,7 @@
 """After any schedule, what is searchable is what the bucket and the Tables contain.
 
-Some schedules are the same in each run, the others are new; pytest's last lines say how to repeat them.
+Some schedules are the same in each run. The others are new, those of Tables with two index versions; the last lines of
+pytest say how to repeat them.
 `python -m tests.convergence 2000` runs more of them.
 """
 
@@ -18,20 +19,20 @@ from tests.effort import times
 
 
 def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesBackend, summary: set[str]) -> None:
-    _converges(TablesMachine, tables, summary, fixed=times(10), new=times(20))
+    _converges(TablesMachine, tables, summary, fixed=times(8), new=times(16), two_versions=True)
 
 
 def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsBackend, summary: set[str]) -> None:
     _converges(MaterialsMachine, materials, summary, fixed=times(10), new=times(25))
 
 
-def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, new: int) -> None:
+def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, new: int, **parts: bool) -> None:
     first = int(os.environ.get("SEED") or randbelow(1 << 32))
     # Before they run: the line must be there if they fail.
     summary.add(f"new random schedules; the same again: SEED={first} pytest {_FILE} -k {_NAMES[machine]}")
     tally = Tally()
     run_schedules(machine, tally, schedules=fixed, backend=backend)
-    run_schedules(machine, tally, schedules=new, first=first, backend=backend)
+    run_schedules(machine, tally, schedules=new, first=first, backend=backend, parts=parts)
     print("", *tally.as_lines(), sep="\n")
     assert tally.schedules >= fixed + new
     assert tally.faults.total() > (fixed + new) // 2
