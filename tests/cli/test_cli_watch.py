@@ -40,7 +40,7 @@ def test_a_saved_page_is_indexed_and_its_changes_are_printed(
     assert [line.rpartition("  (")[0] for line in after] == [
         "✓ x: 2 explanations  + def-new  ~ rule-stays  - tip-goes",
         "✗ broken: 0 explanations  The file is empty. Upload the built page again.",
-        "! same  - rule-same  it is gone here, and stays in the library without --delete",
+        "! same  it is gone here, and stays in the library without --delete",
     ]
     assert operator.sakuin("chunk", "x#def-new", "--json").document["chunk"]["title"] == "new"
 

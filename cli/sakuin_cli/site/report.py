@@ -142,8 +142,8 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
         elif file.reason:
             terminal.line("!", "yellow", f"{file.path}  {file.reason}")
     for one in pushed.deleted:
-        if not one.done:
-            terminal.line("✗", "red", f"{one.key}  {one.reason or one.outcome}")
+        mark = ("-", "yellow") if one.done else ("✗", "red")
+        terminal.line(*mark, f"{one.key}  {'deleted' if one.done else one.reason or one.outcome}")
     for page in pages:
         count = pushed.counts.get(page.material or "")
         if count and (count.is_poor or verbose or len(pages) <= _PAGES):
@@ -151,12 +151,12 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
     _show_notes(terminal, pushed.warnings, _skipped(pushed.plan.uploads.skipped)["skipped_files"], verbose=verbose)
     parts = [f"{sum(page.done for page in pages)} of {len(pages)} pages searchable"]
     parts.append(counted(sum(count.explanations for count in pushed.counts.values()), "explanation"))
-    if others := len(pushed.files) - len(pages):
+    if others := sum(file.done for file in pushed.files if file.material is None):
         parts.append(f"{others} learns.yml or synonyms.yml")
     if pushed.deleted:
         parts.append(f"{sum(one.done for one in pushed.deleted)} deleted")
     style = "bold red" if pushed.failed else "bold"
-    terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style))
+    terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style), soft_wrap=True)
 
 
 def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSettings") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Follows the files of a folder: pushes what changed, and says which explanations did."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ class Follower:
     def _followed(self, change: Change, seconds: float) -> FollowedChange:
         before = self._texts.get(change.key or "", {})
         is_page = change.material is not None and change.path is not None
-        after = self._read(change.path or "") if is_page else {}
+        after = self._read(change.path or "") if is_page else before if change.outcome == "kept" else {}
         return FollowedChange(
             change,
             change.material or change.key or "",
@@ -152,9 +152,12 @@ def _ignore(_phase: str, _done: int, _total: int | None) -> None:
     """Shows no progress: a save takes about a second."""
 
 
-def saved(folders: Iterable[Path]) -> Iterable[object]:
+def saved(folders: Iterable[Path]) -> Iterator[object]:
     """Yields after files below the folders were saved and nothing has changed for half a second; ends with Ctrl-C."""
     from watchfiles import watch
 
-    # A generator may delete and write a whole site.
-    return watch(*folders, debounce=5000, step=500, raise_interrupt=False)
+    try:
+        # A generator may delete and write a whole site.
+        yield from watch(*folders, debounce=5000, step=500)
+    except KeyboardInterrupt:
+        return
