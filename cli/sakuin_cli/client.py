@@ -1,9 +1,9 @@
 """A client of a deployment's REST API, with an admin key."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 import httpx
@@ -11,16 +11,12 @@ from sakuin.errors import Misconfigured
 from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
 
 from sakuin_cli import views
+from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import answer_of, put_to_bucket
 
-# The API's limits of one request.
+# The API's limit of one request.
 _A_REQUEST = 500
-_SUBJECTS_A_REQUEST = 50
-# API Gateway accepts 10,240 bytes for the request line and headers.
-_ADDRESS_BYTES = 6_000
 _BOM = b"\xef\xbb\xbf"
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class DeploymentClient:
     def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[views.UploadResult]:
         """Returns the results of `(key, version id)` pairs; those without a result are left out."""
         results: list[views.UploadResult] = []
-        for some in _portions(versions, _A_REQUEST):
+        for some in portions(versions, _A_REQUEST):
             asked = [{"key": key, "version_id": version_id} for key, version_id in some]
             results += self._call("POST", "receipts", json={"versions": asked})["receipts"]
         return results
@@ -66,7 +62,7 @@ class DeploymentClient:
     def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
         """Returns the indexed anchors of these materials; those not indexed are left out."""
         found: dict[str, IndexedMaterial] = {}
-        for some in _portions(sorted(materials), _A_REQUEST):
+        for some in portions(sorted(materials), _A_REQUEST):
             chunks_of = self._call("POST", "anchors", json=some)["materials"]
             found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
         return found
@@ -84,7 +80,7 @@ class DeploymentClient:
     def work(self, subjects: Sequence[str] = ()) -> views.WorkList:
         """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
         pages: list[views.WorkList] = [
-            self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in _addressable(subjects)
+            self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
 
@@ -293,23 +289,3 @@ def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:
 def _given(**parameters: Any) -> dict[str, Any]:
     """Returns the parameters without None and empty lists."""
     return {name: value for name, value in parameters.items() if value is not None and value != []}
-
-
-def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    # An empty request is sent too: it checks the key.
-    for start in range(0, len(items) or 1, size):
-        yield items[start : start + size]
-
-
-def _addressable(subjects: Iterable[str]) -> Iterator[list[str]]:
-    """Yields portions that fit into a URL; no subjects are one empty portion."""
-    some: list[str] = []
-    size = 0
-    for subject in subjects:
-        length = len(quote(subject, safe="")) + len("&subject=")
-        if some and (len(some) == _SUBJECTS_A_REQUEST or size + length > _ADDRESS_BYTES):
-            yield some
-            some, size = [], 0
-        some.append(subject)
-        size += length
-    yield some
