@@ -6,6 +6,8 @@
 code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 
+`--together` asks the questions of all these languages over one Table of all their texts, and nothing else.
+
 `--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
 
@@ -47,21 +49,53 @@ from benchmarks.table_stack import running
 VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vectors.db"
 DEPTH = 50
 THRESHOLD = 200
+NODES_AT_ONCE = 16
 SAKUIN = "Sakuin"
 # For each question its results, best first, each right or wrong.
 Answers = list[list[bool]]
 
 
-def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
+def main(data: Path, languages: Sequence[str], model: CachedModel, *, together: bool) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
     console, resamples = Console(width=120), Resamples()
-    for language in languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl")):
-        questions = [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
+    languages = languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl"))
+    if together:
+        _together(console, data, languages, model, resamples)
+        return
+    for language in languages:
+        questions = _questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
         console.print(_figures(f"{language}, pages", answers, resamples, remark))
         if (data / language / "table.json").exists():
-            answers, remark = _table(data / language / "table.json", questions, model)
+            answers, remark = _table(_articles(data, language), questions, model)
             console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
+
+
+def _questions(data: Path, language: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
+
+
+def _articles(data: Path, language: str) -> list[dict[str, Any]]:
+    articles: list[dict[str, Any]] = json.loads((data / language / "table.json").read_text("utf-8"))["articles"]
+    return articles
+
+
+def _together(console: Console, data: Path, languages: Sequence[str], model: CachedModel, resamples: Resamples) -> None:
+    """Prints a table for each language over one Table with the articles of all of them."""
+    articles: list[dict[str, Any]] = []
+    asked: list[tuple[str, dict[str, Any]]] = []
+    for language in languages:
+        for question in _questions(data, language):
+            number = len(articles) + int(question["json_pointer"].split("/")[2])
+            asked.append((language, question | {"json_pointer": f"/articles/{number}/content"}))
+        articles += _articles(data, language)
+    answers, remark = _table(articles, [question for _, question in asked], model)
+    for language in languages:
+        of_language = {
+            name: [one for (own, _), one in zip(asked, some, strict=True) if own == language]
+            for name, some in answers.items()
+        }
+        console.print(_figures(f"{language} in one Table", of_language, resamples, f"({remark} of all)"))
 
 
 def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], str]:
@@ -81,11 +115,10 @@ def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -
 
 
 def _table(
-    document: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel
+    articles: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]], model: CachedModel
 ) -> tuple[dict[str, Answers], str]:
     """Returns the answers to the questions, and how many were refused although there is an answer."""
     cut = TableCut()
-    articles = json.loads(document.read_text("utf-8"))["articles"]
     nodes = []
     for number, article in enumerate(articles):
         text, pointer = article["content"], f"/articles/{number}/content"
@@ -109,7 +142,9 @@ def _table(
         table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = dict(zip(places, model.passages([piece.text for _, piece in places]), strict=True))
-        store(stack, project, table, nodes, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
+        for first in range(0, len(nodes), NODES_AT_ONCE):
+            those = nodes[first : first + NODES_AT_ONCE]
+            store(stack, project, table, those, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
         search = SearchTable(stack.records, stack.store, model, calibration_of(model.name))
         found = [search.explanation(endpoint.id, tool, question["query"]) for question in questions]
     hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
@@ -169,6 +204,8 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
+    parser.add_argument("--together", action="store_true")
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
-    main(given.data, given.languages, CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model))
+    cached = CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model)
+    main(given.data, given.languages, cached, together=given.together)
