@@ -35,7 +35,7 @@ FILL: tuple[LiteralString, ...] = (
        select t.id, 'f', md5('p' || n / {chunks_a_string}), '/a/' || n / {chunks_a_string},
               md5('c' || n / {chunks_a_string}), n % {chunks_a_string}, {chunks_a_string},
               left(repeat(md5('t' || n), 32), 1000), 0, 1000, 'project_x_table_y', md5('d' || n), now(),
-              array(select 1 + (n * 7919 + i * 104729) % {all_readings} from generate_series(1, {readings}) i)
+              array(select 1 + (n::bigint * 7919 + i * 104729) % {all_readings} from generate_series(1, {readings}) i)
        from context_table t, generate_series(0, {count} - 1) n""",
     """insert into chunk_vector (project_id, space, text_hash, embedding)
        select p.id, 's', md5('v' || n), v.embedding

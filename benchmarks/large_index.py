@@ -33,11 +33,24 @@ SEARCH: LiteralString = (
 # What `maintain` and people ask, with what is searched for.
 OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("the index versions and what they lack", "select index_version_states()"),
-    ("pages to build", "select claim_pages_to_build('r', 900, 10)"),
+    ("pages to build", "select claim_pages_to_build('r', 900, 500)"),
+    ("vectors that no version uses", "select sweep_vectors(2000)"),
+    ("due and unfinished work", "select claim_due_work(100, 180, 32), unfinished_counts()"),
+    ("pages that wait for learns", "select claim_learns(2, 300)"),
+    ("events to send", "select unsent_events(100), mark_events_sent('{}')"),
+    ("a portion of what is deleted", "select delete_portion(5000)"),
     ("the number of pages", "select recorded_pages()"),
+    ("the counts of a status", "select material_counts(), competing_keys()"),
     ("faulty pages among 10", "select broken_materials('p5', 10)"),
-    ("the valid filter values", "select filter_values(50)"),
+    ("the keys of 1,000 pages", "select recorded_objects('p5', 1000, 'a', 0)"),
+    ("texts that nothing has, among 2,000", "select delete_unused_texts('', 2000, 2592000, false)"),
+    (
+        "the vectors that a page lacks",
+        "select missing_vectors('s', array(select md5(i::text) from generate_series(1, 99) i))",
+    ),
+    ("the valid filter values", "select filter_values(50, 'p5')"),
     ("the first 50 concepts", "select count(*) from list_concepts(p_limit => 50)"),
+    ("50 concepts of a rare category", "select count(*) from list_concepts(p_limit => 50, p_category => 'rare')"),
     ("the first 50 pages", "select list_materials(50)"),
 )
 POSTINGS = """

@@ -70,6 +70,7 @@ create table public.material (
   updated_at timestamptz not null default now()
 );
 create index material_key on public.material (key);
+create index material_last_segment on public.material (regexp_replace(material, '^.*/', ''));
 -- Each search needs the number of all chunks.
 create index material_chunks on public.material (chunks_count) where chunks_count > 0;
 
@@ -515,16 +516,17 @@ end $$;
 
 create function public.material_counts() returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_object_agg(status, n), '{}')
-         || jsonb_build_object('chunks', (select count(*) from knowledge_chunks))
-  from (select status, count(*) as n from material where status <> 'deleted' group by status) s
+  select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
+  from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
+        where m.status <> 'deleted' group by m.status) s
 $$;
 
+-- The first thousand of them.
 create function public.competing_keys() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
     jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
-  from competing_key w join material m using (material) where not w.deleted
+  from (select c.* from competing_key c where not c.deleted order by c.key limit 1000) w join material m using (material)
 $$;
 
 -- p_versions: [{key, version_id}].

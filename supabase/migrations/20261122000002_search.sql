@@ -582,26 +582,41 @@ $$;
 -- The values that filters accept: {types, categories, levels}, at most p_limit of each. `materials` are the pages whose
 -- names are like p_material, those with the same last segment first.
 create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  with pages as materialized (
-    select m.material, k.category, k.level
-    from material m cross join lateral (
-      select c.category, c.level from knowledge_chunks c where c.material = m.material limit 1) k
-    where not starts_with(m.material, '_sakuin/')
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  -- From one value to the next: an index has each of them once for every chunk.
+  with recursive categories as (
+    select min(k.category) as value from knowledge_chunks k where k.category is not null
+    union all
+    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
+    where c.value is not null
+  ), levels as (
+    select min(k.level) as value from knowledge_chunks k where k.level is not null
+    union all
+    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
+  ), alike as (
+    (select m.material, false as is_other from (
+       select x.material from material x
+       where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
+     order by m.material limit p_limit)
+    union all
+    (select m.material, true from material m
+     where regexp_replace(m.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '')
+       and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
   )
   select jsonb_build_object(
     'types', (select coalesce(jsonb_agg(t.type), '[]')
               from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
               where exists (select from knowledge_chunks k
                             where k.type = t.type and not starts_with(k.material, '_sakuin/'))),
-    'categories', (select coalesce(jsonb_agg(v.category order by v.category collate "C"), '[]')
-                   from (select distinct p.category from pages p where p.category is not null
-                         order by 1 limit p_limit) v),
-    'levels', (select coalesce(jsonb_agg(v.level order by v.level collate "C"), '[]')
-               from (select distinct p.level from pages p where p.level is not null order by 1 limit p_limit) v),
+    'categories', (select coalesce(jsonb_agg(v.value), '[]')
+                   from (select c.value from categories c where c.value is not null limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.value), '[]')
+               from (select l.value from levels l where l.value is not null limit p_limit) v),
     'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
-      select p.material, regexp_replace(p.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '') as is_other
-      from pages p where p_material is not null order by 2, 1 limit p_limit) v))
+      select a.material, a.is_other from alike a
+      where exists (select from knowledge_chunks k where k.material = a.material)
+        and not starts_with(a.material, '_sakuin/')
+      order by a.is_other, a.material limit p_limit) v))
 $$;
 
 -- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks

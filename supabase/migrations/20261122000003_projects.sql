@@ -156,6 +156,7 @@ create table public.outbox (
   sent_at timestamptz
 );
 create index outbox_unsent on public.outbox (id) where sent_at is null;
+create index outbox_sent on public.outbox (sent_at);
 
 -- ---------------------------------------------------------------- who calls, and checks of arguments
 

@@ -92,6 +92,8 @@ create table public.table_scan (
   fingerprint text collate "C" not null,
   -- The generation that was scanned completely.
   generation bigint not null default -1,
+  -- The generation in which the Table was found complete: others need to be looked at (is_table_complete).
+  complete_generation bigint,
   skipped_nodes jsonb not null default '[]',
   -- What it found for the status of Tools, by their json_path.
   found jsonb not null default '{}',
@@ -205,8 +207,8 @@ create function public.record_scan_state(p_table uuid, p_fingerprint text, p_err
 language sql set search_path = public, extensions as $$
   insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
-  on conflict (table_id, fingerprint) do update set
-    heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
+  on conflict (table_id, fingerprint) do update set heartbeat_at = now(), error = excluded.error,
+    failed_generation = excluded.failed_generation, complete_generation = null
 $$;
 
 -- A page of a scan takes three or four calls: begin_scan, changed_nodes, plan_nodes, record_scan or finish_scan.
@@ -582,7 +584,8 @@ begin
     readings = coalesce(c.readings, array(
       select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
   from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
-  update table_scan s set stored_at = clock_timestamp() where s.table_id = p_table and s.fingerprint = p_fingerprint;
+  update table_scan s set stored_at = clock_timestamp(), complete_generation = null
+  where s.table_id = p_table and s.fingerprint = p_fingerprint;
   select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
   from jsonb_array_elements(p_stored) s
   where not exists (
@@ -754,10 +757,12 @@ begin
     perform finish_table_work(p_table, p_fingerprint);
   end if;
   update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
-    failed_generation = case when not done then p.failed_generation end
+    failed_generation = case when not done then p.failed_generation end,
+    complete_generation = case when done then p.generation end
   where p.table_id = p_table and p.fingerprint = p_fingerprint
     -- Every batch of a Table comes here.
-    and (p.heartbeat_at < now() - interval '2 seconds' or done and p.error is not null);
+    and (p.heartbeat_at < now() - interval '2 seconds'
+         or done and (p.error is not null or p.complete_generation is distinct from p.generation));
   return jsonb_build_object('ready', done, 'unindexed',
                             case when done then '[]' else unindexed_tables(p_table, p_fingerprint) end);
 end $$;
@@ -778,6 +783,7 @@ create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid
 language sql set search_path = public, extensions as $$
   select from context_table t where t.id = p_table for update;
   select lock_words(p_table, p_fingerprint);
+  update table_scan s set complete_generation = null where s.table_id = p_table and s.fingerprint = p_fingerprint;
   -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
   update chunks c set indexed_at = null where c.id = any (p_ids)
 $$;

@@ -83,19 +83,28 @@ $$;
 -- ---------------------------------------------------------------- what a version lacks
 
 -- The searchable materials that a version does not cover: last written with older settings, or with a chunk that has no
--- vector in it.
-create function public.outdated_materials(p_fingerprint text) returns text[]
-language sql stable set search_path = public, extensions as $$
-  select coalesce(array_agg(m.material order by m.material), '{}')
-  from material m
-  left join (select s.knowledge, f.space, min(s.created_at) as since
-             from index_version s join page_index_version f on f.fingerprint = s.knowledge
-             where s.knowledge = p_fingerprint group by s.knowledge, f.space) asked on true
-  where m.indexed_version_id is not null
-    and (m.fingerprint is distinct from p_fingerprint and not exists (
-           select from index_version later where later.knowledge = m.fingerprint and later.created_at > asked.since)
-         or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
-$$;
+-- vector in it. With p_before the first p_limit of those that were not requested since, and have no unfinished work.
+create function public.outdated_materials(
+  p_fingerprint text, p_before timestamptz default null, p_limit integer default null
+) returns text[]
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return array(
+    -- First all that are outdated (because of offset 0): looking at unfinished work takes longer.
+    select o.material from (
+    select m.* from material m
+    left join (select s.knowledge, f.space, min(s.created_at) as since
+               from index_version s join page_index_version f on f.fingerprint = s.knowledge
+               where s.knowledge = p_fingerprint group by s.knowledge, f.space) asked on true
+    where m.indexed_version_id is not null
+      and (m.fingerprint is distinct from p_fingerprint and not exists (
+             select from index_version later where later.knowledge = m.fingerprint and later.created_at > asked.since)
+           or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
+    order by m.material offset 0) o
+    where p_before is null or coalesce(o.build_requested_at, '-infinity') < p_before
+                              and not is_page_unfinished(o.material, o.key)
+    order by o.material limit p_limit);
+end $$;
 
 -- The Tables of which a version finds less than the live version: not scanned, scanned for an older generation, or with
 -- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
@@ -107,7 +116,8 @@ language sql stable set search_path = public, extensions as $$
   left join index_version l on l.live
   left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
   left join table_scan now_live on now_live.table_id = t.id and now_live.fingerprint = l.tables
-  where not (p.error is not null and now_live.error is not null and not exists (
+  where p.complete_generation is distinct from t.generation
+    and not (p.error is not null and now_live.error is not null and not exists (
       select from node n where n.table_id = t.id and n.fingerprint = l.tables and n.content_hash is not null))
     and (coalesce(p.generation, -1) < case when p_fingerprint = l.tables then t.generation
                                            else coalesce(now_live.generation, -1) end
@@ -129,7 +139,7 @@ language sql stable set search_path = public, extensions as $$
     'tables', jsonb_build_object(
       'total', (select count(*) from indexed_table),
       'missing', cardinality(tables.missing), 'named', to_jsonb(tables.missing[:10])))
-  from (select outdated_materials(v.knowledge) as missing) pages
+  from (select outdated_materials(v.knowledge) as missing offset 0) pages
   cross join (select coalesce(array_agg(jsonb_build_object('table_id', i.table_id, 'reason', i.reason)
                                         order by i.table_id), '{}') as missing
               from incomplete_tables(v.tables) i) tables
@@ -284,7 +294,7 @@ declare
 begin
   perform from context_table t where t.id = p_table for update;
   if is_kept_for_tables(p_fingerprint) then return null; end if;
-  update table_scan s set generation = -1, current_generation = null
+  update table_scan s set generation = -1, current_generation = null, complete_generation = null
   where s.table_id = p_table and s.fingerprint = p_fingerprint and s.generation >= 0;
   perform lock_words(p_table, p_fingerprint);
   n := delete_table_rows(p_table, p_fingerprint, p_limit);
@@ -296,8 +306,11 @@ end $$;
 -- is, and the Table has no nodes for it.
 create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb
 language sql set search_path = public, extensions as $$
-  with checked as materialized (
-    select s.namespace, t.id is null or s.fingerprint <> p_fingerprint and not is_kept_for_tables(s.fingerprint)
+  with deleted as materialized (
+    select v.fingerprint from table_index_version v
+    where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
+  ), checked as materialized (
+    select s.namespace, t.id is null or s.fingerprint in (select d.fingerprint from deleted d)
       and not exists (select from node n where n.table_id = t.id and n.fingerprint = s.fingerprint) as abandoned
     from table_namespace s left join context_table t on t.id = s.table_id
     where p_table is null or s.table_id = p_table

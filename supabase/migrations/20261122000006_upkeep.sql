@@ -381,7 +381,8 @@ language sql stable set search_path = public, extensions as $$
       and p.failed_generation is distinct from t.generation
       -- The event of a change starts its scan.
       and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
-      and not is_table_complete(t.id, p_fingerprint)
+      and case when p.complete_generation is distinct from t.generation
+          then not is_table_complete(t.id, p_fingerprint) end
     union
     select t.id from context_table t
     where t.updated_at < now() - make_interval(secs => p_seconds)
@@ -400,14 +401,12 @@ $$;
 create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
 language sql set search_path = public, extensions as $$
   with unbuilt as materialized (
-    select distinct m.material
+    select distinct o.material
     from index_version v join page_index_version f on f.fingerprint = v.knowledge
-    cross join lateral unnest(outdated_materials(v.knowledge)) as o(material) join material m using (material)
-    where f.text_template = p_text_template and not is_page_unfinished(m.material, m.key)
-      -- A request from before the version was recorded was for another version.
-      and coalesce(m.build_requested_at, '-infinity')
-          < greatest(now() - make_interval(secs => p_seconds), v.created_at)
-    order by 1 limit p_limit
+    -- A request from before the version was recorded was for another version.
+    cross join lateral unnest(outdated_materials(
+      v.knowledge, greatest(now() - make_interval(secs => p_seconds), v.created_at), p_limit)) as o(material)
+    where f.text_template = p_text_template order by 1 limit p_limit
   ), noted as (
     update material m set build_requested_at = now() from unbuilt u where u.material = m.material
   )
@@ -421,13 +420,15 @@ language sql set search_path = public, extensions as $$
   with under_way as materialized (
     select count(*) as n from table_scan p join indexed_table t on t.id = p.table_id
     where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
-      and not is_table_complete(t.id, p_fingerprint)
+      and case when p.complete_generation is distinct from t.generation
+          then not is_table_complete(t.id, p_fingerprint) end
   ), unbuilt as materialized (
     select t.id, t.project_id from indexed_table t
     left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
-    where not is_live_for_tables(p_fingerprint) and not has_unfinished_work(t.id, p_fingerprint)
-      and (p.table_id is null
-           or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds))
+    where not is_live_for_tables(p_fingerprint)
+      and case when p.table_id is null
+            or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds)
+          then not has_unfinished_work(t.id, p_fingerprint) end
     order by t.id limit greatest(p_limit - (select n from under_way), 0)
   ), noted as (
     insert into table_scan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
@@ -726,12 +727,10 @@ $$;
 -- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
 create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'stored', x.stored,
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id,
     'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
   from context_table t cross join lateral (
     select
-      (select count(*) from chunks c where c.table_id = t.id and c.fingerprint = p_fingerprint
-         and c.turbopuffer_doc_id is not null and c.indexed_at is not null) as stored,
       is_table_complete(t.id, p_fingerprint) as settled,
       exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
               and s.generation = t.generation) as scanned,
