@@ -741,8 +741,8 @@ begin
 end $$;
 
 -- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
--- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until then:
--- another batch of the same Table may still come.
+-- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until
+-- then: another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
