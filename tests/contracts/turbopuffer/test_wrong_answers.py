@@ -155,5 +155,5 @@ def test_the_functions_that_are_asked_again_change_nothing(sql: Any) -> None:
     ).fetchall()
     writing = {name for name, volatility in rows if volatility == "v"}
     assert {name for name, _ in rows} == READING_FUNCTIONS
-    # Two remember a name, twice is once; the third sets what HNSW is searched with, for itself.
-    assert writing <= {"chunks_to_store", "assign_namespace_suffix", "search_candidates"}
+    # Three remember a name or a use, twice is once; the fourth sets what HNSW is searched with, for itself.
+    assert writing <= {"chunks_to_store", "assign_namespace_suffix", "known_vectors", "search_candidates"}
