@@ -133,6 +133,14 @@ def test_the_anchor_of_a_heading_is_one_that_a_link_reaches(heading: str, anchor
     assert anchor in by_anchor(f"<main>{BODY}{heading}<p>Text</p></main>")
 
 
+@pytest.mark.parametrize(
+    ("part", "anchor"), [("<h1 id=a>Title</h1>Text", "a"), ("<div id=rule-a><b>Rule</b> Text</div>", "rule-a")]
+)
+def test_a_page_without_a_body_tag_is_read(part: str, anchor: str) -> None:
+    page = read_page(f"<!doctype html><title>T</title><main>{part}</main>".encode())
+    assert [explanation.anchor for explanation in page.explanations] == [anchor]
+
+
 def test_links_to_what_has_no_anchor_lead_to_the_anchor_before_it_or_to_the_page() -> None:
     assert link("docs/a", "top:~:a b", "/site") == "/site/docs/a.html#top"
     assert link("docs/a", ":~:夜空", "/site") == "/site/docs/a.html"

@@ -13,8 +13,9 @@ from sakuin.knowledge.reading.parsing import OPAQUE, attribute
 
 HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 
-# Not part of the text, or rendered by the browser in another way.
-SKIPPED = OPAQUE | {"head", "title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
+# Not part of the text, or rendered by the browser in another way. A head is read: without a body tag, the parser leaves
+# `main` in it.
+SKIPPED = OPAQUE | {"title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
 
 HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
