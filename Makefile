@@ -32,14 +32,15 @@ SAM := $(call stamp,.tools/sam,requirements/sam.txt)
 CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
 BANDIT := $(call stamp,.tools/bandit,requirements/bandit.txt)
 AUDIT := $(call stamp,.tools/audit,requirements/audit.txt)
+DOCS := $(call stamp,.tools/docs,requirements/docs.txt)
 BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test proofs setup clients sam lint types template template-checks build pytest local-invoke converge \
-	fuzz benchmarks bench audit lock clean
+.PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
+	converge fuzz benchmarks bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -51,7 +52,7 @@ up: setup ## starts everything on this machine and loads the samples (PORT=8787)
 beside := $(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that has to pass
-	@$(beside) build types lint template-checks setup clients
+	@$(beside) build types lint template-checks setup clients docs
 	@$(MAKE) --no-print-directory pytest
 
 proofs: EFFORT = 20
@@ -66,6 +67,9 @@ setup: $(PACKAGE) $(EMULATOR) $(NODE) ## installs what the product and the local
 clients: $(CLIENTS) ## installs the MCP clients and the conformance suite that the tests run
 
 sam: $(SAM) ## installs the SAM CLI into .tools/sam
+
+docs: $(DOCS) ## builds the site of the documentation in build/site
+	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict
 
 lint: $(PACKAGE) $(BANDIT) ## style, and what attackers look for
 	$(BIN)/ruff check .
@@ -88,7 +92,7 @@ build: $(PACKAGE) $(SAM)
 		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
 	$(BIN)/python -m benchmarks.sizes
 
-pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) ## the tests
+pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(DOCS) ## the tests
 	EFFORT=$(EFFORT) $(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
 # Where containers find this machine: the gateway of Docker's bridge.
@@ -148,7 +152,7 @@ $(PACKAGE): $(DEV)
 	@touch $@
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH): | $(DEV)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH) $(DOCS): | $(DEV)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@

@@ -1,0 +1,78 @@
+"""The documents as a site: it is built without a warning, and Sakuin finds in it what a stranger asks about Sakuin.
+
+The site has no semantic ids, so it is indexed by its headings. Only some pages are: the model takes seconds for a page.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sakuin_local.places import REPOSITORY
+
+from benchmarks.cached_model import CachedModel
+from benchmarks.in_process import Library, indexed
+
+MKDOCS = REPOSITORY / ".tools" / "docs" / "bin" / "mkdocs"
+PAGES = (
+    "tutorials/first-pages",
+    "tutorials/first-search-tool",
+    "how-to/documentation-sites",
+    "how-to/search-over-rest",
+)
+QUESTIONS = (
+    ("How do I start Sakuin on my machine?", "tutorials/first-pages#1-start-sakuin"),
+    ("How do I see why a page was not found?", "tutorials/first-pages#5-see-why"),
+    ("What does validate report about a box without an id?", "tutorials/first-pages#4-correct-what-is-missing"),
+    ("How do I make a JSON document searchable?", "tutorials/first-search-tool#your-first-search-tool"),
+    ("How do I give an agent the key of a Search Tool?", "tutorials/first-search-tool#3-give-it-to-an-agent"),
+    ("What happens when I change a text of the document?", "tutorials/first-search-tool#4-edit-the-document"),
+    ("How do I get more results than fit into one answer?", "how-to/search-over-rest#more-results"),
+    ("Which meta tags can a page have?", "how-to/documentation-sites#settings-of-a-page"),
+    ("Where do links to a tip without an id lead?", "how-to/documentation-sites#links"),
+    (
+        "Does a page without special ids get indexed?",
+        "how-to/documentation-sites#documentation-sites-blogs-and-cms-pages",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [str(MKDOCS), "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)  # noqa: S603 - the project's own command
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """The chosen pages of the site, indexed."""
+    folder = tmp_path_factory.mktemp("library")
+    for name in PAGES:
+        target = folder / f"{name}.html"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(site / f"{name}.html", target)
+    with indexed(folder, CachedModel.in_file(folder / "vectors.db"), vocabulary="") as made:
+        yield made
+
+
+def test_the_site_has_no_path_of_the_machine(site: Path) -> None:
+    texts = {file: file.read_bytes() for file in site.rglob("*") if file.suffix in (".html", ".json", ".xml")}
+    assert [file for file, text in texts.items() if str(REPOSITORY).encode() in text] == []
+
+
+def test_every_document_is_a_page_of_the_site(site: Path) -> None:
+    documents = (file.relative_to(REPOSITORY / "docs") for file in REPOSITORY.glob("docs/**/*.md"))
+    pages = {name.with_name("index.html") if name.stem == "README" else name.with_suffix(".html") for name in documents}
+    assert {name for name in pages if not (site / name).is_file()} == set()
+
+
+def test_ten_questions_about_sakuin_are_answered_from_its_own_documents(library: Library) -> None:
+    answers = {query: library.explain(query, depth=3) for query, _ in QUESTIONS}
+    found = {query: [] if said.refused else [hit.id for hit in said.results] for query, said in answers.items()}
+    assert {query: found[query] for query, expected in QUESTIONS if expected not in found[query]} == {}
