@@ -129,22 +129,29 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge, 
     texts = np.array([stored(vector_of(text_of(chunk.title, chunk.content))) for chunk in library])
     known = CALIBRATION
     assert known.unrelated_mean is not None
+    by_chance = math.sqrt(2 * math.log(len(library)))
     for question in ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula"):
         cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
+        means = set()
         for match in ask(knowledge, question, limit=50, **asked):
             if asked.get("by_meaning", True):
                 # A vector travels with seven digits.
                 assert match.cosine == pytest.approx(expected[match.id], abs=1e-5), question
-                z = (expected[match.id] - known.unrelated_mean) / known.unrelated_spread
-                assert match.z == pytest.approx(z, abs=2e-3), question
+                means.add(round(expected[match.id] - match.z * known.unrelated_spread, 4))
             else:
                 assert (match.cosine, match.z) == (None, 0)
             if not asked.get("by_words", True):
                 handicap = known.example_penalty if match.type == "example" else 0
-                assert match.evidence == pytest.approx(match.z - handicap)
+                absent = match.z - by_chance - handicap - match.evidence
+                assert absent == pytest.approx(0, abs=1e-3) or absent == pytest.approx(known.absent_penalty, abs=1e-3)
             similarity = 1 / (1 + math.exp(-known.steepness * (match.evidence - known.threshold)))
             assert match.similarity == pytest.approx(similarity, abs=1e-4), question
+        # One mean for a question: that of the model, as far as the index has its words, else that of a sample.
+        low, high = sorted((known.unrelated_mean, float(cosines.mean())))
+        for mean in means:
+            assert mean == pytest.approx(min(means), abs=2e-4)
+            assert low - 0.03 <= mean <= high + 0.03  # of fifty of the sixty
 
 
 def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
