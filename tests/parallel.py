@@ -31,18 +31,15 @@ PARTS = (
     ("local/", "integration/test_function_sizes.py"),
     ("cli/",),
     ("tables/",),
-    ("upkeep/",),
+    ("upkeep/", "convergence/"),
     ("contracts/",),
     ("integration/test_deployment.py",),
     ("general/",),  # the model stays in the memory of its process
     ("",),  # all others
     ("hostile/",),
     ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
-    ("isolation/",),
-    ("convergence/",),
-    ("test_",),
-    ("wiring/", "platform/", "doubles/"),
-    ("conformance/", "local_invoke/"),
+    ("isolation/", "wiring/", "platform/", "doubles/"),
+    ("test_", "conformance/", "local_invoke/"),
 )
 
 
