@@ -217,8 +217,8 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
     assert shown[:2] == [(hit.chunk.json_pointer, hit.similarity) for hit in answer.results]
     best = said["results"][0]
     assert (best["id"], best["matched"], best["url"]) == ("/articles/1/content", ["傾き"], None)
-    # Less what the best of 25 unrelated texts reaches, the fewest that count.
-    by_chance = math.sqrt(2 * math.log(25))
+    # Less what the best of 50 unrelated texts reaches, the fewest that count.
+    by_chance = math.sqrt(2 * math.log(50))
     assert best["evidence"] == pytest.approx(best["z"] + CALIBRATION.words(best["words"]) - by_chance)
     assert (said["refused"], said["threshold"], said["index_state"]) == (False, 0.5, "ready")
     assert said["expected"]["hit"] == best

@@ -83,8 +83,8 @@ def test_the_less_an_index_has_of_a_question_the_more_its_own_cosines_count() ->
 
 
 def test_the_best_of_more_texts_needs_more_evidence() -> None:
-    few, many = (background([], MODEL, [], Frequencies(total, {})) for total in (25, 100_000))
-    assert (few.best, many.best) == (pytest.approx(2.54, abs=0.01), pytest.approx(4.80, abs=0.01))
+    few, many = (background([], MODEL, [], Frequencies(total, {})) for total in (50, 100_000))
+    assert (few.best, many.best) == (pytest.approx(2.80, abs=0.01), pytest.approx(4.80, abs=0.01))
     some, words = [Candidate("a", 0.9)], {"a": NO_WORDS}
     assert rank(some, words, {"a": few}, MODEL)[0].similarity > rank(some, words, {"a": many}, MODEL)[0].similarity
     assert background([], MODEL, [], Frequencies(0, {})) == few
