@@ -152,7 +152,7 @@ $(PACKAGE): $(DEV)
 	@touch $@
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH) $(DOCS): | $(DEV)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH) $(DOCS): | $(PACKAGE)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@

@@ -14,6 +14,7 @@ from sakuin_local.places import REPOSITORY
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import Library, indexed
+from tests.recorded_vectors import recorded_vectors
 
 MKDOCS = REPOSITORY / ".tools" / "docs" / "bin" / "mkdocs"
 PAGES = (
@@ -57,7 +58,8 @@ def library(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
         target = folder / f"{name}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(site / f"{name}.html", target)
-    with indexed(folder, CachedModel.in_file(folder / "vectors.db"), vocabulary="") as made:
+    vectors = tmp_path_factory.mktemp("vectors") / "vectors.sqlite"
+    with recorded_vectors(vectors), indexed(folder, CachedModel.in_file(vectors), vocabulary="") as made:
         yield made
 
 

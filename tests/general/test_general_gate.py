@@ -14,6 +14,7 @@ from sakuin.knowledge.reading.page_reader import read_page
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import indexed
+from tests.recorded_vectors import recorded_vectors
 
 FOLDER = Path(__file__).parent
 FLOORS = json.loads((FOLDER / "floors.json").read_text("utf-8"))
@@ -47,8 +48,10 @@ def ask(language: str, model: CachedModel) -> list[Asked]:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Asked]]:
     """The questions of each language with what was found."""
-    model = CachedModel.in_file(tmp_path_factory.mktemp("general") / "vectors.db")
-    return {language: ask(language, model) for language in LANGUAGES}
+    file = tmp_path_factory.mktemp("general") / "vectors.sqlite"
+    with recorded_vectors(file):
+        model = CachedModel.in_file(file)
+        return {language: ask(language, model) for language in LANGUAGES}
 
 
 def share(right: Sequence[Asked], of: Sequence[Asked]) -> float:

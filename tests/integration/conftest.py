@@ -15,8 +15,10 @@ import boto3
 import httpx
 import pytest
 from botocore.config import Config
+from sakuin_local.data_folder import MARK
 
 from tests.awaiting import awaited
+from tests.recorded_vectors import recorded_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAMPLES = REPOSITORY / "samples"
@@ -131,7 +133,12 @@ def eventually(what: str, look: Callable[[], T]) -> T:
 @pytest.fixture(scope="session")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """`sakuin up` in a data folder of its own, on a free port, with the samples."""
-    with started(tmp_path_factory.mktemp("stack")) as stack:
+    folder = tmp_path_factory.mktemp("stack")
+    data = folder / "data"
+    data.mkdir()
+    # Without it the folder is not Sakuin's.
+    (data / MARK).touch()
+    with recorded_vectors(data / "vectors.sqlite"), started(folder) as stack:
         yield stack
 
 

@@ -1,6 +1,7 @@
 """The embeddings endpoint as the published client sees it."""
 
 import base64
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,8 @@ from sakuin_local.embeddings.model import NAME, Text
 
 from tests.awaiting import awaited
 from tests.local_model import running_model
+from tests.parallel import TESTS
+from tests.recorded_vectors import put_into
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +142,14 @@ def test_vectors_survive_on_disk(tmp_path: Path) -> None:
 
     assert list(found) == [text]
     assert found[text].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_the_recorded_vectors_are_those_of_the_model(client: openai.OpenAI, tmp_path: Path) -> None:
+    questions = (TESTS / "general" / "de" / "queries.jsonl").read_text("utf-8").splitlines()[:5]
+    texts = [f"query: {json.loads(line)['query']}" for line in questions]
+    put_into(tmp_path / "v.sqlite")
+    recorded = VectorCache(tmp_path / "v.sqlite").found([Text.of(text) for text in texts])
+
+    assert len(recorded) == len(texts)
+    for text, vector in zip(texts, vectors(client, *texts, dimensions=384), strict=True):
+        assert recorded[Text.of(text)] @ vector == pytest.approx(1, abs=1e-3)
