@@ -38,7 +38,8 @@ PARTS = (
     ("",),  # all others
     ("hostile/",),
     ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
-    ("isolation/", "wiring/", "platform/", "doubles/"),
+    ("isolation/",),
+    ("wiring/", "platform/", "doubles/"),
     ("test_", "conformance/", "local_invoke/"),
 )
 

@@ -56,7 +56,7 @@ create function public.text_key(p_text text) returns text
 language sql immutable set search_path = public, extensions as $$
   select left(encode(sha256(convert_to(p_text, 'UTF8')), 'hex'), 16)
 $$;
-create index chunks_text on public.chunks (public.text_key(chunk_text));
+create index chunks_text on public.chunks (public.text_key(chunk_text) collate "C");
 create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
 
 -- Chunks of wanted versions that are not stored.

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from sakuin.knowledge import names
 from sakuin.knowledge.learns import learns_yml as learns_file
-from sakuin.knowledge.reading import anchors, page_reader, parsing
+from sakuin.knowledge.reading import page_reader, parsing
 from sakuin.language import indexing
 from sakuin.mcp import arguments, messages
 from sakuin.tables import document as table_document
@@ -20,7 +21,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "hostile-in
         (page_reader.MOST_CHARACTERS, "characters in its explanations"),
         (page_reader.LONGEST_LABEL, "characters"),
         (page_reader.MOST_PREREQUISITES, "prerequisites"),
-        (anchors.LONGEST_ANCHOR, "characters"),
+        (names.LONGEST_ANCHOR, "characters"),
         (indexing.LONGEST_BODY, "characters"),
         (learns_file.LONGEST_ITEM, "characters"),
         (learns_file.MOST_ITEMS, "items of one anchor"),

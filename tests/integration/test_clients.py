@@ -18,6 +18,7 @@ from tests.integration.conftest import Deployed
 pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 
 TEXT = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 8
+OTHER = "一次関数の傾きと切片の話です。解の公式は使いません。" * 10
 INSPECTOR = ".tools/clients/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 SECONDS = 600
 
@@ -51,9 +52,7 @@ def anyio_backend() -> str:
 def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     """The endpoint of the library, and one of a project with a Search Tool."""
     file = tmp_path_factory.mktemp("table") / "table.json"
-    file.write_text(
-        json.dumps({"articles": [{"content": TEXT}, {"content": f"再び、{TEXT}"}]}, ensure_ascii=False), "utf-8"
-    )
+    file.write_text(json.dumps({"articles": [{"content": TEXT}, {"content": OTHER}]}, ensure_ascii=False), "utf-8")
     table = deployed.printed("table", "put", str(file))["table_id"]
     asked = ("--table", table, "--json-path", "/articles", "--name", "find_articles", "--wait")
     tool = deployed.printed("tool", "create", *asked)

@@ -28,6 +28,8 @@ impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size
 weighted = st.builds(WeightedTerm, st.sampled_from((*TERMS, "無い")), st.floats(0.1, 1.0))
 ways = st.lists(weighted, min_size=1, max_size=3).map(tuple)
 slots = st.lists(st.builds(Slot, st.sampled_from(["word", "gram"]), ways), min_size=1, max_size=5)
+# What the best of so few texts reaches by chance: fifty are the fewest that count.
+BY_CHANCE = math.sqrt(2 * math.log(50))
 ASKED = [Slot("word", (WeightedTerm("式"),)), Slot("word", (WeightedTerm("公式"),))]
 
 
@@ -70,7 +72,8 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
         for match in found:
             # An impact is stored in 32,767 steps.
             assert match.words == pytest.approx(expected[int(match.anchor.removeprefix("rule-"))], abs=1e-4)
-            assert match.evidence == pytest.approx(match.z + CALIBRATION.word_weight * match.words)
+            of_words = CALIBRATION.word_weight * match.words**2 / (match.words + CALIBRATION.word_noise)
+            assert match.evidence == pytest.approx(match.z + of_words - BY_CHANCE)
         # The database chooses the candidates by the same sum.
         by_words = sorted((match for match in found if match.matching_rank), key=lambda match: match.matching_rank or 0)
         assert [match.words for match in by_words] == pytest.approx(sorted((m.words for m in by_words), reverse=True))

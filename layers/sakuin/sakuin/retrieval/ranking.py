@@ -7,6 +7,7 @@ with bounds that do not depend on the other candidates. From it the evidence is 
 texts has by chance. Measured: docs/decisions/0050-one-ranking.md and 0065-what-unrelated-texts-reach.md.
 """
 
+import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
 # With fewer texts the best by chance is no worse: measured with 25 to 376.
 _FEWEST = 50
 _SUGGESTIONS = 3
+# Enough to order two concepts.
+_JUST_ABOVE = 0.01
 
 T = TypeVar("T")
 
@@ -175,7 +178,8 @@ def rank(
 
     `words` are those of `shares_of_words`, `unrelated` is the `background` of each. With `lowers_examples` an example
     ranks below the concepts that it shows: it has less evidence, and the best of its concepts has at least the evidence
-    of the example without that penalty.
+    of the example without that penalty. But it passes no concept that has more evidence of its own than the example has
+    with the penalty.
     """
     evidence, z, before = {}, {}, {}
     for each in candidates:
@@ -185,11 +189,16 @@ def rank(
         evidence[each.id] = before[each.id] - penalty
     placed = dict(evidence)
     if lowers_examples:
+        own_evidence = ((each.id, evidence[each.id]) for each in candidates if not each.is_example)
+        concepts = heapq.nlargest(2, own_evidence, key=lambda concept: concept[1])
         for each in candidates:
             shown = [name for name in each.illustrates if name in evidence]
             if each.is_example and shown:
                 best = min(shown, key=lambda name: (-evidence[name], name))
-                placed[best] = max(placed[best], before[each.id])
+                first = next((own for name, own in concepts if name != best), -math.inf)
+                own = max(evidence[best], evidence[each.id] + _JUST_ABOVE)
+                lifted = before[each.id] if own >= first else max(own, min(before[each.id], first - _JUST_ABOVE))
+                placed[best] = max(placed[best], lifted)
     order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
     return [
         Ranked(
