@@ -1,0 +1,113 @@
+"""Every command of the tutorials, typed in its order on the local stack, prints what the tutorial shows.
+
+A line of a block that begins with `$ ` is typed. The lines below it have to be in what it prints, in this order;
+numbers and bars may differ, and `…` stands for anything.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.integration.conftest import REPOSITORY, Deployed
+
+pytestmark = pytest.mark.integration
+
+TUTORIALS = REPOSITORY / "docs" / "tutorials"
+ADDRESS = "http://127.0.0.1:8787"
+SECONDS = 60
+BLOCK = re.compile(r"(?:`([\w./-]+)`[^`\n]*\n\n)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# What a reader writes in the place of these names is what a command printed beside them.
+PRINTED = re.compile(r"^ *(table_id|tool_id|mcp_id|key) +(\S+)$", re.MULTILINE)
+# Changes of a file that a tutorial describes: the line of the block replaces the line that begins so.
+CHANGED = '<div class="tip-box"'
+
+
+@dataclass
+class Terminal:
+    """A reader's second terminal, in a clone of the repository."""
+
+    folder: Path
+    address: str
+    known: dict[str, str] = field(default_factory=dict)
+
+    def types(self, command: str) -> str:
+        """Runs a command with the variables of those before it; returns what it prints."""
+        for name, value in self.known.items():
+            command = re.sub(rf"\b{name}\b", value, command)
+        state = self.folder / ".state"
+        script = f"[ ! -e {state} ] || source {state}\n{command}\nexport -p > {state}"
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+        }
+        done = subprocess.run(  # noqa: S603 - the tutorial's own line
+            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],  # noqa: S607
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        self.known |= {("ENDPOINT_KEY" if n == "key" else n.upper()): v for n, v in PRINTED.findall(done.stdout)}
+        return done.stdout
+
+    def saves(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def changes(self, line: str) -> None:
+        """Replaces the one line of the reader's pages that begins as `line` does."""
+        (page,) = (one for one in self.folder.glob("my-pages/**/*.html") if CHANGED in one.read_text("utf-8"))
+        page.write_text(re.sub(rf"^{CHANGED}.*\n", line, page.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
+
+
+def pattern(line: str) -> str:
+    """The regular expression of a printed line."""
+    parts = re.split(r"(…|[█░]+|\d+(?:\.\d+)?(?= s\b|$| {2})|(?<= )\d\.\d+)", line)
+    return "".join(
+        ".*" if part == "…" else "[█░]+" if part[:1] in "█░" else r"[\d.]+" if at % 2 else re.escape(part)
+        for at, part in enumerate(parts)
+        if part
+    )
+
+
+def typed(block: str) -> list[tuple[str, list[str]]]:
+    """The commands of a block, each with the lines that it prints."""
+    commands = []
+    for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, printed = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n?(.*)", each, re.DOTALL).groups()  # type: ignore[union-attr]
+        commands.append((command, [line for line in printed.splitlines() if line.strip(" …")]))
+    return commands
+
+
+def follow(tutorial: str, terminal: Terminal) -> None:
+    for name, language, block in BLOCK.findall(tutorial):
+        if name and language:
+            terminal.saves(name, block)
+        elif block.startswith(CHANGED):
+            terminal.changes(block)
+        for command, shown in typed(block):
+            printed = terminal.types(command)
+            rest = iter(line.replace(terminal.address, ADDRESS) for line in printed.splitlines())
+            for line in shown:
+                assert any(re.fullmatch(pattern(line), one) for one in rest), f"$ {command}\n{line}\n\n{printed}"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TUTORIALS.glob("*.md")))
+def test_every_command_of_a_tutorial_prints_what_it_shows(name: str, deployed: Deployed, tmp_path: Path) -> None:
+    (tmp_path / "samples").symlink_to(REPOSITORY / "samples")
+    (tmp_path / ".sakuin").symlink_to(deployed.environment["SAKUIN_DATA_FOLDER"])
+    follow((TUTORIALS / name).read_text("utf-8"), Terminal(tmp_path, deployed.url))
+
+
+def test_a_line_that_is_not_printed_is_found(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="two"):
+        follow("```\n$ echo one\ntwo\n```\n", Terminal(tmp_path, ADDRESS))
