@@ -1,6 +1,7 @@
 """The published schemas accept what the code takes and gives."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from sakuin_local.places import MIGRATIONS
 
 from tests.events import event
 
@@ -52,6 +54,14 @@ def test_every_route_is_described_in_the_pages_for_people() -> None:
     paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))["paths"]
     page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
+
+
+def test_every_table_of_the_migrations_has_a_section_with_columns() -> None:
+    page = (ROOT / "docs" / "reference" / "database.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    sql = "\n".join(path.read_text(encoding="utf-8") for path in MIGRATIONS.glob("*.sql"))
+    assert set(sections) == set(re.findall(r"\bcreate table (?:if not exists )?public\.(\w+)", sql))
+    assert [name for name, text in sections.items() if "\n| `" not in text] == []
 
 
 def test_every_message_is_described_in_the_pages_for_people() -> None:
