@@ -70,9 +70,37 @@ def test_every_command_line_of_a_document_is_one_that_there_is(document: Path) -
     blocks = re.findall(r"^```\w*\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
     lines = re.findall(r"^(?:\$ )?sakuin ([a-z][^#\n]*(?:\\\n[^#\n]*)*)", "\n".join(blocks), re.MULTILINE)
     for line in lines:
-        name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
-        assert name, line
-        assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]), line
+        _check(line)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_every_command_in_a_sentence_is_one_that_there_is(document: Path) -> None:
+    # What was removed is named in the changelog and in decisions.
+    if document.name == "CHANGELOG.md" or "decisions" in document.parts:
+        return
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    groups = {name.split()[0] for name in COMMANDS}
+    for line in re.findall(r"`sakuin ([a-z][^`]*)`", text):
+        if line not in groups:
+            _check(" ".join(line.split()))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_make_has_every_target_that_a_document_names(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+    text = document.read_text()
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`make ([a-z-]+)", text) + re.findall(
+        r"^(?:\$ )?make ([a-z-]+)", "\n".join(blocks), re.MULTILINE
+    )
+    assert set(named) - targets == set()
+
+
+def _check(line: str) -> None:
+    """Fails unless the words after `sakuin` are a command with options that it has."""
+    name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
+    assert name, line
+    assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]) | {"--help"}, line
 
 
 def test_every_default_that_is_said_is_the_default() -> None:

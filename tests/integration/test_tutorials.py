@@ -108,6 +108,14 @@ def test_every_command_of_a_tutorial_prints_what_it_shows(name: str, deployed: D
     follow((TUTORIALS / name).read_text("utf-8"), Terminal(tmp_path, deployed.url))
 
 
+def test_commands_that_are_not_typed_are_those_of_other_terminals_and_programs() -> None:
+    others = {"make up", "source .venv/bin/activate", "claude mcp add"}
+    for path in TUTORIALS.glob("*.md"):
+        for _, language, block in BLOCK.findall(path.read_text("utf-8")):
+            is_text = language or "$ " in block or block.startswith("Search Sakuin")
+            assert is_text or any(block.startswith(each) for each in others), block
+
+
 def test_a_line_that_is_not_printed_is_found(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="two"):
         follow("```\n$ echo one\ntwo\n```\n", Terminal(tmp_path, ADDRESS))
