@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
+from sakuin.limits import Limits
+from sakuin.mcp.answers import ANSWER_BYTES
+from sakuin.mcp.arguments import MAX_QUERY
+from sakuin.mcp.messages import LONGEST_BATCH
 from sakuin.platform.openai.models import VENDORS, ModelFacts, model_facts
 from sakuin_local.aws.template import Template, read_template
 from sakuin_local.places import TEMPLATE
@@ -23,6 +27,13 @@ HTTP_FUNCTIONS = ("SakuinMcp", "SakuinApi")
 LEAST_QUERIED = 1.28 * GB
 QUERIES_A_SEARCH = 2
 QUEUES_WITH_WORKERS = 3
+DAY_S = 24 * 3600
+# API Gateway counts a request in portions of this size.
+PORTION_BYTES = 512 * 1024
+# What tests/mcp/test_wire.py allows the list of tools.
+LIST_BYTES = 6_000
+# A character has at most four bytes, and a token at least one.
+TOKENS_A_CHARACTER = 4
 
 Kind = Literal["pages", "Tables"]
 
@@ -168,6 +179,37 @@ def provisioned(of: Book) -> float:
     return sum(of.memory_gb(name) for name in HTTP_FUNCTIONS) * MONTH_S * of.usd("lambda_provisioned")
 
 
+def flood(of: Book) -> dict[str, float]:
+    """Dollars a day that a flood of `/public/mcp` costs at most, by what they are paid for; nothing of it free.
+
+    All day as many requests as the throttle lets through: all tool calls of the limit, with the longest questions and
+    answers; the rest are the largest batches of what is no tool call, in the largest bodies.
+    """
+    requests, limits = of.parameter("PublicRequestsPerSecond") * DAY_S, Limits()
+    calls = min(requests, limits.public_queries_per_minute * DAY_S / 60)
+    others = (requests - calls) * LONGEST_BATCH
+    seconds = calls * of.habit("search_seconds") + others * of.habit("other_request_seconds")
+    memory = of.memory_gb("SakuinMcp")
+    portions = -(-limits.mcp_request_bytes // PORTION_BYTES)
+    sent = calls * ANSWER_BYTES + others * LIST_BYTES
+    return {
+        "Lambda": requests / MILLION * of.usd("lambda_requests") + seconds * memory * of.usd("lambda_gb_seconds"),
+        "SnapStart": requests * of.habit("restored_share") * memory * of.usd("snapstart_restored"),
+        "API Gateway": requests * portions / MILLION * of.usd("http_api"),
+        "CloudWatch": requests * of.habit("log_bytes_a_request") / GB * of.usd("logs"),
+        "X-Ray": requests / MILLION * of.usd("traces"),
+        "answers sent": sent / GB * of.usd("data_out"),
+        "OpenAI": calls * MAX_QUERY * TOKENS_A_CHARACTER / MILLION * (of.model("EmbeddingModel").usd_read or 0),
+    }
+
+
+def slow_flood(of: Book) -> float:
+    """Dollars a day of Lambda if each of these requests took the function's whole timeout, because a vendor hangs."""
+    timeout = float(of.template["Resources"]["SakuinMcp"]["Properties"]["Timeout"])
+    requests = of.parameter("PublicRequestsPerSecond") * DAY_S
+    return requests * timeout * of.memory_gb("SakuinMcp") * of.usd("lambda_gb_seconds")
+
+
 def _s3(of: Book, kind: Kind, chunks: int, *, writes: float) -> float:
     bytes_a_chunk = of.habit("page_bytes") / of.habit("chunks_a_page") if kind == "pages" else 0
     stored = chunks * bytes_a_chunk * (1 + 3 * of.habit("changed_share"))
@@ -225,6 +267,13 @@ def sums_of_a_month(of: Book) -> str:
         for kind, chunks in product(("pages", "Tables"), SIZES)
     ]
     return _table(["", *(f"{size:,} searches" for size in SIZES)], rows)
+
+
+def day_of_a_flood(of: Book) -> str:
+    """A table: the most that the public library costs in a day."""
+    paid = flood(of)
+    rows = [[name, _usd(amount)] for name, amount in paid.items()]
+    return _table(["", "a day, at most"], [*rows, ["**A day**", f"**{_usd(sum(paid.values()))}**"]])
 
 
 def sizes(of: Book) -> str:
@@ -293,6 +342,7 @@ def document(of: Book) -> dict[str, str]:
         "tables": lines_of_a_month(of, "Tables"),
         "sums": sums_of_a_month(of),
         "sizes": sizes(of),
+        "public": day_of_a_flood(of),
         "prices": prices(of),
         "models": models(of),
         "habits": habits(of),

@@ -42,3 +42,8 @@ def test_more_of_anything_never_costs_less() -> None:
 
 def test_what_is_provisioned_is_what_the_text_says() -> None:
     assert f"costs {cost.provisioned(BOOK):.2f} dollars" in DOCUMENT
+
+
+def test_the_day_of_a_slow_flood_is_what_the_text_says() -> None:
+    assert f"Lambda would cost {cost.slow_flood(BOOK):.2f} dollars" in DOCUMENT
+    assert cost.slow_flood(BOOK) > cost.flood(BOOK)["Lambda"]

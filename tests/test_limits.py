@@ -97,6 +97,7 @@ def test_every_limit_is_met_from_outside() -> None:
         "embedding_daily_tokens": budgets,
         "project_daily_tokens": budgets,
         "learns_daily_tokens": "tests/knowledge/learns/test_ask_model.py",
+        "public_queries_per_minute": "tests/isolation/test_public_library.py",
     }
     assert set(LIMITS) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()
     assert all((ROOT / path).is_file() for path in elsewhere.values())

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from sakuin.knowledge.canary import CANARY_KEY
+from sakuin.limits import Limits
+from sakuin.mcp.arguments import MAX_QUERY
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -297,7 +299,30 @@ def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_nex
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
     searches = {"ANY /v1/search", "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search", "POST /v1/explain"}
-    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "$default"} | searches
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/mcp", "$default"} | searches
+
+
+def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_default() -> None:
+    parameters, stage = TEMPLATE["Parameters"], TEMPLATE["Resources"]["SakuinHttpStage"]
+    assert parameters["PublicLibrary"]["Default"] == "false"
+    throttle = {"Burst": "PublicRequestsAtOnce", "Rate": "PublicRequestsPerSecond"}
+    of_route = {f"Throttling{name}Limit": {"Ref": parameter} for name, parameter in throttle.items()}
+    route = TEMPLATE["Resources"]["SakuinPublicRoute"]["Properties"]["RouteKey"]
+    # The gateway takes settings of an existing route only.
+    assert (stage["Properties"]["RouteSettings"], stage["DependsOn"]) == ({route: of_route}, "SakuinPublicRoute")
+    # All other routes have the throttle of before.
+    assert stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
+
+
+def test_a_flood_of_the_public_library_leaves_workers_and_vendors_to_those_with_keys() -> None:
+    """Decision 68: what the defaults leave of an account's executions and of OpenAI's tokens a minute."""
+    per_second, at_once = (
+        TEMPLATE["Parameters"][f"PublicRequests{name}"]["Default"] for name in ("PerSecond", "AtOnce")
+    )
+    # As if each request took the whole timeout. An account has 1,000 executions at once.
+    assert at_once + per_second * FUNCTIONS["SakuinMcp"]["Timeout"] <= 200
+    # A character has at most four bytes, and a token at least one.
+    assert Limits().public_queries_per_minute * 4 * MAX_QUERY <= 500_000
 
 
 def test_maintenance_may_write_to_every_queue_of_work_and_to_no_other() -> None:

@@ -284,6 +284,11 @@ def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(target: 
     assert vendor.asked == ["/models/text-embedding-3-small", "/models/gpt-6-luna", "/models/text-embedding-3-small"]
 
 
+def test_tools_for_chatgpt_without_a_base_url_are_found(target: Target) -> None:
+    (found,) = replace(inside(target), lacks_base_url=True)()
+    assert (found.check, "BaseUrl=https://" in found.advice) == ("chatgpt tools", True)
+
+
 def test_a_region_that_is_far_away_is_found(target: Target) -> None:
     far = replace(inside(target), clock=itertools.count(step=0.2).__next__)
     assert [one.check for one in far()] == ["region"]

@@ -73,7 +73,7 @@ class Stack:
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
         """One request to the function that API Gateway would give it to."""
-        is_search = path.startswith(("/mcp", "/v1/explain")) or path.endswith("/search")
+        is_search = path.startswith(("/mcp", "/public/mcp", "/v1/explain")) or path.endswith("/search")
         handler = self.mcp if is_search else self.api
         self.gateway.asked()
         told = handler(_event(method, path, body, bearer, headers), Context())

@@ -37,6 +37,12 @@ def traces(tenant: Tenant) -> list[str]:
     return [tenant.words, tenant.tool, *tenant.ids.values()]
 
 
+def test_the_library_is_not_public_by_default(stack: Stack, owner: Tenant) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    for bearer in (None, stack.knowledge_key, stack.admin_key, owner.key, owner.token):
+        assert stack.ask("POST", "/public/mcp", message, bearer=bearer).status == 404
+
+
 def test_each_endpoint_opens_with_its_own_key_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
     nowhere = str(uuid4())
     opened, refused = set(), {}

@@ -42,6 +42,9 @@ class Limits:
         4_500_000, "bytes of a request to `/v1`; the gateway rejects what is over 6 MB with its envelope"
     )
     queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or of a project; 0: no limit")
+    public_queries_per_minute: int = _limit(
+        120, "tool calls in a minute by all callers of `/public/mcp` together; 0: no limit but the gateway's"
+    )
     embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(
         20_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"

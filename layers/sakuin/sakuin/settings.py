@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sakuin.errors import Misconfigured
+from sakuin.knowledge.names import has_host
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.limits import Limits
 from sakuin.platform.embedding import EmbeddingModel
@@ -19,7 +20,8 @@ class Settings:
     the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables.
     `vocabulary` is the name of the vocabulary of pages, empty for none. A message returns to its queue if its worker
     does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
-    else `sakuin index activate` does that.
+    else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `chatgpt_tools`: the
+    tools that ChatGPT's connectors expect are wanted.
     """
 
     bucket: str
@@ -30,6 +32,8 @@ class Settings:
     embedding_model: EmbeddingModel
     learns_model: str
     base_url: str
+    public_library: bool
+    chatgpt_tools: bool
     material_prefix: str
     allowed_origins: tuple[str, ...]
     box_selectors: tuple[str, ...]
@@ -67,6 +71,8 @@ class Settings:
             # `sam deploy` accepts no empty value; a space replaces it.
             learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
             base_url=_any_text(environ, "BASE_URL"),
+            public_library=_text(environ, "PUBLIC_LIBRARY") == "true",
+            chatgpt_tools=_text(environ, "CHATGPT_TOOLS") == "true",
             material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
             allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),
             tables_bucket=_text(environ, "TABLES_BUCKET"),
@@ -87,6 +93,11 @@ class Settings:
             users_secret_name=_any_text(environ, "USERS_SECRET_NAME").strip(),
             mcp_function=environ.get("MCP_FUNCTION", ""),
         )
+
+    @property
+    def offers_chatgpt_tools(self) -> bool:
+        """Returns whether the tools for ChatGPT are offered: it cites full links only."""
+        return self.chatgpt_tools and has_host(self.base_url)
 
 
 def _any_text(environ: Mapping[str, str], name: str) -> str:

@@ -62,6 +62,11 @@ def link(material: str, anchor: str, base_url: str = "") -> str:
     return f"{page}#{fragment}" if fragment else page
 
 
+def has_host(base_url: str) -> bool:
+    """Returns whether links that begin with `base_url` are complete: they can be opened from anywhere."""
+    return base_url.startswith(("http://", "https://"))
+
+
 def page_link(material: str, base_url: str = "") -> str:
     """Returns `{base_url}/{material}.html`."""
     return link(material, "", base_url)

@@ -41,9 +41,13 @@ def noted(answer: Answer) -> Answer:
 
 def answered(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
     """Returns the answer with the note as a result, for clients that read structured content or text."""
-    shown = noted(answer)
-    text = TextContent(type="text", text=_compact(text_form(shown)))
-    return CallToolResult(content=[text], structured_content=shown)
+    return unnoted(noted(answer), text_form)
+
+
+def unnoted(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
+    """Returns the answer as a result as it is, for clients that prescribe its members."""
+    text = TextContent(type="text", text=_compact(text_form(answer)))
+    return CallToolResult(content=[text], structured_content=answer)
 
 
 def failed(error: Exception) -> CallToolResult:

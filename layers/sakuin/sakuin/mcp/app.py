@@ -32,16 +32,21 @@ EXPLAIN_PATH = "/v1/explain"
 LONGEST_BODY = 1_000_000
 # Takes so many searches of a principal; `OverLimit` if too few are left.
 Allow = Callable[[str, int], None]
+# All callers without a key together: an address costs nothing, so one bucket for each would limit nobody.
+PUBLIC = "public"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """The caller: its principal is the hash of a key of `/mcp`, or the id of the project of an endpoint."""
+    """The caller: its principal is the hash of a key of `/mcp`, the id of the project of an endpoint, or `PUBLIC`.
+
+    `allow` takes its searches.
+    """
 
     principal: str
-    key_hash: str
+    allow: Allow
     endpoint: Endpoint | None = None
 
 
@@ -49,6 +54,7 @@ class McpApp:
     """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
 
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
+    `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key.
     `explain` answers `/v1/explain`, `rest` the searches over REST, with the keys and the rate limit of MCP.
     """
 
@@ -62,6 +68,7 @@ class McpApp:
         endpoint: EndpointOf = lambda _mcp_id, _key_hash: ((), None),
         record_use: RecordUse = lambda _key_hash: None,
         allow: Allow = lambda _principal, _searches: None,
+        allow_public: Allow | None = None,
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         explain: Application | None = None,
@@ -72,6 +79,7 @@ class McpApp:
         self._endpoint_keys = EndpointKeys(endpoint, wrong or WrongKeys(time.monotonic))
         self._record_use = record_use
         self._allow = allow
+        self._allow_public = allow_public
         self._longest_body = longest_body
         self._explain = explain
         self._rest = rest
@@ -120,7 +128,7 @@ class McpApp:
         messages = read_messages(body, headers)
         try:
             if messages.calls:
-                await anyio.to_thread.run_sync(self._allow, caller.principal, messages.calls)
+                await anyio.to_thread.run_sync(caller.allow, caller.principal, messages.calls)
         except OverLimit as error:
             await _refuse_calls(send, messages, error)
             return
@@ -141,7 +149,7 @@ class McpApp:
         self, target: Target, caller: _Caller, body: bytes, headers: Mapping[str, str], scope: Scope, send: Send
     ) -> None:
         def found() -> bytes:
-            self._allow(caller.principal, 1)
+            caller.allow(caller.principal, 1)
             if self._rest is None:
                 raise NotFound("There is no search here")
             return self._rest(target, caller.endpoint, body)
@@ -155,22 +163,28 @@ class McpApp:
 
     def _caller(self, target: Target, headers: Mapping[str, str]) -> _Caller:
         """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
+        if target.is_public:
+            return self._anybody()
         try:
             if target.mcp_id is None:
-                key_hash = matching_hash(headers, self._keys)
-                caller = _Caller(key_hash, key_hash) if key_hash is not None else None
+                key_hash, endpoint = matching_hash(headers, self._keys), None
             else:
-                found = self._endpoint_keys.find(target.mcp_id, key_of(headers))
-                # Not its key or itself: a new key or endpoint would start another minute.
-                caller = _Caller(found[0].project_id, found[1], found[0]) if found is not None else None
+                endpoint, key_hash = self._endpoint_keys.find(target.mcp_id, key_of(headers)) or (None, None)
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
             message = "The keys cannot be checked now. Try again in a moment."
             raise Unavailable(message, retry_after=error.retry_after) from error
-        if caller is None:
+        if key_hash is None:
             raise Unauthorized("Send Authorization: Bearer <key> with a key of this endpoint.")
-        self._record_use(caller.key_hash)
-        return caller
+        self._record_use(key_hash)
+        # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
+        return _Caller(endpoint.project_id if endpoint else key_hash, self._allow, endpoint)
+
+    def _anybody(self) -> _Caller:
+        """Returns the caller of the public library. A key is not looked at: it would decide which limit counts."""
+        if self._allow_public is None:
+            raise NotFound("This deployment has no public library (PublicLibrary)")
+        return _Caller(PUBLIC, self._allow_public)
 
 
 def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:

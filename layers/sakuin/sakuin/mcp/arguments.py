@@ -168,6 +168,18 @@ class ChunkArguments(_Arguments):
         return [self.id] if self.id is not None else self.ids or []
 
 
+class ChatGptSearchArguments(_Arguments):
+    """The arguments of `search`, as ChatGPT prescribes them."""
+
+    query: Query
+
+
+class FetchArguments(_Arguments):
+    """The arguments of `fetch`, as ChatGPT prescribes them."""
+
+    id: Annotated[Id, Field(description="The `id` of a result of search.")]
+
+
 class ListArguments(_Arguments):
     """The arguments of `list_concepts`."""
 

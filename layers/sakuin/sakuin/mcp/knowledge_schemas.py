@@ -1,6 +1,16 @@
 """What an agent reads about the knowledge tools: the instructions of the server, descriptions and output schemas."""
 
-from sakuin.mcp.schemas import NEXT_CURSOR, NO_GOOD_MATCH, SIMILARITY, TRUNCATED, answer, record, records
+from sakuin.mcp.schemas import (
+    NEXT_CURSOR,
+    NO_GOOD_MATCH,
+    SIMILARITY,
+    TRUNCATED,
+    Schema,
+    answer,
+    described,
+    record,
+    records,
+)
 
 INSTRUCTIONS = """\
 Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,
@@ -21,6 +31,8 @@ SEARCH = (
 CHUNK = f"Whole explanations, when a passage is not enough. {_DATA}"
 CONCEPTS = f"All concepts, in page order. {_DATA}"
 MATERIALS = f"All pages, and the values that filters take. {_DATA}"
+CHATGPT_SEARCH = f"Find rules, methods, definitions, examples and tips that answer a complete question. {_DATA}"
+FETCH = f"The whole explanation behind a result of search. {_DATA}"
 
 _ID = "For get_chunk_by_id."
 _TITLE = "Concept."
@@ -119,3 +131,24 @@ MATERIALS_OUTPUT = answer(
         "next_cursor": NEXT_CURSOR,
     },
 )
+
+# The shapes that ChatGPT prescribes have no `note`.
+CHATGPT_SEARCH_OUTPUT: Schema = {
+    "type": "object",
+    "properties": {"results": records("Best first.", {"id": "For fetch.", "title": _TITLE, "url": "Link."})},
+    "required": ["results"],
+}
+
+FETCH_OUTPUT: Schema = {
+    "type": "object",
+    "properties": described(
+        {
+            "id": "As sent.",
+            "title": _TITLE,
+            "text": "Text.",
+            "url": "Link.",
+            "metadata": "learns, type, page; note: read.",
+        }
+    ),
+    "required": ["id", "title", "text", "url"],
+}

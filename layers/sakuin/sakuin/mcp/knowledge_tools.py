@@ -9,11 +9,30 @@ from pydantic import BaseModel
 
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, Hit, Neighbour, StoredChunk
-from sakuin.knowledge.names import page_link
+from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
 from sakuin.mcp import knowledge_schemas as schemas
-from sakuin.mcp.answers import Answer, add_fitting, add_texts, answered, counted, failed, noted, visible_answer
-from sakuin.mcp.arguments import ChunkArguments, ListArguments, MaterialArguments, SearchArguments, schema_of
+from sakuin.mcp.answers import (
+    NOTE,
+    Answer,
+    add_fitting,
+    add_texts,
+    answered,
+    counted,
+    failed,
+    noted,
+    unnoted,
+    visible_answer,
+)
+from sakuin.mcp.arguments import (
+    ChatGptSearchArguments,
+    ChunkArguments,
+    FetchArguments,
+    ListArguments,
+    MaterialArguments,
+    SearchArguments,
+    schema_of,
+)
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
@@ -21,28 +40,32 @@ from sakuin.retrieval.excerpt import excerpt
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150
+# ChatGPT reads what it needs with `fetch`.
+_CHATGPT_RESULTS = 10
+_METADATA = ("type", "category", "level", "language", "material", "page_title", "section")
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
-    """The tools of the library."""
+    """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect."""
 
     searches: KnowledgeSearches
     read: ReadKnowledge
     meter: Meter = NO_METER
+    for_chatgpt: bool = False
 
     def listed(self) -> list[Tool]:
         """Returns the tools for `tools/list`, always in this order."""
-        return [tool.shown for tool in _TOOLS]
+        return [tool.shown for tool in self._tools()]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """Returns the input schema of a tool; None for an unknown name."""
-        return next((tool.shown.input_schema for tool in _TOOLS if tool.shown.name == name), None)
+        return next((tool.shown.input_schema for tool in self._tools() if tool.shown.name == name), None)
 
     def call(self, name: str, arguments: dict[str, Any] | None) -> CallToolResult | None:
         """Returns the answer of a tool, or its error; None for an unknown name."""
-        tool = next((tool for tool in _TOOLS if tool.shown.name == name), None)
+        tool = next((tool for tool in self._tools() if tool.shown.name == name), None)
         if tool is None:
             return None
         try:
@@ -50,7 +73,10 @@ class KnowledgeTools:
                 answer = tool.run(self, tool.arguments.model_validate(arguments or {}))
         except Exception as error:
             return failed(error)
-        return answered(visible_answer(answer))
+        return (unnoted if tool in _CHATGPT_TOOLS else answered)(visible_answer(answer))
+
+    def _tools(self) -> tuple["_Tool", ...]:
+        return _TOOLS + _CHATGPT_TOOLS if self.for_chatgpt else _TOOLS
 
     def search(self, arguments: dict[str, Any]) -> Answer:
         """Returns the structured content that `search_knowledge` answers with, or raises its error."""
@@ -145,8 +171,25 @@ class KnowledgeTools:
             answer["next_cursor"] = cursor_of(materials[shown - 1].material, "list_materials")
         return answer
 
+    def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
+        """Runs `search`: the results of `search_knowledge` as names and links."""
+        found = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS))
+        return {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in found["results"]]}
+
+    def run_fetch(self, wanted: FetchArguments) -> Answer:
+        """Runs `fetch`: the answer of `get_chunk_by_id`, with the text of the explanation as `text`."""
+        found = self.run_chunk(ChunkArguments(id=wanted.id))
+        chunk = found["chunk"]
+        metadata = {"note": NOTE, "learns": " / ".join(chunk["learns"])}
+        metadata |= {name: chunk[name] for name in _METADATA if chunk[name]}
+        if "next_cursor" in found:
+            metadata["truncated"] = "The text is longer: get_chunk_by_id gives the rest for this id and `next_cursor`."
+            metadata["next_cursor"] = found["next_cursor"]
+        document = {name: chunk[name] for name in ("id", "title", "url")}
+        return {**document, "text": chunk["content"], "metadata": metadata}
+
     def _add_link_note(self, answer: Answer, *, has_links: bool) -> None:
-        if has_links and not self.read.base_url.startswith(("http://", "https://")):
+        if has_links and not has_host(self.read.base_url):
             answer["links"] = _RELATIVE_LINKS
 
     def _chunk_view(self, chunk: StoredChunk, *, has_neighbours: bool) -> Answer:
@@ -220,6 +263,25 @@ _TOOLS = (
         MaterialArguments,
         schemas.MATERIALS_OUTPUT,
         KnowledgeTools.run_materials,
+    ),
+)
+
+_CHATGPT_TOOLS = (
+    _tool(
+        "search",
+        "Search pages",
+        schemas.CHATGPT_SEARCH,
+        ChatGptSearchArguments,
+        schemas.CHATGPT_SEARCH_OUTPUT,
+        KnowledgeTools.run_chatgpt_search,
+    ),
+    _tool(
+        "fetch",
+        "Read an explanation",
+        schemas.FETCH,
+        FetchArguments,
+        schemas.FETCH_OUTPUT,
+        KnowledgeTools.run_fetch,
     ),
 )
 

@@ -17,24 +17,30 @@ from sakuin.platform.asgi import parsed_json
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
+# The library without a key, if `PublicLibrary` is on.
+PUBLIC_PATH = "/public/mcp"
 _SEARCH = "/v1/search"
 _TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None."""
+    """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None.
+
+    `is_public`: the pages, for callers without a key.
+    """
 
     mcp_id: str | None = None
     tool_id: str | None = None
     is_rest: bool = False
+    is_public: bool = False
 
 
 def target_of(path: str) -> Target:
     """Returns the target of a path."""
     path = path.rstrip("/")
-    if path in (PATH, _SEARCH):
-        return Target(is_rest=path == _SEARCH)
+    if path in (PATH, _SEARCH, PUBLIC_PATH):
+        return Target(is_rest=path == _SEARCH, is_public=path == PUBLIC_PATH)
     found = _TOOL_SEARCH.fullmatch(path)
     return Target(found[1], found[2], is_rest=True) if found else Target(path.removeprefix(f"{PATH}/"))
 

@@ -39,8 +39,9 @@ class Problem:
 class Doctor:
     """Checks the deployment from inside. It changes nothing, and no call of a vendor costs anything.
 
-    `models` are the used models of OpenAI, `shutdown_of` gives the day on which one ends, if it is announced. `http`
-    has a timeout that allows all calls within a request. No text contains a vendor's answer: it may repeat a key.
+    `models` are the used models of OpenAI, `shutdown_of` gives the day on which one ends, if it is announced.
+    `lacks_base_url`: tools for ChatGPT are wanted without a host in `BaseUrl`. `http` has a timeout that allows all
+    calls within a request. No text contains a vendor's answer: it may repeat a key.
     """
 
     client: Client
@@ -51,13 +52,15 @@ class Doctor:
     turbopuffer_base_url: str
     models: tuple[str, ...]
     dimensions: int
+    lacks_base_url: bool = False
     shutdown_of: Callable[[str], date | None] = lambda model: model_facts(model).shutdown
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> list[Problem]:
         """Returns what is wrong, nothing if all is right."""
-        checks = self._database, self._publishable_key, self._openai, self._models, self._turbopuffer
+        vendors = self._database, self._publishable_key, self._openai, self._models, self._turbopuffer
+        checks = *vendors, self._chatgpt_tools
         return [problem for check in checks for problem in check()]
 
     def _database(self) -> Iterator[Problem]:
@@ -110,6 +113,12 @@ class Doctor:
             if end is not None and end - self.now().date() <= _NOTICE:
                 advice = "Deploy with another model: docs/how-to/deploy.md, changing the index."
                 yield Problem("model shutdown", f"OpenAI shuts {model} down on {end}.", advice)
+
+    def _chatgpt_tools(self) -> Iterator[Problem]:
+        if self.lacks_base_url:
+            advice = "Deploy with BaseUrl=https://…, the address of your pages, or with ChatGptTools=false."
+            problem = "ChatGptTools is on, and BaseUrl has no host: search and fetch are not offered."
+            yield Problem("chatgpt tools", problem, advice)
 
     def _turbopuffer(self) -> Iterator[Problem]:
         key = self.secrets().turbopuffer_api_key

@@ -100,6 +100,7 @@ def doctor(settings: Settings, secret: NamedSecret, client: "Client") -> "Doctor
         settings.turbopuffer_base_url,
         models=tuple(filter(None, (settings.embedding_model.name, settings.learns_model))),
         dimensions=settings.embedding_model.dimensions,
+        lacks_base_url=settings.chatgpt_tools and not settings.offers_chatgpt_tools,
     )
 
 

@@ -147,7 +147,8 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     if starts_ahead(environ):
         searches.store()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
-    tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), telemetry.meter)
+    read = ReadKnowledge(index, settings.base_url)
+    tools = KnowledgeTools(searches, read, telemetry.meter, for_chatgpt=settings.offers_chatgpt_tools)
     records = ToolSearch(client, table_fingerprint(settings).id)
     record_use = record_once_a_day(KeyUse(client).record)
     explain = ExplainApp(
@@ -156,6 +157,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
         record_use,
     )
+    quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, telemetry.meter, searches.warm)
     app = McpApp(
         knowledge_server(tools, __version__),
@@ -164,8 +166,11 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
-        allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
-        longest_body=settings.limits.mcp_request_bytes,
+        allow=RateLimiter(quotas, limits.queries_per_minute, time.monotonic),
+        allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
+        if settings.public_library
+        else None,
+        longest_body=limits.mcp_request_bytes,
         explain=explain,
         rest=RestSearch(tools, search_tools),
     )
