@@ -1,9 +1,9 @@
 """A client of MCP endpoints over the published SDK: its answers are those that an agent gets."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
@@ -11,6 +11,8 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+
+_Answer = TypeVar("_Answer")
 
 _TIMEOUT = httpx2.Timeout(35.0, connect=5.0)
 
@@ -27,12 +29,17 @@ class AgentClient:
 
         An error of the tool is `Invalid` with the tool's message.
         """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return _answer(tool, anyio.run(self._within, lambda client: client.call_tool(tool, given)))
+
+    def searches(self) -> list[str]:
+        """Returns the names of the tools that take a `query`."""
+        listed = anyio.run(self._within, lambda client: client.list_tools())
+        return [tool.name for tool in listed.tools if "query" in tool.input_schema.get("properties", {})]
+
+    async def _within(self, ask: Callable[[Client], Awaitable[_Answer]]) -> _Answer:
         # The transport logs the errors that it raises.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
-        given = {name: value for name, value in arguments.items() if value is not None}
-        return _answer(tool, anyio.run(self._result, tool, given))
-
-    async def _result(self, tool: str, arguments: dict[str, object]) -> CallToolResult:
         statuses: list[int] = []
 
         async def remember(response: httpx2.Response) -> None:
@@ -48,7 +55,7 @@ class AgentClient:
                 ) as http,
                 Client(streamable_http_client(self.url, http_client=http)) as client,
             ):
-                return await client.call_tool(tool, arguments)
+                return await ask(client)
         # The SDK's task groups wrap errors.
         except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
             error = next(_leaves(errors))

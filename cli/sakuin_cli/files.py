@@ -1,5 +1,6 @@
 """Files on this machine, with errors of ours."""
 
+import os
 from pathlib import Path
 
 from sakuin.errors import Invalid, NotFound
@@ -32,5 +33,18 @@ def write_text(file: Path, text: str) -> None:
 def write_bytes(file: Path, data: bytes) -> None:
     try:
         file.write_bytes(data)
+    except OSError as error:
+        raise Invalid(f"{file} cannot be written: {error.strerror}") from error
+
+
+def replace_bytes(file: Path, data: bytes, *, mode: int) -> None:
+    """Replaces the file in one step, so that no reader finds half of it; `mode` are its permissions."""
+    new = file.with_name(f".{file.name}.new")
+    try:
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
+            opened.write(data)
+        new.chmod(mode)
+        new.replace(file)
     except OSError as error:
         raise Invalid(f"{file} cannot be written: {error.strerror}") from error

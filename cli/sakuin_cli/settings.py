@@ -35,12 +35,12 @@ class CommandSettings:
         needed_by="all; `keys` and `redrive` show less without it",
     )
     api_key: str = _variable(
-        "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`", secret=True
+        "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`, `connect`", secret=True
     )
     admin_key: str = _variable(
         "SAKUIN_ADMIN_KEY",
         "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`; `keys` and `redrive` show less without it",
+        needed_by="all but `search`, `chunk`, `connect`; `keys` and `redrive` show less without it",
         secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
@@ -61,10 +61,10 @@ class CommandSettings:
     tools_mcp_url: str = _variable(
         "SAKUIN_TOOLS_MCP_URL",
         "an endpoint with Search Tools",
-        needed_by="`search --tool`, `eval --tool`, `explain --tool`",
+        needed_by="`search --tool`, `connect --tools`, `eval --tool`, `explain --tool`",
     )
     tools_api_key: str = _variable(
-        "SAKUIN_TOOLS_API_KEY", "the key of that endpoint", needed_by="`search --tool`", secret=True
+        "SAKUIN_TOOLS_API_KEY", "the key of that endpoint", needed_by="`search --tool`, `connect --tools`", secret=True
     )
     box_selectors: tuple[str, ...] = _variable(
         "SAKUIN_BOX_SELECTORS",
