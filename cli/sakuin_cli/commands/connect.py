@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from sakuin.errors import Misconfigured, SakuinError
 
 from sakuin_cli.connections import agent_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.agent import AgentClient
@@ -69,7 +69,7 @@ def connect(
 
 
 def _chosen(
-    terminal: Terminal, files: "ConnectedFiles", named: "list[str] | tuple[()]", *, every: bool, show: bool, undo: bool
+    terminal: Terminal, files: "ConnectedFiles", named: Sequence[str], *, every: bool, show: bool, undo: bool
 ) -> "list[Agent]":
     from sakuin_cli.connecting.agents import AGENTS
 
@@ -118,7 +118,7 @@ def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", t
         terminal.out.print(text, soft_wrap=True)
 
 
-def _attempt(agent: "Agent", files: "ConnectedFiles", act: Any) -> dict[str, Any]:
+def _attempt(agent: "Agent", files: "ConnectedFiles", act: "Callable[[Agent], dict[str, Any]]") -> dict[str, Any]:
     """Returns a row about one agent; the failure of one does not stop the others."""
     row = {"agent": agent.name, "file": str(agent.file(files.home))}
     try:
@@ -163,7 +163,9 @@ def _answer(entry: Mapping[str, Any], to: "Endpoint", client: "AgentClient", que
     if not (searches := asked.searches()):
         raise Misconfigured(f"{url} offers no search: bind a Search Tool with `sakuin mcp bind`")
     found = asked.call(searches[0], {"query": question})
-    return f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {len(found['results'])} results"
+    return (
+        f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {counted(len(found['results']), 'result')}"
+    )
 
 
 def _report(terminal: Terminal, rows: list[dict[str, Any]]) -> None:
