@@ -11,7 +11,7 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.site.changes import Change, push_files
-from sakuin_cli.uploads import uploads_below
+from sakuin_cli.site.uploads import uploads_below
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page

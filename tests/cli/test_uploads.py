@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from sakuin_cli.uploads import Upload, folder_path, uploads_of
+from sakuin_cli.site.uploads import Upload, folder_path, uploads_of
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> None:

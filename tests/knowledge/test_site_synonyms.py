@@ -3,7 +3,7 @@
 import pytest
 from sakuin.knowledge.names import synonyms_folder
 from sakuin.language.questions.query_analysis import lexicon_lookup, synonyms_in
-from sakuin_cli.uploads import uploads_of
+from sakuin_cli.site.uploads import uploads_of
 
 from tests.world import World, Worlds
 

@@ -16,7 +16,7 @@ from sakuin.language.unicode_text import is_japanese
 
 from sakuin_cli.drafting.learns_text import drafted_anchors
 from sakuin_cli.files import read_bytes
-from sakuin_cli.uploads import Uploads
+from sakuin_cli.site.uploads import Uploads
 
 State = Literal["missing", "weak", "draft", "good"]
 SHORTEST_ITEM = 5  # characters of Japanese; other items have two words

@@ -20,7 +20,7 @@ from sakuin_cli.evaluation.bootstrap import Passage, spread
 from sakuin_cli.files import read_bytes
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns
-from sakuin_cli.uploads import Upload, uploads_below
+from sakuin_cli.site.uploads import Upload, uploads_below
 
 _LONGEST_TITLE = 80
 _SHORTEST_TEXT = 200

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.uploads import Upload, Uploads
+    from sakuin_cli.site.uploads import Upload, Uploads
 
 _UPLOADS_AT_ONCE = 8
 _HTML = "text/html; charset=utf-8"

@@ -11,8 +11,8 @@ from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, 
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
+from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 from sakuin_cli.terminal import OnProgress
-from sakuin_cli.uploads import Upload, Uploads, folder_path
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient

@@ -14,7 +14,7 @@ from sakuin.language.unicode_text import nfc
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns, lost_entries
 from sakuin_cli.site.config import Site
-from sakuin_cli.uploads import Upload, Uploads, folder_path
+from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 
 if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket

@@ -9,13 +9,13 @@ from sakuin.knowledge.names import chunk_id
 from sakuin_cli.site.changes import Change
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.plan import Plan, State, learns_warnings
+from sakuin_cli.site.uploads import NOT_HTML
 from sakuin_cli.terminal import Terminal, counted
-from sakuin_cli.uploads import NOT_HTML
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.uploads import SkippedFile, Upload
+    from sakuin_cli.site.uploads import SkippedFile, Upload
 
 _SIGNS = {"waiting": ("…", "yellow"), "pending": ("…", "yellow")}
 # So many pages are listed, and so many skipped files named, without --verbose.

@@ -12,7 +12,7 @@ from sakuin_cli.files import read_bytes
 from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.plan import etag, reason_to_refuse
-from sakuin_cli.uploads import Upload, Uploads, uploads_below
+from sakuin_cli.site.uploads import Upload, Uploads, uploads_below
 
 if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket

@@ -112,7 +112,7 @@ def _annotated(
 def _sources(paths: Sequence[Path]) -> list[str]:
     """Returns the files that may have boxes, each once. A file that was named is one, whatever its suffix."""
     from sakuin_cli.annotation.source import SUFFIXES
-    from sakuin_cli.uploads import files_below
+    from sakuin_cli.site.uploads import files_below
 
     found: dict[Path, str] = {}
     for root in paths:

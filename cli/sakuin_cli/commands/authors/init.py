@@ -32,7 +32,7 @@ def init(
         from sakuin_cli.files import write_text
         from sakuin_cli.site.config import CONFIG_FILE
         from sakuin_cli.site.recipes import WORKFLOW, config_text, generator_of, workflow_text
-        from sakuin_cli.uploads import folder_path
+        from sakuin_cli.site.uploads import folder_path
 
         found, library_folder = generator_of(folder, generator), folder_path(prefix).rstrip("/")
         texts = {

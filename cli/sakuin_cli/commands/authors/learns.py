@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sakuin_cli.drafting.drafts import DraftWriter
     from sakuin_cli.drafting.learns_text import Draft
     from sakuin_cli.drafting.review import FolderFile, ReviewedLearns, ReviewedPage
-    from sakuin_cli.uploads import Uploads
+    from sakuin_cli.site.uploads import Uploads
 
 DEFAULT_MODEL = "gpt-6-luna"
 _STYLES = {"missing": "red", "weak": "yellow", "draft": "cyan"}
@@ -62,7 +62,7 @@ def learns(
 
 
 def _uploads(path: Path, prefix: str) -> "Uploads":
-    from sakuin_cli.uploads import uploads_below
+    from sakuin_cli.site.uploads import uploads_below
 
     uploads = uploads_below([path], folder=prefix, material_prefix="")
     if not uploads.pages:
@@ -104,7 +104,7 @@ def _with_drafts(
 ) -> "dict[str, dict[str, dict[str, Draft]]]":
     """Writes the drafts of all pages; returns them by path of the file, material as the file names it, and anchor."""
     from sakuin_cli.drafting.learns_text import with_drafts
-    from sakuin_cli.uploads import folder_path
+    from sakuin_cli.site.uploads import folder_path
 
     top = f"{folder_path(prefix)}learns.yml"
     drafted: defaultdict[str, dict[str, dict[str, Draft]]] = defaultdict(dict)

@@ -7,7 +7,7 @@ from sakuin_cli.terminal import counted, reporting_errors
 
 def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the pages of the library, with the number of their explanations."""
-    from sakuin_cli.uploads import folder_path
+    from sakuin_cli.site.uploads import folder_path
 
     with reporting_errors(as_json) as terminal:
         found = list(deployment(data).materials(prefix=folder_path(prefix)))

@@ -88,7 +88,7 @@ def push_plan(
 def plan_push(site: "Site", settings: "CommandSettings", *, replace: bool, delete: bool) -> "Plan":
     """Compares the files of a site with the library; raises `Invalid` if there are none."""
     from sakuin_cli.site.plan import plan_of
-    from sakuin_cli.uploads import uploads_below
+    from sakuin_cli.site.uploads import uploads_below
 
     bucket, client, prefix = bucket_of(settings), deployment_of(settings), settings.material_prefix
     uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=prefix)

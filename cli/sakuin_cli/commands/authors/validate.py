@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.uploads import Uploads
+    from sakuin_cli.site.uploads import Uploads
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
@@ -47,7 +47,7 @@ def validate(
 
     Without PATH it checks the uploaded pages, with --prefix those of one folder.
     """
-    from sakuin_cli.uploads import folder_path, uploads_below
+    from sakuin_cli.site.uploads import folder_path, uploads_below
 
     check_paths(paths or ())
     if (offline or sarif) and not paths:
