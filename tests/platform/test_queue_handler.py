@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics
@@ -87,7 +88,8 @@ class Queue:
 
     def handle(self, *records: Mapping[str, Any]) -> list[str]:
         """Calls the handler; returns the ids of failed messages."""
-        logger = Logger(service=f"queue-{id(self)}", stream=self.log)
+        # A logger is kept by its name, with its first stream.
+        logger = Logger(service=f"queue-{uuid4()}", stream=self.log)
         metrics = Metrics(namespace="Sakuin", service="test")
         sqs = SqsQueue(self.client or self.sqs, "queue")
         handler = QueueHandler(sqs, self.work, self.store, logger, metrics, self.current)
