@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "explain": SHARED | PRODUCTS | {"mcp"},
     "upkeep": SHARED | PRODUCTS,
     "http": SHARED | PRODUCTS | {"upkeep", "mcp", "explain"},
+    "console": SHARED | PRODUCTS | {"upkeep", "http", "mcp", "explain"},
     "settings": SHARED | PRODUCTS,
 }
 WIRING = "wiring"
@@ -56,7 +57,7 @@ SDKS = {
     "postgrest": {"supabase"},
     "turbopuffer": {"turbopuffer"},
     "mcp": {"mcp"},
-    "fastapi": {"http"},
+    "fastapi": {"http", "console"},
     "sudachipy": {"morphemes"},
 }
 

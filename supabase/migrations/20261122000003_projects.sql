@@ -123,6 +123,25 @@ create table public.key_use (
   last_used_on date not null
 );
 
+-- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
+-- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
+create table public.console_session (
+  id_hash text collate "C" primary key,
+  admin_key_hash text collate "C",
+  user_id uuid,
+  tokens text,
+  expires_at timestamptz not null default now() + interval '8 hours',
+  check ((admin_key_hash is null) = (user_id is not null and tokens is not null))
+);
+create index console_session_expires on public.console_session (expires_at);
+
+-- Links that sign an admin key in, once each.
+create table public.console_link (
+  code_hash text collate "C" primary key,
+  admin_key_hash text collate "C" not null,
+  expires_at timestamptz not null default now() + interval '1 hour'
+);
+
 -- The limits of the deployment that differ from the defaults. `maintain` writes them from the parameter `Limits`.
 create table public.quota (
   name text collate "C" primary key,

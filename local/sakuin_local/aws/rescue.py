@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
 from sakuin_local.aws.client import client
 from sakuin_local.aws.emulator import Emulator
 
@@ -15,16 +17,15 @@ _INDEX = "objects.json"
 
 
 def set_aside(emulator: Emulator, prefixes: tuple[str, ...], folder: Path) -> None:
-    """Copies the objects of these buckets into `folder` and removes the buckets: creating the stack needs their names.
+    """Moves the objects of these buckets into `folder` and removes the buckets: creating the stack needs their names.
 
-    A bucket is removed only when its copy is complete, so a run that was killed can be repeated.
+    Nothing is lost if this is killed and repeated, or if somebody uploads meanwhile.
     """
     s3 = client(emulator, "s3")
     for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(prefixes)):
-        copy = folder / bucket
-        if not (copy / _INDEX).exists():
-            _copy(s3, bucket, copy)
-        _remove(s3, bucket)
+        while not _moved(s3, bucket, folder / bucket):
+            # Something was uploaded after the versions were listed.
+            pass
 
 
 def put_back(emulator: Emulator, folder: Path) -> int:
@@ -39,10 +40,27 @@ def put_back(emulator: Emulator, folder: Path) -> int:
     return count
 
 
+def _moved(s3: "S3Client", bucket: str, copy: Path) -> bool:
+    """Copies the bucket's objects, then deletes the versions that it had; returns whether the bucket is gone."""
+    pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
+    versions = [each for page in pages for each in (*page.get("Versions", []), *page.get("DeleteMarkers", []))]
+    _copy(s3, bucket, copy)
+    for each in versions:
+        s3.delete_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
+    try:
+        s3.delete_bucket(Bucket=bucket)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "BucketNotEmpty":
+            raise
+        return False
+    return True
+
+
 def _copy(s3: "S3Client", bucket: str, copy: Path) -> None:
-    shutil.rmtree(copy, ignore_errors=True)
-    copy.mkdir(parents=True)
-    index: dict[str, tuple[str, str]] = {}
+    """Adds the bucket's objects to the copy, behind those that an earlier run has copied."""
+    copy.mkdir(parents=True, exist_ok=True)
+    complete = copy / _INDEX
+    index: dict[str, tuple[str, str]] = json.loads(complete.read_text()) if complete.exists() else {}
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
         for entry in page.get("Contents", []):
             found = s3.get_object(Bucket=bucket, Key=entry["Key"])
@@ -52,11 +70,4 @@ def _copy(s3: "S3Client", bucket: str, copy: Path) -> None:
             index[name] = (entry["Key"], found["ContentType"])
     unfinished = copy / f"{_INDEX}.new"
     unfinished.write_text(json.dumps(index))
-    unfinished.rename(copy / _INDEX)
-
-
-def _remove(s3: "S3Client", bucket: str) -> None:
-    for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
-        for each in (*page.get("Versions", []), *page.get("DeleteMarkers", [])):
-            s3.delete_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
-    s3.delete_bucket(Bucket=bucket)
+    unfinished.rename(complete)

@@ -14,6 +14,7 @@ from sakuin.http.unfinished_work import WorkView
 from sakuin.http.views import Day, Time
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
+from sakuin.platform.asgi import Application
 from sakuin.platform.keys import RecordUse, matching_hash
 from sakuin.platform.secrets import KeyRing
 
@@ -136,11 +137,12 @@ def rest_api(
     days: Callable[[], Mapping[str, str]] = dict,
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
     longest_body: int = Limits().api_request_bytes,
+    console: Application | None = None,
 ) -> FastAPI:
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
 
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
-    unfinished work of materials.
+    unfinished work of materials. `console` answers below `/console`.
     """
     app = DescribedApi(version)
     app.add_middleware(AtMost, size=longest_body)
@@ -223,6 +225,8 @@ def rest_api(
         app.include_router(router, dependencies=[Depends(record_admin)])
     for router in (routes, *admin_routers):
         app.include_router(router, **guarded)
+    if console:
+        app.mount("/console", console)
     return app
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any
 
 from mangum import Mangum
@@ -38,6 +39,16 @@ def replayed(body: bytes, after: Receive) -> Receive:
         return messages.pop() if messages else await after()
 
     return receive
+
+
+def at_first_request(build: Callable[[], Application]) -> Application:
+    """Returns an application that `build` makes at its first request, so that others need not wait for its modules."""
+    made = cache(build)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await made()(scope, receive, send)
+
+    return app
 
 
 def parsed_json(body: bytes) -> Any:

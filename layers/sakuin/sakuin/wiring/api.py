@@ -27,7 +27,9 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
     from mangum import Mangum
 
+    from sakuin.console.sessions import Sessions
     from sakuin.http.app import rest_api
+    from sakuin.http.console import console_router
     from sakuin.http.doctor import doctor_router
     from sakuin.http.index_versions import index_router
     from sakuin.http.projects import project_routers
@@ -36,6 +38,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres import KnowledgeIndex
     from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.platform.asgi import Application, at_first_request
     from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
@@ -71,16 +74,30 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
+    sessions = Sessions(client, ring)
+    record_use = record_once_a_day(key_use.record)
+
+    def console() -> Application:
+        """Builds the console at its first request: the REST API needs none of its modules."""
+        from sakuin.console.app import console_app
+        from sakuin.console.pages import overview, sign_in
+        from sakuin.console.shell import Shell
+
+        shell = Shell(sessions, __version__)
+        return console_app(shell, sign_in.routes(shell, record_use), overview.routes(shell))
+
     rest = rest_api(
         library,
         ring,
         __version__,
         *project_routers(project_services(settings, secret, client), ring),
+        console_router(sessions.make_link, ring),
         admin_routers=admin_routers,
-        record_use=record_once_a_day(key_use.record),
+        record_use=record_use,
         days=days,
         work_of=work_of,
         longest_body=settings.limits.api_request_bytes,
+        console=at_first_request(console),
     )
     return http_handler(Mangum(rest, lifespan="off"), telemetry)
 

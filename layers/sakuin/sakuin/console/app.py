@@ -1,0 +1,73 @@
+"""The application of the console, which the function `api` has at `/console`."""
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.base import RequestResponseEndpoint
+
+from sakuin.console.answers import redirect
+from sakuin.console.pages.sign_in import sign_in_path
+from sakuin.console.shell import Shell, SignInNeeded
+from sakuin.console.static_files import static_file
+from sakuin.errors import NotFound, SakuinError
+from sakuin.platform.http_errors import CODES, HttpError, http_error, request_id_of
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_KEPT_A_YEAR = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
+    """Returns the application. Each of its answers is a page, a redirect or a file of the console itself."""
+    app = FastAPI(openapi_url=None)
+
+    @app.middleware("http")
+    async def add_headers(request: Request, answer: RequestResponseEndpoint) -> Response:
+        response = await answer(request)
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    @app.get("/static/{name}")
+    def read_file(name: str) -> Response:
+        """Returns a file. Browsers keep it for a year: when it changes, its address does."""
+        if (found := static_file(name)) is None:
+            raise NotFound("There is no such file")
+        content, media_type = found
+        return Response(content, headers=_KEPT_A_YEAR, media_type=f"{media_type}; charset=utf-8")
+
+    for router in routers:
+        app.include_router(router)
+    _add_error_pages(app, shell)
+    return app
+
+
+def _add_error_pages(app: FastAPI, shell: Shell) -> None:
+    def answer(request: Request, error: HttpError) -> Response:
+        code = error.code or CODES.get(error.status, "")
+        page = shell.error_page(request, error.status, error.detail, code, request_id_of(request.scope))
+        if "Retry-After" in error.headers:
+            page.headers["Retry-After"] = error.headers["Retry-After"]
+        return page
+
+    @app.exception_handler(SignInNeeded)
+    async def ask_to_sign_in(request: Request, error: SignInNeeded) -> Response:
+        return redirect(sign_in_path(request))
+
+    @app.exception_handler(SakuinError)
+    async def show_error(request: Request, error: SakuinError) -> Response:
+        return answer(request, http_error(error, request.headers))
+
+    @app.exception_handler(StarletteHTTPException)
+    async def show_http_error(request: Request, error: HTTPException) -> Response:
+        return answer(request, HttpError(error.status_code, str(error.detail)))
+
+    @app.exception_handler(RequestValidationError)
+    async def show_wrong_request(request: Request, error: RequestValidationError) -> Response:
+        return answer(request, HttpError(422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())))

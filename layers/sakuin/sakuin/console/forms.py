@@ -1,0 +1,50 @@
+"""Forms of the console: where one came from, and its fields."""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Request
+
+from sakuin.console.sessions import Session
+from sakuin.errors import Forbidden, Invalid
+
+_MOST_FIELDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form that was sent from a page of this session."""
+
+    session: Session
+    fields: Mapping[str, str] = field(repr=False)
+
+    def text(self, name: str) -> str:
+        """Returns a field without the spaces around it; empty if it was not sent."""
+        return self.fields.get(name, "").strip()
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """Returns the fields of a form, of each name the last; `Forbidden` if a page of another site sent it."""
+    if not is_from_here(request):
+        raise Forbidden("This form came from another site")
+    try:
+        pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise Invalid("The form cannot be read") from error
+    return dict(pairs)
+
+
+def checked_form(fields: Mapping[str, str], session: Session) -> Form:
+    """Returns the form; `Forbidden` if it does not carry the token of this session."""
+    if not hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode()):
+        raise Forbidden("This form is too old, or it came from another site. Load the page again and repeat")
+    return Form(session, fields)
+
+
+def is_from_here(request: Request) -> bool:
+    """Returns whether the browser says that a page of this origin sent the request. Every browser says one of both."""
+    if (site := request.headers.get("sec-fetch-site")) is not None:
+        return site == "same-origin"
+    return urlsplit(request.headers.get("origin", "")).netloc == request.headers.get("host")

@@ -1,0 +1,145 @@
+"""What every page of the console shares: who asks, and the rendering of a template."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+
+from sakuin.console.answers import ROOT, content_security_policy, own_path, redirect, set_cookie
+from sakuin.console.forms import Form, checked_form, form_fields
+from sakuin.console.navigation import ENTRIES
+from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
+from sakuin.console.static_files import static_path
+from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
+from sakuin.errors import NotFound, Unauthorized
+
+SESSION_COOKIE = "sakuin_console"
+LANGUAGE_COOKIE = "sakuin_language"
+
+
+class SignInNeeded(Unauthorized):
+    """Nobody is signed in: the browser is sent to the page that signs in."""
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("sakuin.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Sessions and templates. `signed_in`, `admin`, `form` and `admin_form` are dependencies of FastAPI."""
+
+    sessions: Sessions
+    version: str
+    templates: Environment = field(default_factory=_environment)
+
+    # ---------------------------------------------------------------- who asks
+
+    def signed_in(self, request: Request) -> Session:
+        """Returns the session of the request; `SignInNeeded` without one."""
+        session_id = request.cookies.get(SESSION_COOKIE)
+        session = self.sessions.find(session_id) if session_id else None
+        if session is None:
+            raise SignInNeeded("Sign in first")
+        # The page of an error has the menu of whoever asked.
+        request.state.session = session
+        return session
+
+    def admin(self, request: Request) -> Session:
+        """Returns the session of an admin; `NotFound` for a user."""
+        return _admin(self.signed_in(request))
+
+    async def form(self, request: Request) -> Form:
+        """Returns the fields of a form; `Forbidden` if it does not come from a page of this session."""
+        fields = await form_fields(request)
+        return checked_form(fields, await run_in_threadpool(self.signed_in, request))
+
+    async def admin_form(self, request: Request) -> Form:
+        """Returns the fields of an admin's form; `NotFound` for a user."""
+        form = await self.form(request)
+        _admin(form.session)
+        return form
+
+    # ---------------------------------------------------------------- answers
+
+    def page(
+        self,
+        request: Request,
+        template: str,
+        session: Session | None = None,
+        *,
+        status: int = 200,
+        form_targets: str = "",
+        **values: Any,
+    ) -> HTMLResponse:
+        """Returns the page of a template, which extends `base.html`.
+
+        Beside `values`, templates know: `t`, the sentence of a key; `language`; `session` and `csrf`; `entries` of the
+        menu; `path` and `query` of the request, below the console; `done`, the sentence after a form; `link`, the
+        address of a path below the console; `static`, the address of a file. `form_targets` are origins to which forms
+        of the page lead beside our own.
+        """
+        texts = language_of(request)
+        html = self.templates.get_template(template).render(
+            values,
+            t=texts,
+            language=texts.language,
+            languages=LANGUAGES,
+            session=session,
+            csrf=session.csrf if session else "",
+            entries=[entry for entry in ENTRIES if session and (session.is_admin or not entry.admins_only)],
+            path=request.url.path.removeprefix(ROOT) or "/",
+            query=request.url.query,
+            done=_done(request, texts),
+            link=_link,
+            static=_static,
+            version=self.version,
+        )
+        return HTMLResponse(html, status, {"Content-Security-Policy": content_security_policy(form_targets)})
+
+    def error_page(self, request: Request, status: int, sentence: str, code: str, request_id: str) -> HTMLResponse:
+        """Returns the page of an error: a heading for its code, and the sentence that says what to do."""
+        texts, key = language_of(request), f"error.{code}"
+        heading = texts(key if key in texts else "error.internal")
+        session = getattr(request.state, "session", None)
+        values = {"heading": heading, "sentence": sentence, "request_id": request_id}
+        return self.page(request, "error.html", session, status=status, **values)
+
+    def begin(self, request: Request, session: Session, target: str) -> Response:
+        """Returns the redirect of somebody who has signed in, with the cookie of the session."""
+        answer = redirect(own_path(target))
+        set_cookie(request, answer, SESSION_COOKIE, session.id, SESSION_SECONDS)
+        return answer
+
+
+def language_of(request: Request) -> Texts:
+    """Returns the sentences in the language of the reader."""
+    return texts_in(chosen_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", "")))
+
+
+def _admin(session: Session) -> Session:
+    if not session.is_admin:
+        raise NotFound("There is no such page")
+    return session
+
+
+def _link(path: str) -> str:
+    return f"{ROOT}{path}"
+
+
+def _static(name: str) -> str:
+    return f"{ROOT}{static_path(name)}"
+
+
+def _done(request: Request, texts: Texts) -> str:
+    key = f"done.{request.query_params.get('done', '')}"
+    return texts(key) if key in texts else ""

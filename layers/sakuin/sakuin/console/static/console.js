@@ -1,0 +1,19 @@
+// Small improvements. Every page also works without this file.
+
+// A link that signs in: the form is sent at once; without a script there is its button.
+for (const form of document.querySelectorAll('form[data-send-at-once]')) form.requestSubmit();
+
+// What cannot be undone is asked once more: <form data-confirm="…">.
+document.addEventListener('submit', (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) event.preventDefault();
+});
+
+// <button type="button" data-copy="id of an element" data-copied="Copied" hidden>
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
+    button.textContent = button.dataset.copied;
+  });
+}
