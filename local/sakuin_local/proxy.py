@@ -130,6 +130,8 @@ async def _whole_body(receive: Receive) -> bytes:
 
 def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:
     left_out = {b"content-length", *HOP_BY_HOP, *(name for name, _ in added)}
-    kept = [(name, value) for name, value in headers if name not in left_out] + added
+    # The emulator refuses every page; of our own ones browsers also say so by `Sec-Fetch-Site`.
+    own = (b"origin", b"http://" + dict(headers).get(b"host", b""))
+    kept = [(name, value) for name, value in headers if name not in left_out and (name, value) != own] + added
     had_length = any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
     return [*kept, (b"content-length", str(len(body)).encode())] if had_length else kept

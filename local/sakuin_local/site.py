@@ -8,6 +8,8 @@ from sakuin_local.proxy import NotYet
 from sakuin_local.same_machine import Application, Receive, Scope, Send, answer
 
 _STYLE = SAMPLES / "css" / "site.css"
+# The console has the same address: without an origin of its own, a script of a page cannot act in it.
+_SANDBOX = b"sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-top-navigation"
 
 
 class WithSite:
@@ -47,6 +49,7 @@ async def _answer(send: Send, body: bytes, content_type: str) -> None:
     headers = [
         (b"content-type", f"{content_type}; charset=utf-8".encode()),
         (b"content-length", str(len(body)).encode()),
+        (b"content-security-policy", _SANDBOX),
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})

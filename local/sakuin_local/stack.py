@@ -40,6 +40,10 @@ SECRET = "sakuin/local"  # noqa: S105 - its name
 REQUESTS_AT_ONCE = 3
 
 
+# Without TLS, cookies must not ask for it.
+_AS_A_GATEWAY = [(b"x-forwarded-proto", b"http")]
+
+
 @dataclass(frozen=True, slots=True)
 class Stack:
     """A running stack. `environment` is the content of `<folder>/env`; `parts` restarts programs that die.
@@ -99,7 +103,7 @@ def running_stack(
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
         # `page_of` needs the ports, which are known after this one.
-        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE), lambda key: page_of(key))
+        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY), lambda key: page_of(key))
         front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)

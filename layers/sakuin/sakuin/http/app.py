@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from sakuin.errors import Unauthorized
@@ -227,6 +228,11 @@ def rest_api(
         app.include_router(router, **guarded)
     if console:
         app.mount("/console", console)
+
+        @app.get("/console", include_in_schema=False)
+        def open_console() -> RedirectResponse:
+            return RedirectResponse("/console/")
+
     return app
 
 
