@@ -15,7 +15,7 @@ from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
 from sakuin.tables.chunk_store import Found, namespace
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_table import CHUNKS_A_PAGE, IndexTable
+from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.recovery import RecordTableFailure, RestartTables
@@ -109,6 +109,7 @@ class TableWorld:
     project: str = ""
     dsn: str = field(default="", repr=False)
     chunks_a_page: int = CHUNKS_A_PAGE
+    nodes_a_comparison: int = NODES_A_COMPARISON
 
     @property
     def index(self) -> TableIndex:
@@ -116,7 +117,8 @@ class TableWorld:
 
     @property
     def scan(self) -> IndexTable:
-        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, chunks_a_page=self.chunks_a_page)
+        sizes = {"chunks_a_page": self.chunks_a_page, "nodes_a_comparison": self.nodes_a_comparison}
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, **sizes)  # type: ignore[arg-type]
 
     @property
     def embed(self) -> EmbedChunks:

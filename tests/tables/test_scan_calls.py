@@ -65,6 +65,22 @@ def test_a_change_of_one_string_takes_four_calls_in_a_large_table_too(calls: Cal
     assert calls.scan() == LAST
 
 
+def test_a_page_compares_no_more_strings_than_it_needs(calls: Calls) -> None:
+    calls.world.nodes_a_comparison = 1
+    document = [A, B, C, A + "。", B + "。"]
+    table = calls.world.table(document)
+    tool = calls.world.tool(table, "")
+    assert [calls.scan().count("changed_nodes") for _ in range(3)] == [3, 3, 1]
+    calls.world.settle()
+    assert calls.world.status(tool)["state"] == "ready"
+    calls.world.replace(table, [*document[:3], C + "。", document[4]])
+    made = calls.scan()
+    assert (made.count("changed_nodes"), made.count("plan_nodes")) == (5, 1)
+    calls.world.settle()
+    assert calls.world.status(tool)["state"] == "ready"
+    assert calls.world.status(tool)["nodes_count"] == 5
+
+
 @pytest.mark.parametrize(
     ("document", "expected"), [([A], NO_CHANGE), ([A, C], LAST), ([], ["begin_scan", "changed_objects", "finish_scan"])]
 )

@@ -33,6 +33,9 @@ from sakuin.tables.scan import (
 CHUNKS_A_PAGE = 1000
 CHUNKS_A_MESSAGE = 32
 
+# Postgres compares strings with the index in portions of a few megabytes, and no more than a page needs.
+NODES_A_COMPARISON = 20_000
+
 # Strings that a document no longer has are removed in portions, each far below the time limit of a statement.
 NODES_A_DELETION = 1000
 
@@ -61,6 +64,7 @@ class IndexTable:
     suffix: str = ""
     chunks_a_page: int = CHUNKS_A_PAGE
     nodes_a_deletion: int = NODES_A_DELETION
+    nodes_a_comparison: int = NODES_A_COMPARISON
     limits: Limits = field(default_factory=Limits)
 
     def __call__(
@@ -133,18 +137,17 @@ class IndexTable:
 
     def _page(self, table_id: str, strings: Sequence[LargeString], skip: int) -> tuple[list[NodeVersion], int]:
         """Returns the next nodes to plan, and how many strings are scanned then. Complete nodes are skipped."""
-        nodes = [_Node.of(string) for string in strings[skip:]]
-        places = self.index.changed_nodes(
-            table_id, [(node.pointer_hash, node.content_hash) for node in nodes], limit=self.chunks_a_page + 1
-        )
         page: list[NodeVersion] = []
         count = 0
-        for place in places:
-            if count >= self.chunks_a_page:
-                return page, skip + place
-            version = nodes[place].cut(self.cut)
-            page.append(version)
-            count += len(version.chunks)
+        for start in range(skip, len(strings), self.nodes_a_comparison):
+            nodes = [_Node.of(string) for string in strings[start : start + self.nodes_a_comparison]]
+            hashes = [(node.pointer_hash, node.content_hash) for node in nodes]
+            for place in self.index.changed_nodes(table_id, hashes, limit=max(self.chunks_a_page + 1 - count, 1)):
+                if count >= self.chunks_a_page:
+                    return page, start + place
+                version = nodes[place].cut(self.cut)
+                page.append(version)
+                count += len(version.chunks)
         return page, len(strings)
 
     def _finish(
