@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,6 +18,9 @@ if TYPE_CHECKING:  # rich is imported only to print
 
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
+
+# People notice that they wait.
+SLOW_SECONDS = 1.0
 
 _INDENT = 4
 
@@ -92,6 +96,25 @@ class Terminal:
                 progress.update(bars[phase], completed=done, total=total, rate=rate)
 
             yield show
+
+    @contextmanager
+    def waiting(self, *, after_s: float = SLOW_SECONDS) -> Iterator[None]:
+        """Shows on a terminal that the block still waits for an answer, from `after_s` seconds on."""
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if self.as_json or not console.is_terminal:
+            yield
+            return
+        status = console.status("Waiting for the answer …")
+        timer = Timer(after_s, status.start)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            status.stop()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ import time
 import pytest
 from sakuin_cli.terminal import Terminal
 
+from tests.awaiting import awaited
+
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +47,23 @@ def test_no_color_leaves_the_colours_out(capsys: pytest.CaptureFixture[str], mon
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_file_or_a_program_gets_no_colours_and_no_progress(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     assert shown(capsys, as_json=as_json) == ("" if as_json else "! x\n", "")
+
+
+def test_a_slow_answer_is_announced_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with Terminal(as_json=False).waiting(after_s=0):
+        awaited("the sign", lambda: "Waiting for the answer" in capsys.readouterr().err)
+    # The line is cleared, and the cursor shown again.
+    assert capsys.readouterr().err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
+
+
+@pytest.mark.parametrize(("forced", "as_json", "after_s"), [("1", False, 60), ("1", True, 0), ("", False, 0)])
+def test_a_quick_answer_a_program_or_a_file_gets_no_sign(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: str, as_json: bool, after_s: float
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", forced)
+    with Terminal(as_json).waiting(after_s=after_s):
+        pass
+    assert capsys.readouterr() == ("", "")

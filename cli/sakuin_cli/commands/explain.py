@@ -57,7 +57,7 @@ def explain(
     if unknown := set(without or ()) - set(RULES):
         raise typer.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(RULES)}", param_hint="--without")
     filters = {"type": type, "category": category, "level": level, "material": material}
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         explanation = deployment(data).explain(
             query,
             tool=tool,

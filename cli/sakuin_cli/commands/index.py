@@ -19,7 +19,7 @@ app = typer.Typer(name="index", help="The index versions of a deployment.", no_a
 @app.command()
 def status(as_json: JsonOption = False, data: DataOption = None) -> None:
     """Show each index version: its settings, whether it is live, how much is built, what is missing."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         indexes = deployment(data).indexes()
     if as_json:
         terminal.document({"indexes": [_document(index) for index in indexes]})

@@ -46,7 +46,7 @@ def new(
 @app.command(name="list")
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the hashes of the valid keys, oldest first, and the day on which each was last used."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         settings = settings_of(data)
         keys = _keys(settings)
         stored, are_outdated = keys.all(), keys.are_outdated()

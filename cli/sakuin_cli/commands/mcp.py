@@ -36,7 +36,7 @@ def create(
 @app.command(name="list")
 def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the endpoints of a project with their ids and the names of their Search Tools."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
         endpoints = client.endpoints(project_id)
     rows: list[dict[str, Any]] = [

@@ -16,7 +16,7 @@ app = typer.Typer(name="member", help="The members of a project and their roles.
 @app.command(name="list")
 def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the members of a project, oldest first."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
         members = client.members(project_id)
     terminal.rows("members", members, project_id=project_id)

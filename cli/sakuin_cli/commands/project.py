@@ -17,6 +17,6 @@ def project() -> None:
 @app.command(name="list")
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the projects with their ids."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         projects = deployment(data).projects()
     terminal.rows("projects", [{"project_id": one["id"], "name": one["name"]} for one in projects])

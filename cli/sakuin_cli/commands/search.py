@@ -39,7 +39,7 @@ def search(
 ) -> None:
     """Search as an agent does, over MCP."""
     filters = {"type": type, "category": category, "level": level, "material": material}
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         agent = agent_of(settings_of(data), tool)
         answer = agent.call(tool, {"query": query, "top_k": top_k, **filters})
     if as_json or tool != KNOWLEDGE:
@@ -102,7 +102,7 @@ def chunk(
     data: DataOption = None,
 ) -> None:
     """Show one explanation in full, as get_chunk_by_id returns it."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         answer = _whole_chunk(agent_of(settings_of(data), _CHUNK), id)
     if as_json:
         terminal.document(answer)

@@ -33,14 +33,19 @@ def status(
     with reporting_errors(as_json) as terminal:
         client = deployment(data)
         if tool is not None:
-            found = client.tool(tool)
+            with terminal.waiting():
+                found = client.tool(tool)
             index = found["metadata"].get("search_index", {})
             names = {"tool_id": found["id"], "name": found["name"]}
             terminal.fields({**names, "search_index": index} if as_json else {**names, **index_fields(index)})
         elif material is not None:
-            _show_material(terminal, _material(client, unicodedata.normalize("NFC", material), material))
+            with terminal.waiting():
+                page = _material(client, unicodedata.normalize("NFC", material), material)
+            _show_material(terminal, page)
         else:
-            _show_overview(terminal, _overview(client))
+            with terminal.waiting():
+                overview = _overview(client)
+            _show_overview(terminal, overview)
 
 
 def _material(client: "DeploymentClient", name: str, given: str) -> "Material":

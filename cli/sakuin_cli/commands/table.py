@@ -80,7 +80,7 @@ def change(
 @app.command(name="list")
 def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the Tables of a project with their ids."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
         tables = client.tables(project_id)
     rows = [
@@ -114,7 +114,7 @@ def synonyms(
     data: DataOption = None,
 ) -> None:
     """Show the synonyms for a project's Search Tools, or replace them with those of a file like synonyms.yml."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
         groups = client.synonyms(project_id) if file is None else client.replace_synonyms(project_id, _groups(file))
     if as_json:

@@ -54,7 +54,7 @@ def create(
 @app.command(name="list")
 def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the Search Tools of a project with their ids."""
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
         tools = client.tools(project_id)
     rows = [

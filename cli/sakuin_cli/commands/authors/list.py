@@ -9,7 +9,7 @@ def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOpti
     """List the pages of the library, with the number of their explanations."""
     from sakuin_cli.site.uploads import folder_path
 
-    with reporting_errors(as_json) as terminal:
+    with reporting_errors(as_json) as terminal, terminal.waiting():
         found = list(deployment(data).materials(prefix=folder_path(prefix)))
     rows = [
         {"material": one["material"], "explanations": one["chunks_count"], "status": one["status"]}
