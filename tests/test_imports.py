@@ -1,5 +1,6 @@
 """Each function starts with its layers and Lambda's packages alone, and loads only what it needs."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -91,8 +92,9 @@ def lambda_s_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded(layers: dict[str, Path], lambda_s_own: Path, asked_url: str) -> Any:
-    """Returns the modules that a function has loaded after its start."""
+    """Returns the modules that a function has loaded after its start; each start happens once."""
 
+    @functools.cache
     def modules(function: str, **more: str) -> set[str]:
         folders = [path / "python" for path in layers_of(function, layers).values()]
         code = REPOSITORY / RESOURCES[function]["Properties"]["CodeUri"]

@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from sakuin_cli.main import commands
+from typer.testing import CliRunner
 
 REPOSITORY = Path(__file__).parents[2]
 WITHOUT_LOCAL = """
@@ -28,13 +32,13 @@ finally:
 """
 
 
-def run(*arguments: str, here: Path, code: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, here: Path, code: str | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", code] if code else [str(Path(sys.executable).with_name("sakuin"))]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAKUIN_", "AWS_"))}
     return subprocess.run(  # noqa: S603 - our own command
         [*program, *arguments],
         cwd=here,
-        env={**inherited, "NO_COLOR": "1", **environ},
+        env={**inherited, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
         timeout=60,
@@ -60,49 +64,69 @@ def test_without_the_local_stack_the_other_commands_are_there(tmp_path: Path) ->
     assert " up " not in said.stdout
 
 
-@pytest.mark.parametrize(
-    "command", [("status",), ("search", "x"), ("chunk", "x#rule-y"), ("validate",), ("rm", "x"), ("push", ".")]
-)
-def test_nothing_running_is_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
-    said = run(*command, here=tmp_path)
+def test_nothing_running_is_one_clear_line(tmp_path: Path) -> None:
+    said = run("status", here=tmp_path)
     assert (said.returncode, said.stdout) == (1, "")
     assert said.stderr.startswith("sakuin: There is no .sakuin/env here or in a parent folder: run `sakuin up` first")
     assert said.stderr.count("\n") == 1
 
 
+@pytest.fixture
+def sakuin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in this process, in an empty folder, with only these settings."""
+    for name in os.environ:
+        if name.startswith(("SAKUIN_", "AWS_")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*arguments: str, **environ: str) -> Result:
+        return CliRunner(env={"NO_COLOR": "1", **environ}).invoke(commands(), arguments, catch_exceptions=False)
+
+    return ran
+
+
+@pytest.mark.parametrize("command", [("search", "x"), ("chunk", "x#rule-y"), ("validate",), ("rm", "x"), ("push", ".")])
+def test_each_command_says_that_nothing_is_running(sakuin: Callable[..., Result], command: tuple[str, ...]) -> None:
+    said = sakuin(*command)
+    assert (said.exit_code, said.stdout) == (1, "")
+    assert said.stderr.startswith("sakuin: There is no .sakuin/env here or in a parent folder: run `sakuin up` first")
+    assert said.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("command", [("status",), ("search", "x"), ("push", ".")])
-def test_nobody_listening_is_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_nobody_listening_is_one_clear_line(
+    tmp_path: Path, sakuin: Callable[..., Result], command: tuple[str, ...]
+) -> None:
     (tmp_path / "x.html").write_text("<p>x")
-    said = run(
+    said = sakuin(
         *command,
-        here=tmp_path,
         SAKUIN_URL="http://127.0.0.1:1",
         SAKUIN_API_KEY="k",
         SAKUIN_ADMIN_KEY="k",
         SAKUIN_BUCKET="b",
         AWS_DEFAULT_REGION="us-east-1",
     )
-    assert (said.returncode, said.stdout) == (1, "")
+    assert (said.exit_code, said.stdout) == (1, "")
     assert said.stderr.startswith("sakuin: Sakuin does not answer at http://127.0.0.1:1")
     assert said.stderr.count("\n") == 1
 
 
-def test_a_failure_is_a_json_document_too(tmp_path: Path) -> None:
-    said = run("status", "--json", here=tmp_path)
-    assert said.returncode == 1
+def test_a_failure_is_a_json_document_too(sakuin: Callable[..., Result]) -> None:
+    said = sakuin("status", "--json")
+    assert said.exit_code == 1
     assert list(json.loads(said.stdout)) == ["error"]
     assert said.stderr == ""
 
 
-def test_a_missing_setting_names_itself(tmp_path: Path) -> None:
-    said = run("search", "x", here=tmp_path, SAKUIN_URL="http://127.0.0.1:1")
-    assert said.returncode == 1
+def test_a_missing_setting_names_itself(sakuin: Callable[..., Result]) -> None:
+    said = sakuin("search", "x", SAKUIN_URL="http://127.0.0.1:1")
+    assert said.exit_code == 1
     assert said.stderr.startswith("sakuin: SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY")
 
 
-def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path) -> None:
+def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path, sakuin: Callable[..., Result]) -> None:
     (tmp_path / "x.html").write_text("<p>x")
     keys = {"SAKUIN_URL": "http://127.0.0.1:1", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b"}
-    said = run("push", ".", here=tmp_path, AWS_PROFILE="nobody", **keys)
-    assert said.returncode == 1
+    said = sakuin("push", ".", AWS_PROFILE="nobody", **keys)
+    assert said.exit_code == 1
     assert said.stderr.startswith("sakuin: The AWS settings are wrong:")

@@ -14,13 +14,14 @@ def dictionary_loaded() -> None:
     analyze("二次方程式")
 
 
-@pytest.fixture
+# Hostile requests change nothing: a module has one library.
+@pytest.fixture(scope="module")
 def world(a_world: Worlds) -> World:
     world = a_world(base_url="/school_asset")
     world.put("junior/良い頁.html", a_page({"rule-good": "解の公式: 公式に代入する。"}))
     return world
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tools(world: World) -> KnowledgeTools:
     return KnowledgeTools(world, world.read)

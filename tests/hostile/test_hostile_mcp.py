@@ -14,7 +14,7 @@ from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_o
 WRONG = (None, True, 1, 1.5, "x", "", [], [1], {}, {"a": 1}, -(10**400))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def handler(tools: KnowledgeTools) -> Handler:
     return handler_of(tools)
 

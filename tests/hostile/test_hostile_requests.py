@@ -41,7 +41,8 @@ class Platform:
         return parsed_table(self.sent("GET", f"/v1/tables/{self.table}/data", b"").content)
 
 
-@pytest.fixture
+# What is refused changes nothing: all tests have one project.
+@pytest.fixture(scope="module")
 def platform(a_world: Worlds) -> Platform:
     return Platform(a_world())
 

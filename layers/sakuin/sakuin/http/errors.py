@@ -50,7 +50,9 @@ class Error(BaseModel):
 
 def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Returns the descriptions of these statuses, for `responses` of a route or a router."""
-    return {status: {"model": Error, "description": MEANINGS[status]} for status in statuses}
+    # Named and not given as a model: FastAPI would build a validator for each status of each route.
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{Error.__name__}"}}}
+    return {status: {"description": MEANINGS[status], "content": content} for status in statuses}
 
 
 class AtMost:

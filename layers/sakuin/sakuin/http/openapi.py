@@ -44,6 +44,8 @@ class DescribedApi(FastAPI):
 
 def _complete(document: dict[str, Any]) -> None:
     paths, schemas = document["paths"], document["components"]["schemas"]
+    schemas = dict(sorted({**schemas, Error.__name__: Error.model_json_schema()}.items()))
+    document["components"]["schemas"] = schemas
     for path, operations in paths.items():
         for operation in operations.values():
             # A path with an id may name what does not exist, and a body may be too large.
@@ -121,8 +123,4 @@ def _post(
 
 
 def _failures(*statuses: int) -> dict[str, Any]:
-    schema = {"$ref": _SCHEMA.format(model=Error.__name__)}
-    return {
-        str(status): {"description": each["description"], "content": {"application/json": {"schema": schema}}}
-        for status, each in may_fail(*statuses).items()
-    }
+    return {str(status): meaning for status, meaning in may_fail(*statuses).items()}
