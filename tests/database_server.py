@@ -14,6 +14,7 @@ from sakuin_local.addresses import free_port
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs
 from sakuin_local.supabase import postgres, postgrest
+from sakuin_local.supabase.auth.signing import SigningKey, signing_key_of
 from sakuin_local.supabase.database import Database, ensure_roles
 from sakuin_local.supabase.migrations import apply_migrations
 from sakuin_local.supabase.postgres import SUPERUSER, Postgres
@@ -36,6 +37,7 @@ class DatabaseServer:
 
     template: Postgres
     keys: Keys
+    signing_key: SigningKey
 
     @contextmanager
     def copy(self, folder: Path) -> Iterator[Database]:
@@ -54,10 +56,18 @@ class DatabaseServer:
                     program=postgrest.postgrest_program(TOOLS),
                     port=port,
                     admin_port=free_port(),
-                    jwt_secret=keys.jwt_secret,
+                    jwt_secret=self.signing_key.with_secret(keys.jwt_secret),
                 )
                 with served_below_prefix(port) as url:
-                    yield Database(copied.dsn(), copied.dsn("postgres"), url, keys.anon, keys.service, keys.jwt_secret)
+                    yield Database(
+                        copied.dsn(),
+                        copied.dsn("postgres"),
+                        url,
+                        keys.anon,
+                        keys.service,
+                        keys.jwt_secret,
+                        self.signing_key,
+                    )
             finally:
                 programs.stop()
                 connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(copied.database)))
@@ -70,6 +80,7 @@ def server_in(folder: Path) -> DatabaseServer:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         password, keys = secret_of(folder / "postgres-password"), keys_of(folder)
+        signing_key = signing_key_of(folder)
         if not ready.exists():
             server = postgres.start(folder, Programs(folder), port=free_port(), password=password, settings=SETTINGS)
             ensure_roles(server.dsn(), password=password)
@@ -81,7 +92,7 @@ def server_in(folder: Path) -> DatabaseServer:
                 # For `emptied`, which no trigger and no foreign key is to slow down.
                 connection.execute("grant set on parameter session_replication_role to postgres")
             ready.write_text(str(server.port))
-    return DatabaseServer(Postgres(int(ready.read_text()), password), keys)
+    return DatabaseServer(Postgres(int(ready.read_text()), password), keys, signing_key)
 
 
 def _copy(connection: psycopg.Connection, template: str, name: str) -> None:

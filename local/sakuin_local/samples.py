@@ -58,7 +58,8 @@ def _content(samples: Path) -> str:
 def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
     """Creates the default project and, with `samples`, a Table, a tool and an endpoint; returns settings of commands.
 
-    Each is created once per data folder: `projects.json` has the ids and the key, readable by its owner only.
+    The user of this machine is an owner of the project. Each is created once per data folder: `projects.json` has the
+    ids and the key, readable by its owner only.
     """
     file = folder / "projects.json"
     kept: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
@@ -66,6 +67,9 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
     try:
         if "project" not in kept:
             _keep(file, kept, project=client.create_project("default"))
+        if "user" not in kept:
+            client.add_member(kept["project"], stack.environment["SAKUIN_USER_ID"], "owner")
+            _keep(file, kept, user=stack.environment["SAKUIN_USER_ID"])
         if samples and "key" not in kept:
             _create(client, file, kept)
     except SakuinError as error:

@@ -30,7 +30,7 @@ from sakuin_local.site import WithSite
 from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
 from sakuin_local.supabase.database import Database, database_of
-from sakuin_local.supabase.tokens import keys_of
+from sakuin_local.supabase.tokens import keys_of, local_user_of
 from sakuin_local.vendors import start_embeddings, start_turbopuffer
 
 PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings", "turbopuffer")
@@ -121,7 +121,9 @@ def running_stack(
             return object_in(aws, address.bucket, key)
 
         def database() -> Database:
-            return until_the_end.enter_context(database_of(folder, programs, parts, ports, migrations=MIGRATIONS))
+            return until_the_end.enter_context(
+                database_of(folder, programs, parts, ports, migrations=MIGRATIONS, site_url=url)
+            )
 
         def deployment() -> dict[str, str]:
             # Loads the AWS SDK (half a second) while the emulator starts.
@@ -160,13 +162,13 @@ def running_stack(
             "turbopuffer",
             lambda: parts.start("turbopuffer", lambda: start_turbopuffer(folder, programs, port=ports["turbopuffer"])),
         )
-        supabase = steps.start("Postgres, migrations, PostgREST", database)
+        supabase = steps.start("Postgres, migrations, PostgREST, Auth", database)
         deployed = steps.start("template.yaml deployed", deployment)
         steps.finish([layers, emulator, embeddings, turbopuffer, supabase, deployed])
 
         outputs = deployed.result()
         address.set(aws, outputs)
-        environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports)
+        environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports) | _user(folder)
         write_environment(folder / "env", environment)
         until_the_end.callback((folder / "env").unlink, missing_ok=True)
         yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts, was_killed)
@@ -224,6 +226,11 @@ def _environment(
         "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
         "AWS_DEFAULT_REGION": REGION,
     }
+
+
+def _user(folder: Path) -> dict[str, str]:
+    user = local_user_of(folder)
+    return {"SAKUIN_USER_ID": user.id, "SAKUIN_USER_EMAIL": user.email, "SAKUIN_USER_PASSWORD": user.password}
 
 
 def _secret(api_keys: ApiKeys, folder: Path) -> str:

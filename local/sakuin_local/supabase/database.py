@@ -1,4 +1,4 @@
-"""The database: Postgres with the migrations, and PostgREST behind the prefix `/rest/v1`."""
+"""A project of Supabase: Postgres with the migrations, PostgREST behind `/rest/v1` and Auth behind `/auth/v1`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from sakuin_local.addresses import stable_ports
+from sakuin_local.addresses import LOOPBACK, stable_ports
 from sakuin_local.errors import LocalError, OtherMigrations
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
@@ -16,11 +16,15 @@ from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.proxy import Proxy, prefix_removed
 from sakuin_local.serving import served
 from sakuin_local.supabase import postgres, postgrest
+from sakuin_local.supabase.auth.application import auth_of, gateway
+from sakuin_local.supabase.auth.signing import SigningKey, signing_key_of
 from sakuin_local.supabase.migrations import apply_migrations
-from sakuin_local.supabase.tokens import keys_of, secret_of
+from sakuin_local.supabase.tokens import keys_of, local_user_of, secret_of
 
 _ROLES = Path(__file__).with_name("roles.sql")
 PORTS = ("postgres", "postgrest", "postgrest_admin", "rest")
+# Supabase's own, for a project that has no application yet.
+SITE_URL = "http://127.0.0.1:3000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Database:
     anon_key: str = field(repr=False)
     service_key: str = field(repr=False)
     jwt_secret: str = field(repr=False)
+    signing_key: SigningKey = field(repr=False)
 
 
 @contextmanager
@@ -67,10 +72,14 @@ def database_of(
     *,
     migrations: Path,
     settings: Mapping[str, str] | None = None,
+    site_url: str = SITE_URL,
 ) -> Iterator[Database]:
-    """Starts both programs, as `parts`, on these `PORTS`; serves `/rest/v1` while the block runs."""
+    """Starts both programs, as `parts`, on these `PORTS`; serves `/rest/v1` and `/auth/v1` while the block runs.
+
+    `site_url` is the address of the application with the consent page. Auth has one user, that of `local_user_of`.
+    """
     program = postgrest.postgrest_program(TOOLS)
-    keys = keys_of(folder)
+    keys, signing_key = keys_of(folder), signing_key_of(folder)
     password = secret_of(folder / "postgres-password")
     server = parts.start(
         "postgres",
@@ -93,17 +102,22 @@ def database_of(
             program=program,
             port=ports["postgrest"],
             admin_port=ports["postgrest_admin"],
-            jwt_secret=keys.jwt_secret,
+            jwt_secret=signing_key.with_secret(keys.jwt_secret),
         ),
     )
-    with served(Proxy(prefix_removed(b"/rest/v1", ports["postgrest"])), port=ports["rest"]) as rest:
+    url = f"http://{LOOPBACK}:{ports['rest']}"
+    auth = auth_of(folder / "auth.json", signing_key, url=url, site_url=site_url, api_keys={keys.anon, keys.service})
+    user = local_user_of(folder)
+    auth.sessions.records.add_user(user.email, user.password, user.id)
+    with served(gateway(auth, Proxy(prefix_removed(b"/rest/v1", ports["postgrest"]))), port=ports["rest"]):
         yield Database(
             dsn=server.dsn(),
             dsn_postgres=server.dsn("postgres"),
-            rest_url=f"http://127.0.0.1:{rest}",
+            rest_url=url,
             anon_key=keys.anon,
             service_key=keys.service,
             jwt_secret=keys.jwt_secret,
+            signing_key=signing_key,
         )
 
 

@@ -1,8 +1,10 @@
-"""Supabase's keys: JWTs for its roles, signed with the project's secret."""
+"""Supabase's keys, JWTs for its roles, signed with the project's secret, and the user of this machine."""
 
+import hashlib
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
 import jwt
 
@@ -32,6 +34,24 @@ class Keys:
 def keys_of(folder: Path) -> Keys:
     """Returns the keys of a data folder, created the first time, readable by its owner only."""
     return Keys(secret_of(folder / "jwt-secret"))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalUser:
+    """The one user that Supabase Auth has on this machine. `id` is a UUID."""
+
+    password: str = field(repr=False)
+    email: str = "user@example.com"
+
+    @property
+    def id(self) -> str:
+        """The same as long as the password."""
+        return str(UUID(bytes=hashlib.sha256(self.password.encode()).digest()[:16], version=4))
+
+
+def local_user_of(folder: Path) -> LocalUser:
+    """Returns the user of a data folder, whose password is created the first time."""
+    return LocalUser(secret_of(folder / "user-password"))
 
 
 def secret_of(file: Path) -> str:

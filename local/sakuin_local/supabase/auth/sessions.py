@@ -1,0 +1,121 @@
+"""Sessions of Supabase Auth: their tokens, which rotate, and who a token belongs to."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import jwt
+from starlette.requests import Request
+
+from sakuin_local.supabase.auth.answers import OAuthRefused, Refused
+from sakuin_local.supabase.auth.records import Records, Session, User
+from sakuin_local.supabase.auth.signing import SigningKey
+
+# Hosted projects have these.
+ACCESS_SECONDS = 3600
+REUSE_SECONDS = 10
+
+
+@dataclass
+class Sessions:
+    """Sessions of an issuer, which is a URL. `now` gives seconds since 1970."""
+
+    records: Records
+    key: SigningKey
+    issuer: str
+    access_seconds: int = ACCESS_SECONDS
+    now: Callable[[], float] = time.time
+
+    def start(self, user: User, method: str, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
+        """Starts a session of a user; returns its tokens."""
+        now = self.now()
+        session = Session(str(uuid4()), user.id, method, now, now, client_id, scope)
+        self.records.sessions[session.id] = session
+        return self._tokens(session)
+
+    def refresh(self, token: object, client_id: str | None = None) -> dict[str, Any]:
+        """Returns the next tokens of a session.
+
+        The token before the current one gets the current one again: a client may have lost the answer. An older one
+        ends the session, unless the session was refreshed a moment ago.
+        """
+        session = self.records.sessions.get(token.split(".")[0]) if isinstance(token, str) else None
+        counter = session.counter_of(str(token)) if session else None
+        if session is None or counter is None or counter > session.counter:
+            raise Refused(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
+        if session.client_id != client_id:
+            raise OAuthRefused("invalid_client", _wrong_client(session, client_id))
+        if counter == session.counter:
+            session.counter += 1
+        elif session.counter - counter > 1 and self.now() - session.refreshed_at >= REUSE_SECONDS:
+            self.end(session)
+            raise Refused(400, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+        session.refreshed_at = self.now()
+        return self._tokens(session)
+
+    def of(self, request: Request) -> tuple[User, Session]:
+        """Returns who the token in the header `Authorization` belongs to."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            raise Refused(401, "no_authorization", "This endpoint requires a valid Bearer token")
+        try:
+            claims = self.key.claims_of(token)
+        except jwt.PyJWTError as error:
+            raise Refused(403, "bad_jwt", f"invalid JWT: unable to parse or verify signature, {error}") from error
+        user = self.records.users.get(claims["sub"])
+        if user is None:
+            raise Refused(403, "user_not_found", "User from sub claim in JWT does not exist")
+        session = self.records.sessions.get(claims["session_id"])
+        if session is None:
+            raise Refused(403, "session_not_found", "Session from session_id claim in JWT does not exist")
+        return user, session
+
+    def end(self, *ended: Session) -> None:
+        """Ends sessions: no token of theirs is refreshed. Others accept their access tokens until these expire."""
+        for session in ended:
+            self.records.sessions.pop(session.id, None)
+        self.records.save()
+
+    def access_token(self, session: Session, seconds: int) -> str:
+        """Returns an access token of a session for so many seconds."""
+        user, now = self.records.users[session.user_id], int(self.now())
+        of_client = {"client_id": session.client_id, "scope": session.scope} if session.client_id else {}
+        return self.key.sign(
+            {
+                "iss": self.issuer,
+                "sub": user.id,
+                "aud": "authenticated",
+                "exp": now + seconds,
+                "iat": now,
+                "email": user.email,
+                "phone": "",
+                "app_metadata": {"provider": "email", "providers": ["email"]},
+                "user_metadata": {},
+                "role": "authenticated",
+                "aal": "aal1",
+                "amr": [{"method": session.method, "timestamp": int(session.started_at)}],
+                "session_id": session.id,
+                "is_anonymous": False,
+                **of_client,
+            }
+        )
+
+    def _tokens(self, session: Session) -> dict[str, Any]:
+        self.records.save()
+        return {
+            "access_token": self.access_token(session, self.access_seconds),
+            "token_type": "bearer",
+            "expires_in": self.access_seconds,
+            "expires_at": int(self.now()) + self.access_seconds,
+            "refresh_token": session.refresh_token,
+        }
+
+
+def _wrong_client(session: Session, client_id: str | None) -> str:
+    if session.client_id is None:
+        return "Client authentication not allowed for non-OAuth session"
+    if client_id is None:
+        return "Client authentication required for OAuth session"
+    return "Client does not match the session's OAuth client"

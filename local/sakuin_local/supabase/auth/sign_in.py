@@ -1,0 +1,96 @@
+"""Sign-in of users: `/token`, `/logout`, `/user`, and the clients that a user allowed, `/user/oauth/grants`."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from sakuin_local.supabase.auth.answers import Refused, client_view, json_body, moment
+from sakuin_local.supabase.auth.records import User
+from sakuin_local.supabase.auth.sessions import Sessions
+
+
+def sign_in_routes(sessions: Sessions) -> list[Route]:
+    """Returns the routes for users."""
+    records = sessions.records
+
+    async def token(request: Request) -> JSONResponse:
+        grant = request.query_params.get("grant_type")
+        if grant not in ("password", "refresh_token"):
+            raise Refused(400, "invalid_credentials", "unsupported_grant_type")
+        fields = await json_body(request)
+        if grant == "refresh_token":
+            tokens = sessions.refresh(fields.get("refresh_token"))
+            user = records.users[records.sessions[tokens["refresh_token"].split(".")[0]].user_id]
+        else:
+            user = _user_with_password(fields)
+            tokens = sessions.start(user, "password")
+        return JSONResponse({**tokens, "user": _user_view(user)})
+
+    def _user_with_password(fields: dict[str, Any]) -> User:
+        if not fields.get("email"):
+            raise Refused(400, "validation_failed", "missing email or phone")
+        user = records.user_with(str(fields["email"]))
+        if user is None or not user.has_password(str(fields.get("password", ""))):
+            raise Refused(400, "invalid_credentials", "Invalid login credentials")
+        return user
+
+    async def logout(request: Request) -> Response:
+        user, session = sessions.of(request)
+        scope = request.query_params.get("scope") or "global"
+        if scope not in ("global", "local", "others"):
+            raise Refused(400, "validation_failed", f'Unsupported logout scope "{scope}"')
+        others = [each for each in records.sessions.values() if each.user_id == user.id and each is not session]
+        sessions.end(*([] if scope == "others" else [session]), *([] if scope == "local" else others))
+        return Response(status_code=204)
+
+    async def read_user(request: Request) -> JSONResponse:
+        user, _session = sessions.of(request)
+        return JSONResponse(_user_view(user))
+
+    async def grants(request: Request) -> JSONResponse:
+        user, _session = sessions.of(request)
+        return JSONResponse(
+            [
+                {
+                    "client": client_view(records.clients[consent.client_id]),
+                    "scopes": consent.scopes,
+                    "granted_at": moment(consent.granted_at),
+                }
+                for consent in records.consents_of(user.id)
+            ]
+        )
+
+    async def revoke_grant(request: Request) -> Response:
+        user, _session = sessions.of(request)
+        client_id = request.query_params.get("client_id", "")
+        if not client_id:
+            raise Refused(400, "validation_failed", "client_id query parameter is required")
+        if records.consents.pop(f"{user.id} {client_id}", None) is None:
+            raise Refused(404, "oauth_consent_not_found", "No active grant found for this client")
+        sessions.end(
+            *(each for each in records.sessions.values() if (each.user_id, each.client_id) == (user.id, client_id))
+        )
+        return Response(status_code=204)
+
+    return [
+        Route("/token", token, methods=["POST"]),
+        Route("/logout", logout, methods=["POST"]),
+        Route("/user", read_user),
+        Route("/user/oauth/grants", grants),
+        Route("/user/oauth/grants", revoke_grant, methods=["DELETE"]),
+    ]
+
+
+def _user_view(user: User) -> dict[str, Any]:
+    return {
+        "id": user.id,
+        "aud": "authenticated",
+        "role": "authenticated",
+        "email": user.email,
+        "phone": "",
+        "app_metadata": {"provider": "email", "providers": ["email"]},
+        "user_metadata": {},
+        "is_anonymous": False,
+    }

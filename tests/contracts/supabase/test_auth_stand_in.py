@@ -1,0 +1,429 @@
+"""What the stand-in for Supabase Auth answers: the status codes and bodies of the service, from its source.
+
+The source is https://github.com/supabase/auth (`internal/api`, `internal/api/oauthserver`, `internal/tokens`).
+"""
+
+import base64
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import jwt
+import pytest
+from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
+from sakuin_local.supabase.auth.signing import signing_key_of
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+
+URL, SITE = "http://127.0.0.1:54321", "http://127.0.0.1:3000"
+BACK = "http://127.0.0.1:33418/callback"
+VERIFIER = "v" * 64
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+
+
+@dataclass
+class Project:
+    """A project with one user, and a client that has no session."""
+
+    auth: Auth
+    http: TestClient
+    clock: list[float] = field(default_factory=lambda: [time.time()])
+
+    def call(self, method: str, path: str, token: str = "", **more: Any) -> httpx.Response:
+        headers = {"apikey": "publishable", **({"Authorization": f"Bearer {token}"} if token else {})}
+        answer: httpx.Response = self.http.request(method, f"/auth/v1{path}", headers=headers, **more)
+        return answer
+
+    def sign_in(self, email: str = "user@example.com") -> dict[str, Any]:
+        asked = {"email": email, "password": "correct"}
+        tokens: dict[str, Any] = self.call("POST", "/token?grant_type=password", json=asked).json()
+        return tokens
+
+    def registered(self, **more: object) -> dict[str, Any]:
+        asked = {"redirect_uris": [BACK], "client_name": "Agent", "token_endpoint_auth_method": "none", **more}
+        client: dict[str, Any] = self.call("POST", "/oauth/clients/register", json=asked).json()
+        return client
+
+    def authorize(self, client_id: str, **more: str) -> httpx.Response:
+        pkce = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+        query = {"client_id": client_id, "redirect_uri": BACK, "state": "s", **pkce, **more}
+        return self.call("GET", "/oauth/authorize", params=query)
+
+    def authorization(self, client_id: str, **more: str) -> str:
+        return query_of(self.authorize(client_id, **more).headers["location"])["authorization_id"]
+
+    def code(self, client_id: str, token: str, **more: str) -> str:
+        wanted = f"/oauth/authorizations/{self.authorization(client_id, **more)}"
+        self.call("GET", wanted, token)
+        decided = self.call("POST", f"{wanted}/consent", token, json={"action": "approve"})
+        return query_of(decided.json()["redirect_url"])["code"]
+
+    def exchange(self, client_id: str, code: str, **more: str) -> httpx.Response:
+        fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, "code_verifier": VERIFIER}
+        return self.call("POST", "/oauth/token", data={**fields, "client_id": client_id, **more})
+
+    def refresh(self, token: str, client_id: str = "") -> httpx.Response:
+        if not client_id:
+            return self.call("POST", "/token?grant_type=refresh_token", json={"refresh_token": token})
+        fields = {"grant_type": "refresh_token", "refresh_token": token, "client_id": client_id}
+        return self.call("POST", "/oauth/token", data=fields)
+
+
+def query_of(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    with served_from(tmp_path) as made:
+        for email in ("user@example.com", "another@example.com"):
+            made.auth.sessions.records.add_user(email, "correct")
+        yield made
+
+
+@contextmanager
+def served_from(folder: Path) -> Iterator[Project]:
+    key = signing_key_of(folder)
+    auth = auth_of(folder / "auth.json", key, url=URL, site_url=SITE, api_keys={"publishable", "secret"})
+    with TestClient(gateway(auth, PlainTextResponse("rest")), URL, follow_redirects=False) as http:
+        made = Project(auth, http)
+        auth.sessions.now = lambda: made.clock[0]
+        yield made
+
+
+def refusal(answer: httpx.Response) -> tuple[int, str, str]:
+    body = answer.json()
+    if "error" in body:
+        return answer.status_code, body["error"], body["error_description"]
+    assert body["code"] == answer.status_code
+    assert answer.headers["x-sb-error-code"] == body["error_code"]
+    return answer.status_code, body["error_code"], body["msg"]
+
+
+# ---------------------------------------------------------------- users
+
+
+def test_a_password_gives_a_token_of_the_user_signed_with_the_published_key(project: Project) -> None:
+    tokens = project.sign_in("USER@example.com")
+    (published,) = project.call("GET", "/.well-known/jwks.json").json()["keys"]
+
+    claims = jwt.decode(tokens["access_token"], jwt.PyJWK(published), ["ES256"], audience="authenticated")
+
+    assert jwt.get_unverified_header(tokens["access_token"])["kid"] == published["kid"]
+    assert claims["iss"] == f"{URL}/auth/v1"
+    assert (claims["sub"], claims["role"]) == (tokens["user"]["id"], "authenticated")
+    assert "client_id" not in claims
+    assert (tokens["token_type"], tokens["expires_in"]) == ("bearer", 3600)
+    assert tokens["expires_at"] == claims["exp"]
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "expected"),
+    [
+        (
+            "password",
+            {"email": "user@example.com", "password": "no"},
+            ("invalid_credentials", "Invalid login credentials"),
+        ),
+        ("password", {"email": "nobody@x.yz", "password": "no"}, ("invalid_credentials", "Invalid login credentials")),
+        ("password", {"password": "correct"}, ("validation_failed", "missing email or phone")),
+        (
+            "refresh_token",
+            {"refresh_token": "a.1.b"},
+            ("refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found"),
+        ),
+        ("magic", {}, ("invalid_credentials", "unsupported_grant_type")),
+    ],
+)
+def test_a_wrong_sign_in_is_a_bad_request(project: Project, query: str, body: Any, expected: tuple[str, str]) -> None:
+    answer = project.call("POST", f"/token?grant_type={query}", json=body)
+
+    assert refusal(answer) == (400, *expected)
+
+
+def test_a_refresh_token_rotates_and_only_the_last_two_are_good(project: Project) -> None:
+    first = project.sign_in()["refresh_token"]
+    second = project.refresh(first).json()["refresh_token"]
+    again = project.refresh(first).json()["refresh_token"]
+    third = project.refresh(second).json()["refresh_token"]
+
+    assert second == again != third != first
+    assert project.refresh(first).status_code == 200, "ten seconds for requests that overlap"
+    project.clock[0] += 10
+    assert refusal(project.refresh(first)) == (400, "refresh_token_already_used", "Invalid Refresh Token: Already Used")
+    assert refusal(project.refresh(third))[1] == "refresh_token_not_found", "the whole session has ended"
+
+
+def test_signing_out_ends_this_session_or_all(project: Project) -> None:
+    here, there = project.sign_in(), project.sign_in()
+
+    assert project.call("POST", "/logout?scope=local", here["access_token"]).status_code == 204
+    ended = project.call("GET", "/user", here["access_token"])
+    assert refusal(ended) == (403, "session_not_found", "Session from session_id claim in JWT does not exist")
+    assert project.call("GET", "/user", there["access_token"]).json()["email"] == "user@example.com"
+    assert project.call("POST", "/logout", project.sign_in()["access_token"]).status_code == 204
+    assert project.refresh(there["refresh_token"]).status_code == 400
+
+
+def test_who_brings_no_valid_token_is_refused(project: Project) -> None:
+    assert refusal(project.call("GET", "/user")) == (
+        *(401, "no_authorization", "This endpoint requires a valid Bearer token"),
+    )
+    assert refusal(project.call("GET", "/user", "a.b.c"))[:2] == (403, "bad_jwt")
+
+
+@pytest.mark.parametrize("path", ["/token", "/user", "/logout", "/user/oauth/grants", "/oauth/authorizations/x"])
+def test_the_gateway_wants_a_key_of_the_project(project: Project, path: str) -> None:
+    method = "POST" if path in ("/token", "/logout") else "GET"
+    without = project.http.request(method, f"/auth/v1{path}")
+    wrong = project.http.request(method, f"/auth/v1{path}", headers={"apikey": "another"})
+
+    assert (without.status_code, without.json()["message"]) == (401, "No API key found in request")
+    assert (wrong.status_code, wrong.json()["message"]) == (401, "Invalid API key")
+
+
+# ---------------------------------------------------------------- agents
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/.well-known/oauth-authorization-server/auth/v1",
+        "/auth/v1/.well-known/oauth-authorization-server",
+        "/auth/v1/.well-known/openid-configuration",
+    ],
+)
+def test_the_metadata_of_the_server_needs_no_key(project: Project, path: str) -> None:
+    metadata = project.http.get(path).json()
+
+    assert metadata["issuer"] == f"{URL}/auth/v1"
+    assert metadata["registration_endpoint"] == f"{URL}/auth/v1/oauth/clients/register"
+    assert "S256" in metadata["code_challenge_methods_supported"]
+
+
+def test_a_client_registers_itself_and_keeps_a_secret_unless_it_says_that_it_cannot(project: Project) -> None:
+    public = project.registered()
+    secret = project.registered(token_endpoint_auth_method=None)
+
+    assert (public["client_type"], public["token_endpoint_auth_method"]) == ("public", "none")
+    assert "client_secret" not in public
+    assert (secret["client_type"], secret["token_endpoint_auth_method"]) == ("confidential", "client_secret_basic")
+    assert secret["client_secret"]
+    assert secret["grant_types"] == ["authorization_code", "refresh_token"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"redirect_uris": []}, "redirect_uris is required"),
+        ({"redirect_uris": ["http://evil.example/"]}, "HTTP scheme only allowed for localhost"),
+        ({"redirect_uris": ["javascript://x/%0aalert(1)"]}, "scheme 'javascript' is not allowed for security reasons"),
+        ({"redirect_uris": [f"{BACK}#part"]}, "fragment not allowed in redirect URI"),
+        ({"grant_types": ["password"]}, "grant_types must only contain"),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "token_endpoint_auth_method must be one of"),
+        ({"client_name": "x" * 1025}, "client_name cannot exceed 1024 characters"),
+    ],
+)
+def test_a_client_with_a_bad_address_is_not_registered(project: Project, changed: Any, reason: str) -> None:
+    asked = {"redirect_uris": [BACK], **changed}
+    status, code, message = refusal(project.call("POST", "/oauth/clients/register", json=asked))
+
+    assert (status, code) == (400, "validation_failed")
+    assert reason in message
+
+
+def test_an_unknown_client_or_address_is_told_here_and_nobody_is_redirected(project: Project) -> None:
+    client = project.registered()["client_id"]
+
+    assert refusal(project.authorize("no")) == (400, "oauth_client_not_found", "invalid client_id format")
+    for address in (f"{BACK}/more", "http://127.0.0.1:33419/callback", "https://evil.example/"):
+        asked = project.authorize(client, redirect_uri=address)
+        assert refusal(asked) == (400, "validation_failed", "invalid redirect_uri")
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"code_challenge": ""}, "PKCE flow requires both code_challenge and code_challenge_method"),
+        ({"code_challenge_method": "S512"}, "code_challenge_method must be 'S256' or 'plain'"),
+        ({"code_challenge": "short"}, "code_challenge must be between 43 and 128 characters"),
+        ({"response_type": "token"}, "only response_type=code is supported"),
+        ({"scope": "email library:read"}, "unsupported scope: library:read"),
+        ({"resource": "mcp"}, "resource must be an absolute URI"),
+    ],
+)
+def test_every_other_mistake_goes_back_to_the_client(project: Project, changed: Any, problem: str) -> None:
+    answer = project.authorize(project.registered()["client_id"], **changed)
+
+    assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (302, BACK)
+    assert query_of(answer.headers["location"]) == {
+        **{"error": "invalid_request", "error_description": problem, "state": "s"},
+    }
+
+
+def test_a_user_reads_what_a_client_asks_for_and_approves(project: Project) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()
+    asked = project.authorize(client["client_id"])
+    assert asked.headers["location"].startswith(f"{SITE}/console/consent?authorization_id=")
+    wanted = f"/oauth/authorizations/{query_of(asked.headers['location'])['authorization_id']}"
+
+    details = project.call("GET", wanted, token).json()
+    decided = project.call("POST", f"{wanted}/consent", token, json={"action": "approve"}).json()
+    tokens = project.exchange(client["client_id"], query_of(decided["redirect_url"])["code"]).json()
+
+    assert details["client"] == {"id": client["client_id"], "name": "Agent"}
+    assert (details["redirect_uri"], details["scope"]) == (BACK, "email")
+    assert query_of(decided["redirect_url"])["state"] == "s"
+    claims = project.auth.sessions.key.claims_of(tokens["access_token"])
+    assert (claims["client_id"], claims["scope"]) == (client["client_id"], "email")
+    assert claims["aud"] == "authenticated", "whatever resource was asked for"
+    assert set(tokens) == {"access_token", "token_type", "expires_in", "refresh_token"}
+
+
+def test_a_client_that_asks_who_the_user_is_gets_an_id_token(project: Project) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
+    tokens = project.exchange(client, project.code(client, token, scope="openid email")).json()
+
+    assert project.auth.sessions.key.claims_of(tokens["id_token"])["aud"] == client
+
+
+def test_a_denial_goes_back_to_the_client_once(project: Project) -> None:
+    token = project.sign_in()["access_token"]
+    wanted = f"/oauth/authorizations/{project.authorization(project.registered()['client_id'])}"
+    project.call("GET", wanted, token)
+
+    denied = project.call("POST", f"{wanted}/consent", token, json={"action": "deny"}).json()
+    again = project.call("POST", f"{wanted}/consent", token, json={"action": "approve"})
+
+    assert query_of(denied["redirect_url"]) == {
+        **{"error": "access_denied", "error_description": "User denied the request", "state": "s"},
+    }
+    assert refusal(again) == (400, "validation_failed", "authorization request is no longer pending")
+
+
+def test_a_request_belongs_to_the_user_who_reads_it_first(project: Project) -> None:
+    first, second = project.sign_in()["access_token"], project.sign_in("another@example.com")["access_token"]
+    wanted = f"/oauth/authorizations/{project.authorization(project.registered()['client_id'])}"
+    nothing = (404, "oauth_authorization_not_found", "authorization not found")
+
+    unread = project.call("POST", f"{wanted}/consent", first, json={"action": "approve"})
+    project.call("GET", wanted, first)
+
+    assert refusal(unread) == nothing
+    assert refusal(project.call("GET", wanted, second)) == nothing
+    assert refusal(project.call("POST", f"{wanted}/consent", second, json={"action": "approve"})) == nothing
+    assert refusal(project.call("GET", "/oauth/authorizations/unknown", first)) == nothing
+    project.clock[0] += 601
+    assert refusal(project.call("GET", wanted, first)) == nothing
+
+
+def test_what_a_user_has_allowed_is_not_asked_again(project: Project) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
+    project.code(client, token)
+
+    again = project.call("GET", f"/oauth/authorizations/{project.authorization(client)}", token).json()
+    more = project.call("GET", f"/oauth/authorizations/{project.authorization(client, scope='email phone')}", token)
+
+    assert set(again) == {"redirect_url"}
+    assert more.json()["scope"] == "email phone"
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        (
+            {"code_verifier": "w" * 64},
+            "PKCE verification failed: code challenge does not match previously saved code verifier",
+        ),
+        ({"code_verifier": ""}, "PKCE verification failed: code_verifier is required when PKCE challenge is present"),
+        ({"redirect_uri": f"{BACK}/more"}, "Invalid redirect_uri"),
+        ({"code": "another"}, "Invalid authorization code"),
+    ],
+)
+def test_a_code_is_worth_nothing_without_the_rest(project: Project, changed: Any, problem: str) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
+    code = project.code(client, token)
+
+    assert refusal(project.exchange(client, **{"code": code, **changed})) == (400, "invalid_grant", problem)
+
+
+def test_a_code_is_worth_nothing_twice_or_late_or_for_another_client(project: Project) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
+    code, late = project.code(client, token), project.code(client, token, scope="phone")
+    other = project.registered()["client_id"]
+
+    assert refusal(project.exchange(other, code))[2] == "Authorization code was not issued for this client"
+    assert project.exchange(client, code).status_code == 200
+    assert refusal(project.exchange(client, code))[2] == "Invalid authorization code"
+    project.clock[0] += 601
+    assert refusal(project.exchange(client, late))[2] == "Authorization code has expired"
+
+
+def test_a_client_with_a_secret_has_to_use_it_as_registered(project: Project) -> None:
+    token, client = (
+        project.sign_in()["access_token"],
+        project.registered(token_endpoint_auth_method="client_secret_post"),
+    )
+    code = project.code(client["client_id"], token)
+
+    without = project.exchange(client["client_id"], code)
+    wrong = project.exchange(client["client_id"], code, client_secret="wrong")
+
+    assert refusal(without)[:2] == (400, "invalid_credentials")
+    assert "registered for 'client_secret_post' but 'none' was used" in refusal(without)[2]
+    assert refusal(wrong) == (400, "invalid_credentials", "invalid client credentials")
+    assert project.exchange(client["client_id"], code, client_secret=client["client_secret"]).status_code == 200
+
+
+def test_a_refresh_token_of_a_client_is_for_this_client_only(project: Project) -> None:
+    own, client = project.sign_in(), project.registered()["client_id"]
+    tokens = project.exchange(client, project.code(client, own["access_token"])).json()
+    another = project.registered()["client_id"]
+
+    assert refusal(project.refresh(tokens["refresh_token"], another))[:2] == (400, "invalid_client")
+    assert refusal(project.refresh(tokens["refresh_token"]))[:2] == (400, "invalid_client")
+    assert refusal(project.refresh(own["refresh_token"], client))[:2] == (400, "invalid_client")
+    refreshed = project.refresh(tokens["refresh_token"], client).json()
+    assert project.auth.sessions.key.claims_of(refreshed["access_token"])["client_id"] == client
+
+
+def test_a_user_takes_back_what_a_client_was_allowed(project: Project) -> None:
+    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
+    tokens = project.exchange(client, project.code(client, token)).json()
+    (grant,) = project.call("GET", "/user/oauth/grants", token).json()
+    assert (grant["client"]["id"], grant["scopes"]) == (client, ["email"])
+
+    revoked = project.call("DELETE", f"/user/oauth/grants?client_id={client}", token)
+    again = project.call("DELETE", f"/user/oauth/grants?client_id={client}", token)
+
+    assert revoked.status_code == 204
+    assert refusal(again) == (404, "oauth_consent_not_found", "No active grant found for this client")
+    assert project.call("GET", "/user/oauth/grants", token).json() == []
+    assert refusal(project.refresh(tokens["refresh_token"], client))[1] == "refresh_token_not_found"
+    assert refusal(project.call("GET", "/user", tokens["access_token"]))[1] == "session_not_found"
+    assert project.call("GET", "/user", token).status_code == 200, "the user's own session"
+
+
+# ---------------------------------------------------------------- this machine
+
+
+def test_everything_is_there_after_a_restart_and_no_password_is(project: Project, tmp_path: Path) -> None:
+    token, client = project.sign_in(), project.registered()["client_id"]
+    file = tmp_path / "auth.json"
+
+    with served_from(tmp_path) as again:
+        assert again.refresh(token["refresh_token"]).status_code == 200
+        assert again.authorize(client).status_code == 302
+    assert "correct" not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_every_other_path_is_left_to_postgrest(project: Project) -> None:
+    assert project.http.get("/rest/v1/note").text == "rest"
+    assert project.http.get("/auth/v1/nothing").status_code == 404
