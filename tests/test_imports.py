@@ -37,7 +37,7 @@ assert callable(app.handler)
 print(json.dumps(sorted(sys.modules)))
 """
 NEVER = {
-    "SakuinMcp": {"fastapi", "bs4", "lxml", "numpy", "yaml", "supabase", "turbopuffer", "openai", "typer"},
+    "SakuinMcp": {"jwt", "fastapi", "bs4", "lxml", "numpy", "yaml", "supabase", "turbopuffer", "openai", "typer"},
     "SakuinApi": {"mcp", "mcp_types", "openai", "sudachipy", "numpy", "supabase", "turbopuffer", "typer"},
     "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "supabase", "turbopuffer", "regex"},
     "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "supabase", "sudachipy", "bs4", "lxml"},

@@ -150,6 +150,7 @@ def test_tokens_signed_with_the_jwt_secret_of_before_are_taken_until_it_is_remov
         "sub": "5c43d2a6-6f3b-4c1e-9a55-0d1f4a1b2c3d",
         "aud": "authenticated",
         "role": "authenticated",
+        "iss": "http://127.0.0.1:9/auth/v1",
         "exp": 4_000_000_000,
     }
     present = [secrets(supabase_jwt_secret=old)]

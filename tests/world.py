@@ -26,6 +26,7 @@ from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import Client, clients_of_users
+from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import (
@@ -258,7 +259,8 @@ class World:
 
     def token(self, user: str) -> str:
         """Returns a token of this user, as Supabase Auth signs it."""
-        return Keys(self.database.jwt_secret).of_role("authenticated", sub=user, aud="authenticated")
+        issuer = issuer_of(self.database.rest_url)
+        return Keys(self.database.jwt_secret).of_role("authenticated", sub=user, aud="authenticated", iss=issuer)
 
     # ---------------------------------------------------------------- what a test looks at
 

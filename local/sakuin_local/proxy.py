@@ -1,7 +1,7 @@
 """A small HTTP proxy: changes the path and the port of a request, and nothing else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -63,12 +63,20 @@ def prefix_removed(prefix: bytes, port: int) -> Route:
 class Proxy:
     """An ASGI application that forwards each request to the target of `route`, at most `at_once` at a time.
 
-    The headers in `added` replace those of the same name.
+    The headers in `added` replace those of the same name. `renamed` are names of headers in answers, and other ones.
     """
 
-    def __init__(self, route: Route, *, at_once: int = 100, added: Headers | None = None) -> None:
+    def __init__(
+        self,
+        route: Route,
+        *,
+        at_once: int = 100,
+        added: Headers | None = None,
+        renamed: Mapping[bytes, bytes] | None = None,
+    ) -> None:
         self._route = route
         self._added = added or []
+        self._renamed = renamed or {}
         self._turn = asyncio.Semaphore(at_once)
         # A new connection for each request: the server may close an open one just before the next POST.
         self._pool = httpcore.AsyncConnectionPool(max_connections=None, max_keepalive_connections=0)
@@ -98,7 +106,11 @@ class Proxy:
             except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
                 await answer(send, 502, f"port {target.port} does not answer: {type(error).__name__} {error}")
                 return
-            headers = [(name, value) for name, value in response.headers if name.lower() not in HOP_BY_HOP]
+            headers = [
+                (self._renamed.get(name.lower(), name), value)
+                for name, value in response.headers
+                if name.lower() not in HOP_BY_HOP
+            ]
             await send({"type": "http.response.start", "status": response.status, "headers": headers})
             async for part in _parts(response):
                 await send({"type": "http.response.body", "body": part, "more_body": True})

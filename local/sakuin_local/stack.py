@@ -38,8 +38,8 @@ STACK = "sakuin"
 SECRET = "sakuin/local"  # noqa: S105 - its name
 # With more, a burst starts a worker for each request: the same throughput, four times the longest latency.
 REQUESTS_AT_ONCE = 3
-
-
+# API Gateway renames this header of answers, so clients here meet the same.
+REMAPPED = {b"www-authenticate": b"x-amzn-remapped-www-authenticate"}
 # Without TLS, cookies must not ask for it.
 _AS_A_GATEWAY = [(b"x-forwarded-proto", b"http")]
 
@@ -103,7 +103,8 @@ def running_stack(
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
         # `page_of` needs the ports, which are known after this one.
-        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY), lambda key: page_of(key))
+        front_proxy = Proxy(address, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY, renamed=REMAPPED)
+        application = WithSite(front_proxy, lambda key: page_of(key))
         front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
@@ -134,7 +135,7 @@ def running_stack(
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
             links = {"BaseUrl": url} if has_site else {}
-            values = {**parameters(template, ports, minor=minor), **links, **given}
+            values = {**parameters(template, ports, minor=minor), "ApiUrl": url, **links, **given}
             return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
 
         def emulator_process() -> Emulator:

@@ -186,11 +186,24 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(current_setting('role', true), '') = 'service_role'
 $$;
 
--- The signed-in user; null for others. The same as auth.uid(), which a migration cannot grant to its own role.
+create function public.acting_claims() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select nullif(current_setting('request.jwt.claims', true), '')::jsonb
+$$;
+
+-- Whether the token was given to an agent through OAuth: Supabase Auth writes its client_id into such tokens alone.
+-- An agent searches through the function `mcp`, and may do nothing here.
+create function public.is_agent() returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce(acting_claims() ? 'client_id', false)
+$$;
+
+-- The user who signed in himself; null for agents and for others. Every policy and function of the API asks this one.
+-- Otherwise the same as auth.uid(), which a migration cannot grant to its own role.
 create function public.acting_user() returns uuid
 language sql stable set search_path = public, extensions as $$
-  select case when c.claims->>'role' = 'authenticated' then (c.claims->>'sub')::uuid end
-  from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
+  select case when c.claims->>'role' = 'authenticated' and not is_agent() then (c.claims->>'sub')::uuid end
+  from (select acting_claims() as claims) c
 $$;
 
 -- The projects in which the signed-in user has at least this role. Runs with the owner's rights: a policy cannot query
@@ -277,6 +290,8 @@ end $$;
 create function public.check_caller() returns void
 language plpgsql set search_path = public, extensions as $$
 begin
+  perform require(is_service() or not is_agent(), 'PT403',
+                  'This token was given to an agent, which may only search. Sign in yourself, or use an admin key');
   perform require(is_service() or acting_user() is not null, '42501', 'Sign in');
   if not is_service() then
     perform take_quota(acting_user()::text, 'requests_per_minute', 60, 1, 'requests of a user in a minute');

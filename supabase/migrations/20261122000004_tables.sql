@@ -820,6 +820,16 @@ language sql stable set search_path = public, extensions as $$
     from (select p_mcp as id) asked left join mcp m on m.id = asked.id and m.status = 'enabled') k
 $$;
 
+-- An endpoint for a user, in an agent's hands or his own: null unless the user has a role in its project, of which each
+-- may search. The function `mcp` has verified the token; nobody else may call this.
+create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select endpoint(m.id) from mcp m
+  join project p on p.id = m.project_id and p.deleted_at is null
+  join project_member u on u.project_id = m.project_id and u.user_id = p_user and u.role >= 'viewer'
+  where m.id = p_mcp
+$$;
+
 -- The same as `similar_words` for the words of a Table.
 create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$

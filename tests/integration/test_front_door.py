@@ -65,7 +65,16 @@ def test_a_missing_or_wrong_key_is_401_with_a_challenge(deployed: Deployed, path
         key = f"Bearer {deployed.environment[other]}"
     answer = asked(deployed, "GET" if path.startswith("/v1") else "POST", path, Authorization=key)
     assert answer.status_code == 401
-    assert answer.headers["www-authenticate"].startswith("Bearer")
+    # API Gateway renames it, and the local gateway as well.
+    assert answer.headers["x-amzn-remapped-www-authenticate"].startswith("Bearer")
+    assert "www-authenticate" not in answer.headers
+
+
+def test_where_to_sign_in_is_found_without_that_header(deployed: Deployed) -> None:
+    url, issuer = deployed.environment["SAKUIN_URL"], f"{deployed.environment['SAKUIN_SUPABASE_URL']}/auth/v1"
+    for path in ("", "/mcp/11111111-1111-1111-1111-111111111111"):
+        metadata = asked(deployed, "GET", f"/.well-known/oauth-protected-resource{path}", Authorization="").json()
+        assert (metadata["resource"], metadata["authorization_servers"]) == (f"{url}{path}", [issuer])
 
 
 def test_a_filter_that_leaves_fewer_gives_all_that_it_leaves(deployed: Deployed) -> None:

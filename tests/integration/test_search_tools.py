@@ -75,6 +75,7 @@ def token(deployed: Deployed, *, seconds: int = 600, audience: str = "authentica
     """An access token as Supabase Auth signs it for a user."""
     secret = (Path(deployed.environment["SAKUIN_DATA_FOLDER"]) / "jwt-secret").read_text()
     claims = {"sub": str(uuid.uuid4()), "aud": audience, "role": "authenticated", "exp": time.time() + seconds}
+    claims |= {"iss": f"{deployed.environment['SAKUIN_SUPABASE_URL']}/auth/v1"}
     return jwt.encode(claims, secret, algorithm="HS256")
 
 

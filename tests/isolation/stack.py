@@ -17,6 +17,7 @@ from moto import mock_aws
 from psycopg.types.json import Jsonb
 from sakuin.limits import Limits
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_local.supabase.database import Database
@@ -34,6 +35,8 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"
 # Always the same, so that answers can be compared.
 REQUEST_ID = "request-of-this-test"
+# What the gateway says; the header `host` is what the client said.
+DOMAIN = "sakuin.test"
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
 
@@ -67,8 +70,12 @@ class Stack:
     admin_key: str
     answers: list[Answer] = field(default_factory=list)
 
+    @property
+    def issuer(self) -> str:
+        return issuer_of(self.gateway.url)
+
     def token(self, user: str, **claims: Any) -> str:
-        told = {"sub": user, "aud": "authenticated", "exp": int(time.time()) + 21_600, **claims}
+        told = {"sub": user, "aud": "authenticated", "iss": self.issuer, "exp": int(time.time()) + 21_600, **claims}
         return Keys(self.database.jwt_secret).of_role(**{"role": "authenticated", **told})
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
@@ -161,7 +168,7 @@ def _queue_url(name: str) -> str:
 
 
 def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:
-    sent = {"content-type": "application/json", "host": "sakuin.test", **headers}
+    sent = {"content-type": "application/json", "host": "another.test", **headers}
     if bearer is not None:
         sent["authorization"] = f"Bearer {bearer}"
     where, _, query = path.partition("?")
@@ -172,7 +179,7 @@ def _event(method: str, path: str, body: object, bearer: str | None, headers: di
         "rawPath": where,
         "rawQueryString": query,
         "headers": sent,
-        "requestContext": {"http": http, "requestId": REQUEST_ID, "stage": "$default"},
+        "requestContext": {"http": http, "requestId": REQUEST_ID, "stage": "$default", "domainName": DOMAIN},
         "body": None if body is None else json.dumps(body),
         "isBase64Encoded": False,
     }

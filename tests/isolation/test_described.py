@@ -162,7 +162,9 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     call_without_database(call, operations)
     call_in_conflict(call)
     guest = stack.token(call.tenant.ids["user_id"])
+    agent = stack.token(call.tenant.user, client_id=str(uuid4()))
     for route in MEMBERS:
+        assert call(route.name, bearer=agent) == 403
         if route.role != "viewer":
             # Without this id the guest would leave.
             assert call(route.name, bearer=guest, ids={"user_id": call.tenant.user}) == 403

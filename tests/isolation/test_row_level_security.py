@@ -18,10 +18,10 @@ ROLE = "sakuin_member"
 
 
 @contextmanager
-def as_member(stack: Stack, user: str) -> Iterator[psycopg.Connection]:
+def as_member(stack: Stack, user: str, **more: str) -> Iterator[psycopg.Connection]:
     """The database for a member's functions, with nothing kept."""
     with psycopg.connect(stack.database.dsn) as connection:
-        claims = Jsonb({"role": "authenticated", "sub": user})
+        claims = Jsonb({"role": "authenticated", "sub": user, **more})
         connection.execute(sql.SQL("set local role {}").format(sql.Identifier(ROLE)))
         connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
         yield connection

@@ -16,7 +16,9 @@ def searched(stack: Stack, path: str, bearer: str | None, **arguments: Any) -> A
     return stack.ask("POST", path, {"query": "公式", **arguments}, bearer=bearer)
 
 
-def test_each_search_opens_with_the_key_of_its_endpoint_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
+def test_each_search_opens_with_the_key_of_its_endpoint_and_for_its_members_alone(
+    stack: Stack, owner: Tenant, other: Tenant
+) -> None:
     nowhere = {"mcp_id": str(uuid4()), "tool_id": owner.ids["tool_id"]}
     mixed = {"mcp_id": owner.ids["mcp_id"], "tool_id": other.ids["tool_id"]}
     paths = [PAGES, *(TOOL_SEARCH.format_map(ids) for ids in (owner.ids, other.ids, nowhere))]
@@ -28,7 +30,7 @@ def test_each_search_opens_with_the_key_of_its_endpoint_alone(stack: Stack, owne
         for name, bearer in (bearers | {"nothing": None}).items()
     }
     own = {(PAGES, "knowledge"), (TOOL_SEARCH.format_map(owner.ids), "owner")}
-    own |= {(TOOL_SEARCH.format_map(other.ids), "other")}
+    own |= {(TOOL_SEARCH.format_map(other.ids), "other"), (TOOL_SEARCH.format_map(owner.ids), "user")}
     assert {which for which, answer in answers.items() if answer.status == 200} == own
     # The tool of another endpoint is unknown, also with a right key.
     unknown = searched(stack, TOOL_SEARCH.format_map(mixed), owner.key)
@@ -36,10 +38,13 @@ def test_each_search_opens_with_the_key_of_its_endpoint_alone(stack: Stack, owne
     absent = searched(stack, TOOL_SEARCH.format_map({**mixed, "tool_id": nowhere["mcp_id"]}), owner.key)
     assert unknown.body.replace(mixed["tool_id"], nowhere["mcp_id"]) == absent.body
     refused = {which: answer for which, answer in answers.items() if which not in own}
-    assert {(answer.status, answer.json["code"]) for answer in refused.values()} == {(401, "unauthorized")}
-    # Whether there is an endpoint cannot be told from how a key is refused.
-    for name in ("other", "knowledge", "admin", "user", "nothing"):
-        there, not_there = (refused[TOOL_SEARCH.format_map(ids), name] for ids in (owner.ids, nowhere))
+    by_user = {answer.json["code"] for (_, name), answer in refused.items() if name == "user"}
+    by_key = {answer.json["code"] for (_, name), answer in refused.items() if name != "user"}
+    assert (by_user, by_key) == ({"forbidden"}, {"unauthorized"})
+    # Whether there is an endpoint cannot be told from how a key or a user is refused.
+    asked = {"other": owner, "knowledge": owner, "admin": owner, "user": other, "nothing": owner}
+    for name, tenant in asked.items():
+        there, not_there = (refused[TOOL_SEARCH.format_map(ids), name] for ids in (tenant.ids, nowhere))
         assert (there.body, there.headers, there.round_trips) == (
             not_there.body,
             not_there.headers,

@@ -1,4 +1,4 @@
-"""Which tokens of Supabase Auth open the API, of a project that signs with a key pair and still knows its secret."""
+"""Which tokens of Supabase Auth open the API and MCP, of a project that signs with a key pair and knows its secret."""
 
 import base64
 import hmac
@@ -31,6 +31,8 @@ from tests.isolation.stack import PREVIOUS_JWT_SECRET, Stack, stack_of
 OWN, FOREIGN = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 USER = str(uuid4())
 ANOTHER = "the secret of another project, as long as Supabase's are"
+# The last one is that of the stack, whose port is known when it has started.
+issuers = [""]
 
 
 def public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
@@ -57,16 +59,20 @@ def stack(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
         )
         with (
             served(Proxy(prefix_removed(b"/rest/v1", port))) as rest,
-            stack_of(replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in) as open_stack,
+            stack_of(
+                replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in, LIBRARY_FOR_USERS="true"
+            ) as open_stack,
         ):
             open_stack.gateway.jwks = {"keys": [public(OWN)]}
+            issuers.append(open_stack.issuer)
             yield open_stack
     finally:
         programs.stop()
 
 
 def claims(**other: object) -> dict[str, object]:
-    made = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
+    made = {"sub": USER, "aud": "authenticated", "role": "authenticated", "iss": issuers[-1]}
+    made |= {"exp": int(time.time()) + 600}
     return {name: value for name, value in {**made, **other}.items() if value is not None}
 
 
@@ -124,6 +130,10 @@ FORGED: dict[str, Callable[[Stack], str]] = {
     "for ever": lambda _: by_key(exp=None),
     "for others": lambda _: by_key(aud="anon"),
     "for nobody": lambda _: by_key(aud=None),
+    "for one client, as ID tokens are": lambda _: by_key(aud=str(uuid4()), role=None),
+    "of another issuer": lambda _: by_key(iss="https://another.supabase.co/auth/v1"),
+    "of an issuer with a slash more": lambda stack: by_key(iss=f"{stack.issuer}/"),
+    "of no issuer": lambda _: by_key(iss=None),
     "with the role of the service": lambda _: by_key(role="service_role"),
     "with the role of the owner": lambda stack: by_secret(stack, role="postgres"),
     "with the role of members' functions": lambda stack: by_secret(stack, role="sakuin_member"),
@@ -152,11 +162,36 @@ def test_every_other_token_is_refused_and_asks_the_database_nothing(
         assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
 
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_at_mcp_it_is_answered_as_a_wrong_key_is(stack: Stack, forged: Callable[[Stack], str]) -> None:
+    for mcp_id in (None, str(uuid4())):
+        wrong = stack.rpc(mcp_id, "tools/list", "a wrong key")
+        answer = stack.rpc(mcp_id, "tools/list", forged(stack))
+        assert (answer.status, answer.round_trips) == (401, 0), answer.body
+        assert (answer.body, answer.headers) == (wrong.body, wrong.headers)
+        assert len(forged(stack)) < 40 or forged(stack).split(".")[1] not in stack.log.getvalue()
+
+
+@pytest.mark.parametrize("more", [{}, {"client_id": str(uuid4())}], ids=["a user", "an agent"])
+def test_a_user_s_token_opens_the_library_where_it_is_for_users(stack: Stack, more: dict[str, str]) -> None:
+    for token in (by_key(**more), by_secret(stack, **more)):
+        listed = stack.rpc(None, "tools/list", token)
+        assert "search_knowledge" in listed.body, listed.body
+        assert stack.ask("POST", "/v1/search", {"query": "公式"}, bearer=token).status == 200
+        assert stack.rpc(str(uuid4()), "tools/list", token).status == 403
+        # A key of an admin opens what no token does.
+        assert stack.ask("GET", "/v1/status", bearer=token).status == 401
+
+
 # Supabase's own business: who it says may call is a service's key, and for others it has no audience.
 TAKEN_BY_POSTGREST = {
     "the service role's token",
     "for others",
     "for nobody",
+    "for one client, as ID tokens are",
+    "of another issuer",
+    "of an issuer with a slash more",
+    "of no issuer",
     "for ever",
     "with the role of the service",
     "HS512",

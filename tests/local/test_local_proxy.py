@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sakuin_local.proxy import NotYet, Proxy, Receive, Scope, Send, Target, prefix_removed
 from sakuin_local.serving import served
+from sakuin_local.stack import REMAPPED
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -65,6 +66,16 @@ def ask(
     connection.request(method, path, body, headers or {}, encode_chunked=isinstance(body, Iterator))  # type: ignore[arg-type]
     response = connection.getresponse()
     return response, response.read()
+
+
+def test_a_header_of_an_answer_is_renamed_as_api_gateway_does(upstream: Upstream) -> None:
+    with (
+        served(upstream) as behind,
+        served(Proxy(lambda path: Target(behind, path), renamed=REMAPPED)) as port,
+    ):
+        response, _ = ask(port, "POST", "/mcp")
+    assert response.headers["x-amzn-remapped-www-authenticate"] == 'Bearer realm="sakuin"'
+    assert "www-authenticate" not in response.headers
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "PATCH"])

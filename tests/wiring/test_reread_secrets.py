@@ -60,6 +60,7 @@ def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) ->
     rotated.client.create_secret(Name="users", SecretString=json.dumps({"supabase_jwt_secret": signing}))
     handler = rest_endpoint({**rotated.environ, "USERS_SECRET_NAME": "users"})
     claims = {"sub": str(uuid4()), "aud": "authenticated", "role": "authenticated", "exp": 4_000_000_000}
+    claims |= {"iss": f"{rotated.environ['SUPABASE_URL']}/auth/v1"}
     asked = event("api.status") | {"rawPath": "/v1/projects"}
     asked["requestContext"]["http"] |= {"path": "/v1/projects"}
     # An accepted token reaches Supabase, which is away.

@@ -4,6 +4,7 @@ SakuinError
 ├── NotFound
 ├── Unauthorized
 ├── Forbidden            the caller's role does not allow it
+│   └── InsufficientScope    the caller's token does not, whatever the role
 ├── Invalid              wrong input: another attempt fails in the same way
 │   └── UnreadablePage
 ├── Conflict             changed since the caller read it: read it again
@@ -31,6 +32,10 @@ class Unauthorized(SakuinError):
 
 class Forbidden(SakuinError):
     """The role of the caller does not allow it."""
+
+
+class InsufficientScope(Forbidden):
+    """The token was given to an agent, which may only search, whatever the role of its user."""
 
 
 class Invalid(SakuinError):

@@ -20,8 +20,9 @@ class Settings:
     the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables.
     `vocabulary` is the name of the vocabulary of pages, empty for none. A message returns to its queue if its worker
     does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
-    else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `chatgpt_tools`: the
-    tools that ChatGPT's connectors expect are wanted.
+    else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `library_for_users`:
+    every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are
+    wanted. `api_url` is the address that agents use; empty: the domain of the gateway's API.
     """
 
     bucket: str
@@ -33,6 +34,8 @@ class Settings:
     learns_model: str
     base_url: str
     public_library: bool
+    library_for_users: bool
+    api_url: str
     chatgpt_tools: bool
     material_prefix: str
     allowed_origins: tuple[str, ...]
@@ -72,6 +75,8 @@ class Settings:
             learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
             base_url=_any_text(environ, "BASE_URL"),
             public_library=_text(environ, "PUBLIC_LIBRARY") == "true",
+            library_for_users=_text(environ, "LIBRARY_FOR_USERS") == "true",
+            api_url=_any_text(environ, "API_URL").strip(),
             chatgpt_tools=_text(environ, "CHATGPT_TOOLS") == "true",
             material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
             allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),

@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import time
+from dataclasses import replace
 from uuid import uuid4
 
 import jwt
@@ -17,11 +18,13 @@ from tests.contracts.scripted_server import Said, scripted_server
 
 SECRET = "a secret of at least thirty-two bytes, as Supabase's are"
 USER = str(uuid4())
+ISSUER = "https://abcd.supabase.co/auth/v1"
 OWN = ec.generate_private_key(ec.SECP256R1())
 
 
 def claims() -> dict[str, object]:
-    return {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": time.time() + 3600}
+    made = {"sub": USER, "aud": "authenticated", "role": "authenticated", "iss": ISSUER}
+    return made | {"exp": time.time() + 3600}
 
 
 def by_secret() -> str:
@@ -64,11 +67,11 @@ NO_KEYS = {
 
 def test_without_a_secret_a_token_that_is_signed_with_one_is_refused() -> None:
     with scripted_server(published(JWK)) as supabase, pytest.raises(Unauthorized):
-        UserTokens(PublishedKeys(f"{supabase.url}/keys")).user_of(by_secret())
+        UserTokens(PublishedKeys(f"{supabase.url}/keys"), ISSUER).user_of(by_secret())
 
 
 def keys_at(url: str) -> UserTokens:
-    return tokens_of(url, lambda: (SECRET,))
+    return replace(tokens_of(url, lambda: (SECRET,)), issuer=ISSUER)
 
 
 @pytest.mark.parametrize("said", NO_KEYS.values(), ids=NO_KEYS)
@@ -93,7 +96,7 @@ def test_keys_that_come_too_slowly_are_unavailable() -> None:
         _now = staticmethod(lambda: float(next(ticks)))
 
     with scripted_server(published(JWK)) as supabase, pytest.raises(Unavailable):
-        UserTokens(Ticking(f"{supabase.url}/keys", timeout=0.5)).user_of(by_key())
+        UserTokens(Ticking(f"{supabase.url}/keys", timeout=0.5), ISSUER).user_of(by_key())
 
 
 def test_a_token_of_an_unpublished_key_is_unauthorized() -> None:
@@ -118,5 +121,5 @@ def test_without_published_keys_only_the_secret_s_tokens_are_valid() -> None:
 def test_known_keys_stay_valid_while_their_source_is_unavailable() -> None:
     with scripted_server(published(JWK), Said(503)) as supabase:
         keys = PublishedKeys(f"{supabase.url}/keys", cache_keys=True, timeout=5, lifespan=0.001)
-        tokens = UserTokens(keys)
+        tokens = UserTokens(keys, ISSUER)
         assert [tokens.user_of(by_key()) for _ in range(3)] == [USER] * 3

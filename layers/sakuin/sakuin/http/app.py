@@ -134,6 +134,7 @@ def rest_api(
     version: str,
     *routers: APIRouter,
     admin_routers: Sequence[APIRouter] = (),
+    open_routers: Sequence[APIRouter] = (),
     record_use: RecordUse = lambda _key_hash: None,
     days: Callable[[], Mapping[str, str]] = dict,
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
@@ -141,6 +142,7 @@ def rest_api(
     console: Application | None = None,
 ) -> FastAPI:
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
+    `open_routers` are for everybody.
 
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
     unfinished work of materials. `console` answers below `/console`.
@@ -224,6 +226,8 @@ def rest_api(
 
     for router in routers:
         app.include_router(router, dependencies=[Depends(record_admin)])
+    for router in open_routers:
+        app.include_router(router)
     for router in (routes, *admin_routers):
         app.include_router(router, **guarded)
     if console:

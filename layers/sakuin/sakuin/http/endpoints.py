@@ -16,7 +16,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     """Returns the routes. `user` is the annotated dependency that gives the caller."""
     routes = member_routes("Endpoints")
 
-    @routes.post("/projects/{project_id}/mcps", status_code=201, responses=may_fail(403, 409))
+    @routes.post("/projects/{project_id}/mcps", status_code=201, responses=may_fail(409))
     def create_endpoint(caller: user, project_id: UUID, asked: views.EndpointAsked) -> views.EndpointKeyView:
         """Creates an endpoint with its Tools. Its key is shown only once."""
         wanted = [str(tool_id) for tool_id in asked.tool_ids]
@@ -32,14 +32,14 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     def get_endpoint(caller: user, mcp_id: UUID) -> views.EndpointView:
         return views.EndpointView.model_validate(records.endpoint(caller, str(mcp_id)))
 
-    @routes.patch("/mcps/{mcp_id}", responses=may_fail(403))
+    @routes.patch("/mcps/{mcp_id}")
     def change_endpoint(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> views.EndpointView:
         """Changes the name or the status."""
         return views.EndpointView.model_validate(
             admin.change(caller, str(mcp_id), name=asked.name, status=asked.status)
         )
 
-    @routes.post("/mcps/{mcp_id}/rotate", responses=may_fail(403))
+    @routes.post("/mcps/{mcp_id}/rotate")
     def rotate_endpoint_key(
         caller: user, mcp_id: UUID, asked: views.RotationAsked | None = None
     ) -> views.EndpointKeyView:
@@ -47,11 +47,11 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
         overlap = (asked or views.RotationAsked()).overlap_seconds
         return _with_key(admin.rotate(caller, str(mcp_id), overlap_seconds=overlap))
 
-    @routes.delete("/mcps/{mcp_id}", status_code=204, responses=may_fail(403))
+    @routes.delete("/mcps/{mcp_id}", status_code=204)
     def delete_endpoint(caller: user, mcp_id: UUID) -> None:
         records.delete_endpoint(caller, str(mcp_id))
 
-    @routes.put("/mcps/{mcp_id}/tools/{tool_id}", responses=may_fail(403, 409))
+    @routes.put("/mcps/{mcp_id}/tools/{tool_id}", responses=may_fail(409))
     def bind_tool(
         caller: user, mcp_id: UUID, tool_id: UUID, asked: views.BindingAsked | None = None
     ) -> views.EndpointView:
@@ -59,7 +59,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
         status = (asked or views.BindingAsked()).status
         return views.EndpointView.model_validate(admin.bind(caller, str(mcp_id), str(tool_id), status=status))
 
-    @routes.delete("/mcps/{mcp_id}/tools/{tool_id}", responses=may_fail(403))
+    @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
     def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> views.EndpointView:
         return views.EndpointView.model_validate(records.unbind(caller, str(mcp_id), str(tool_id)))
 

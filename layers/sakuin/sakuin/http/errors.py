@@ -24,7 +24,7 @@ from sakuin.platform.http_errors import (
 
 MEANINGS = {
     401: "The key or token is missing or wrong",
-    403: "The role of the caller does not allow it",
+    403: "The role of the caller, or a token that was given to an agent, does not allow it",
     404: "It does not exist, or is not the caller's",
     409: "It changed since it was read, or something else forbids it",
     413: "The request is too large",

@@ -12,10 +12,18 @@ _ABOUT = """\
 Every error of these routes is `{"detail", "code", "request_id"}`, also an unexpected one (500, `internal`). Only the \
 gateway's own have `message` instead: 429 above its rate, 413 above its size, 503 when no function could start."""
 _SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "An admin key, or a Supabase user's token"},
+    "key": {"type": "http", "scheme": "bearer", "description": "An admin key, or the token of a Supabase user himself"},
     "admin": {"type": "http", "scheme": "bearer", "description": "An admin key"},
-    "knowledge": {"type": "http", "scheme": "bearer", "description": "A knowledge key, as for `POST /mcp`"},
-    "endpoint": {"type": "http", "scheme": "bearer", "description": "The key of the MCP endpoint"},
+    "knowledge": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A knowledge key, as for `POST /mcp`; with `LibraryForUsers` a Supabase user's token",
+    },
+    "endpoint": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The key of the MCP endpoint, or the token of a member of its project",
+    },
 }
 _MEMBERS = {"Projects", "Tables", "Tools", "Endpoints"}
 _SCHEMA = "#/components/schemas/{model}"

@@ -92,17 +92,17 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
     def list_projects(caller: user) -> views.ProjectsView:
         return views.ProjectsView(projects=[views.ProjectView.model_validate(one) for one in records.projects(caller)])
 
-    @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing, responses=may_fail(403))
+    @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
         """Deletes a project with its Tables, Tools and endpoints. Needs the role `owner`."""
         records.delete_project(caller, str(project_id))
 
-    @routes.post("/projects/{project_id}/members", status_code=204, responses=may_fail(403, 409))
+    @routes.post("/projects/{project_id}/members", status_code=204, responses=may_fail(409))
     def add_member(caller: user, project_id: UUID, asked: views.MemberAsked) -> None:
         """Makes a user a member, or gives a member another role. Needs the role `owner`."""
         records.add_member(caller, str(project_id), str(asked.user_id), asked.role)
 
-    @routes.post("/projects/{project_id}/transfer", status_code=204, responses=may_fail(403))
+    @routes.post("/projects/{project_id}/transfer", status_code=204)
     def transfer_project(caller: user, project_id: UUID, asked: views.TransferAsked) -> None:
         """Makes a member the owner; the caller becomes an editor. With an admin key all other owners do."""
         records.transfer_project(caller, str(project_id), str(asked.user_id))
@@ -113,7 +113,7 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
             members=[views.MemberView.model_validate(one) for one in records.members(caller, str(project_id))]
         )
 
-    @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204, responses=may_fail(403, 409))
+    @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204, responses=may_fail(409))
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
         """Removes a member, or the caller; only an owner removes others, and no other owner. 409 for the last owner."""
         records.remove_member(caller, str(project_id), str(user_id))
@@ -122,7 +122,7 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
     def get_synonyms(caller: user, project_id: UUID) -> views.SynonymsView:
         return views.SynonymsView(groups=[list(group) for group in records.synonyms(caller, str(project_id))])
 
-    @routes.put("/projects/{project_id}/synonyms", responses=may_fail(403))
+    @routes.put("/projects/{project_id}/synonyms")
     def replace_synonyms(caller: user, project_id: UUID, asked: views.SynonymsAsked) -> views.SynonymsView:
         """Replaces the synonyms for the questions to all Search Tools of a project, from the next question on."""
         groups = check_groups(asked.groups)

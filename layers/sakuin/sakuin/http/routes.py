@@ -17,4 +17,4 @@ Raw = Annotated[bytes, Depends(_raw)]
 
 def member_routes(subject: str) -> APIRouter:
     """Returns an empty router for members and admins, with the errors that all of its routes may answer with."""
-    return APIRouter(prefix="/v1", tags=[subject], responses=may_fail(401, 422, 429, 503))
+    return APIRouter(prefix="/v1", tags=[subject], responses=may_fail(401, 403, 422, 429, 503))

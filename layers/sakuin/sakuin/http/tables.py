@@ -39,7 +39,7 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
         expected_version=version,
     )
 
-    @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=create_schema, responses=may_fail(403))
+    @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=create_schema)
     def create_table(caller: user, project_id: UUID, body: Raw) -> views.TableView:
         """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
         called, document, chars = documents.new_table(body)
@@ -47,7 +47,7 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
             admin.create(caller, str(project_id), name=called, document=document, chunk_threshold_chars=chars)
         )
 
-    @routes.post("/projects/{project_id}/tables/uploads", status_code=201, responses=may_fail(403))
+    @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
     def upload_new_table(caller: user, project_id: UUID, asked: views.TableUploadAsked) -> views.UploadView:
         """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
         return _upload(admin.announce(caller, str(project_id), **asked.model_dump()))
@@ -72,14 +72,14 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
             )
         return Response(node, media_type="application/json")
 
-    @routes.put("/tables/{table_id}", dependencies=changing, openapi_extra=replace_schema, responses=may_fail(403, 409))
+    @routes.put("/tables/{table_id}", dependencies=changing, openapi_extra=replace_schema, responses=may_fail(409))
     def replace_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
         document, expected = documents.next_table(body)
         return views.TableView.model_validate(
             admin.replace(caller, str(table_id), document=document, expected_version=expected)
         )
 
-    @routes.patch("/tables/{table_id}", dependencies=changing, openapi_extra=patch_schema, responses=may_fail(403, 409))
+    @routes.patch("/tables/{table_id}", dependencies=changing, openapi_extra=patch_schema, responses=may_fail(409))
     def patch_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
         """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
         change = documents.changed_table(body)
@@ -92,12 +92,12 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
             )
         return views.TableView.model_validate(table)
 
-    @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing, responses=may_fail(403))
+    @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
         """Deletes a Table with its Tools."""
         records.delete_table(caller, str(table_id))
 
-    @routes.post("/tables/{table_id}/uploads", status_code=201, responses=may_fail(403))
+    @routes.post("/tables/{table_id}/uploads", status_code=201)
     def upload_table(caller: user, table_id: UUID, asked: views.UploadAsked) -> views.UploadView:
         """Returns the URL (`upload.url`) for the next document of a Table."""
         return _upload(admin.announce_document(caller, str(table_id), size=asked.size))

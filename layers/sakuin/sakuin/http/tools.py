@@ -16,7 +16,7 @@ def tool_routes(records: ProjectRecords, admin: ToolAdmin, user: Any, changing: 
     """Returns the routes. `user` is the dependency that gives the caller; `changing` are those of a change."""
     routes = member_routes("Tools")
 
-    @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing, responses=may_fail(403))
+    @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing)
     def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> views.ToolView:
         """Creates a Search Tool. `metadata.search_index.state` shows when it can be searched."""
         made = admin.create(
@@ -39,16 +39,16 @@ def tool_routes(records: ProjectRecords, admin: ToolAdmin, user: Any, changing: 
     def get_tool(caller: user, tool_id: UUID) -> views.ToolView:
         return views.ToolView.model_validate(records.tool(caller, str(tool_id)))
 
-    @routes.patch("/tools/{tool_id}", dependencies=changing, responses=may_fail(403, 409))
+    @routes.patch("/tools/{tool_id}", dependencies=changing, responses=may_fail(409))
     def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> views.ToolView:
         """Changes the name, the description or `enabled`."""
         return views.ToolView.model_validate(admin.change(caller, str(tool_id), **asked.model_dump()))
 
-    @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing, responses=may_fail(403))
+    @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
     def reindex_tool(caller: user, tool_id: UUID) -> views.ToolView:
         return views.ToolView.model_validate(records.reindex_tool(caller, str(tool_id)))
 
-    @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing, responses=may_fail(403))
+    @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
         records.delete_tool(caller, str(tool_id))
 

@@ -18,8 +18,9 @@ from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavai
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
-from sakuin.mcp.rest import RestSearch, Target, target_of
+from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
 from sakuin.mcp.server import ENDPOINT
+from sakuin.mcp.users import Users, is_token
 from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed
 from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
 from sakuin.platform.keys import RecordUse, key_of, matching_hash
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """The caller: its principal is the hash of a key of `/mcp`, the id of the project of an endpoint, or `PUBLIC`.
+    """The caller. Its principal is the id of the project of an endpoint; else the hash of a key, a user or `PUBLIC`.
 
     `allow` takes its searches.
     """
@@ -54,7 +55,7 @@ class McpApp:
     """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
 
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
-    `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key.
+    `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key. `users` may sign in.
     `explain` answers `/v1/explain`, `rest` the searches over REST, with the keys and the rate limit of MCP.
     """
 
@@ -69,6 +70,7 @@ class McpApp:
         record_use: RecordUse = lambda _key_hash: None,
         allow: Allow = lambda _principal, _searches: None,
         allow_public: Allow | None = None,
+        users: Users | None = None,
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         explain: Application | None = None,
@@ -80,6 +82,7 @@ class McpApp:
         self._record_use = record_use
         self._allow = allow
         self._allow_public = allow_public
+        self._users = users
         self._longest_body = longest_body
         self._explain = explain
         self._rest = rest
@@ -115,7 +118,7 @@ class McpApp:
         try:
             caller = await anyio.to_thread.run_sync(self._caller, target, headers)
         except SakuinError as error:
-            await send_error(scope, send, http_error(error, headers))
+            await send_error(scope, send, http_error(error, headers, self._sign_in(target, scope)))
             return
         body = await read_body(receive, max_bytes=self._longest_body)
         if body is None:
@@ -166,19 +169,44 @@ class McpApp:
         if target.is_public:
             return self._anybody()
         try:
-            if target.mcp_id is None:
-                key_hash, endpoint = matching_hash(headers, self._keys), None
-            else:
-                endpoint, key_hash = self._endpoint_keys.find(target.mcp_id, key_of(headers)) or (None, None)
+            principal, endpoint = self._signed_in(target, headers) or self._key_holder(target, headers)
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
             message = "The keys cannot be checked now. Try again in a moment."
             raise Unavailable(message, retry_after=error.retry_after) from error
-        if key_hash is None:
-            raise Unauthorized("Send Authorization: Bearer <key> with a key of this endpoint.")
-        self._record_use(key_hash)
+        except Unauthorized as error:
+            message = "Send Authorization: Bearer <key> with a key of this endpoint, or sign in."
+            raise Unauthorized(message) from error
         # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
-        return _Caller(endpoint.project_id if endpoint else key_hash, self._allow, endpoint)
+        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint)
+
+    def _signed_in(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None] | None:
+        """Returns the user of an access token and the endpoint; None without a token."""
+        token = key_of(headers)
+        if self._users is None or token is None or not is_token(token):
+            return None
+        return self._users.find(token, target.mcp_id)
+
+    def _key_holder(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None]:
+        """Returns the hash of the valid key, and the endpoint that it opens; else `Unauthorized`."""
+        if target.mcp_id is None:
+            key_hash, endpoint = matching_hash(headers, self._keys), None
+        else:
+            endpoint, key_hash = self._endpoint_keys.find(target.mcp_id, key_of(headers)) or (None, None)
+        if key_hash is None:
+            raise Unauthorized
+        self._record_use(key_hash)
+        return key_hash, endpoint
+
+    def _sign_in(self, target: Target, scope: Scope) -> str:
+        """Returns what a 401 says about signing in. Programs that search over REST have no browser."""
+        if self._users is None or target.is_rest:
+            return ""
+        try:
+            return self._users.sign_in.challenge(scope, PATH if target.mcp_id is None else f"{PATH}/{target.mcp_id}")
+        except SakuinError:
+            # The well-known locations say the same.
+            return ""
 
     def _anybody(self) -> _Caller:
         """Returns the caller of the public library. A key is not looked at: it would decide which limit counts."""

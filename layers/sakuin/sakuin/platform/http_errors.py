@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sakuin.errors import (
     Conflict,
     Forbidden,
+    InsufficientScope,
     Invalid,
     NotFound,
     OverLimit,
@@ -16,7 +17,7 @@ from sakuin.errors import (
     Unauthorized,
     Unavailable,
 )
-from sakuin.platform.keys import challenge
+from sakuin.platform.keys import challenge, insufficient_scope
 
 if TYPE_CHECKING:
     # Workers have no Mangum.
@@ -64,12 +65,17 @@ class HttpError:
         return {"detail": self.detail, "code": self.code or CODES[self.status], "request_id": request_id}
 
 
-def http_error(error: SakuinError, headers: Mapping[str, str]) -> HttpError:
-    """Returns the answer for an error: 500 for one that no caller can handle. `headers` are the request's."""
+def http_error(error: SakuinError, headers: Mapping[str, str], sign_in: str = "") -> HttpError:
+    """Returns the answer for an error: 500 for one that no caller can handle.
+
+    `headers` are the request's; `sign_in` is what a 401 says about signing in.
+    """
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
     if isinstance(error, OverLimit) and not error.retry_after:
         return HttpError(status, str(error), code=QUOTA_EXCEEDED)
-    added = {401: challenge(headers), 429: _retry_after(error), 503: _retry_after(error)}.get(status, {})
+    if isinstance(error, InsufficientScope):
+        return HttpError(status, str(error), insufficient_scope())
+    added = {401: challenge(headers, sign_in), 429: _retry_after(error), 503: _retry_after(error)}.get(status, {})
     return HttpError(status, str(error), added)
 
 

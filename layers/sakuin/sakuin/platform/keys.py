@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sakuin.platform.secrets import KeyRing
 
 KEY_PREFIX = "sk_sakuin_"
-CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
+_REALM = 'Bearer realm="sakuin"'
 _KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
 
 # Takes the hash of a valid key that was used.
@@ -66,11 +66,25 @@ def key_of(headers: Mapping[str, str]) -> str | None:
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
-def challenge(headers: Mapping[str, str]) -> dict[str, str]:
-    """Returns the header of a 401. If the request had a key, the header says that it is invalid (RFC 6750, 3)."""
-    if "authorization" not in headers:
-        return CHALLENGE
-    return {"WWW-Authenticate": f'{CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
+def challenge(headers: Mapping[str, str], sign_in: str = "") -> dict[str, str]:
+    """Returns the header of a 401. If the request had a key, the header says that it is invalid (RFC 6750, 3).
+
+    `sign_in` are its parameters about signing in.
+    """
+    error = 'error="invalid_token"' if "authorization" in headers else ""
+    return _challenge(error, sign_in)
+
+
+def insufficient_scope() -> dict[str, str]:
+    """Returns the header of a 403 for a token that gives fewer rights than its user has (RFC 6750, 3.1).
+
+    It names no scope: none gives more.
+    """
+    return _challenge('error="insufficient_scope"')
+
+
+def _challenge(*parameters: str) -> dict[str, str]:
+    return {"WWW-Authenticate": ", ".join(filter(None, (_REALM, *parameters)))}
 
 
 def record_once_a_day(record: RecordUse, today: Callable[[], date] = lambda: datetime.now(UTC).date()) -> RecordUse:

@@ -361,6 +361,12 @@ class ToolSearch:
         row = call(self.client, "endpoint_of_key", {"p_mcp": mcp_id, "p_key_hash": key_hash})
         return row["key_hashes"], _endpoint(row["endpoint"])
 
+    def endpoint_of_user(self, mcp_id: str, user_id: str) -> Endpoint | None:
+        """Returns the endpoint for a member of its project; None for anyone else, or if it does not exist."""
+        if not _is_uuid(mcp_id):
+            return None
+        return _endpoint(call(self.client, "endpoint_of_user", {"p_mcp": mcp_id, "p_user": user_id}))
+
     def is_bound(self, mcp_id: str, tool_id: str) -> bool:
         """Returns whether the endpoint has this Tool now."""
         endpoint = self.endpoint(mcp_id)

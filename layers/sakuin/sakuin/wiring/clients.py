@@ -14,6 +14,7 @@ from sakuin.platform.redaction import Redaction, redacting_logger
 from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected, credentials
+from sakuin.platform.supabase.sign_in import SignIn, issuer_of
 from sakuin.platform.telemetry import (
     OPENAI_HEADER,
     REQUEST_HEADER,
@@ -77,6 +78,16 @@ def secret_of(settings: Settings, telemetry: Telemetry, *, users: str = "") -> N
     Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
     """
     return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
+
+
+def sign_in(settings: Settings, secret: NamedSecret) -> SignIn:
+    """Returns where users sign in. Without a publishable key in the secret, no user is accepted."""
+    issuer = issuer_of(settings.supabase_url)
+
+    def accepts_users() -> bool:
+        return bool(secret.now().supabase_publishable_key)
+
+    return SignIn(issuer, accepts_users, settings.library_for_users, settings.api_url)
 
 
 def _renewed_key(

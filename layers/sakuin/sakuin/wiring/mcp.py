@@ -2,15 +2,16 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
 from sakuin.errors import SakuinError
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets import KeyRing, Secrets
+from sakuin.platform.secrets import KeyRing, NamedSecret, Secrets
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.tables.chunk_store import namespace
@@ -21,6 +22,7 @@ from sakuin.wiring.clients import (
     chunk_store,
     question_embedder,
     secret_of,
+    sign_in,
     start_telemetry,
     supabase,
 )
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.platform.embedding import QuestionEmbedder
     from sakuin.platform.supabase.client import Client
+    from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.tables.search import SearchTable
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
@@ -111,6 +114,18 @@ class Searches:
         return self._store
 
 
+def searcher_of(settings: Settings, secret: NamedSecret) -> Callable[[str], str]:
+    """Returns the check of access tokens. The first token loads its libraries, which a start does not wait for."""
+
+    @cache
+    def tokens() -> "UserTokens":
+        from sakuin.platform.supabase.tokens import tokens_of
+
+        return tokens_of(settings.supabase_url, lambda: secret.now().jwt_secrets)
+
+    return lambda token: tokens().searcher_of(token)
+
+
 @without_gc
 def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
@@ -129,6 +144,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.rest import RestSearch
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
+    from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.retrieval.calibration import calibration_of
@@ -170,6 +186,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
         if settings.public_library
         else None,
+        users=Users(sign_in(settings, secret), searcher_of(settings, secret), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         explain=explain,
         rest=RestSearch(tools, search_tools),

@@ -12,7 +12,8 @@ from uuid import UUID
 import httpx
 import jwt
 
-from sakuin.errors import Unauthorized, Unavailable
+from sakuin.errors import InsufficientScope, Unauthorized, Unavailable
+from sakuin.platform.supabase.sign_in import issuer_of
 
 _AUDIENCE = "authenticated"
 # Fixed, so that a token cannot choose its verification, for example a public key as an HMAC secret.
@@ -28,22 +29,43 @@ _SECONDS_BETWEEN_READS = 30
 # Forged tokens must not cause a request to Supabase each.
 _SECONDS_AFTER_A_PROBLEM = 5
 _REFUSED = "The key or token is not valid, or it has expired. Use another key, or sign in again"
+_ONLY_SEARCHES = "This token was given to an agent, which may only search. Sign in yourself, or use an admin key"
 
 
 @dataclass(frozen=True, slots=True)
 class UserTokens:
-    """Access tokens of users. Without `secrets`, which are read each time, only key pairs verify tokens."""
+    """Access tokens of users. Without `secrets`, which are read each time, only key pairs verify tokens.
+
+    Supabase Auth gives every access token the same audience, also if a client names a resource (RFC 8707). What is
+    checked instead: the signature by the project's own keys, the issuer, the audience and the role of its users.
+    """
 
     keys: jwt.PyJWKClient = field(repr=False)
+    issuer: str
     secrets: Callable[[], Sequence[str]] = field(repr=False, default=tuple)
 
     def user_of(self, token: str) -> str:
-        """Returns the UUID of the token's user; `Unauthorized` for a token that is invalid, expired or for others."""
+        """Returns the UUID of a user who signed in himself; `InsufficientScope` for a token of an agent.
+
+        `Unauthorized` for a token that is invalid, expired or for others.
+        """
+        user, is_agent = self._read(token)
+        if is_agent:
+            raise InsufficientScope(_ONLY_SEARCHES)
+        return user
+
+    def searcher_of(self, token: str) -> str:
+        """Returns the UUID of the user for whom the token's holder may search, an agent too; else `Unauthorized`."""
+        return self._read(token)[0]
+
+    def _read(self, token: str) -> tuple[str, bool]:
+        """Returns the UUID of the token's user, and whether an agent got the token through OAuth."""
         try:
             claims = self._claims(token)
             if claims["role"] != _AUDIENCE:
                 raise Unauthorized(_REFUSED)
-            return str(UUID(claims["sub"]))
+            # Any value: what is not a session of the user himself must not pass as one.
+            return str(UUID(claims["sub"])), "client_id" in claims
         except jwt.PyJWKClientConnectionError as error:
             raise Unavailable("Supabase's public keys could not be read", vendor="supabase") from error
         except (jwt.PyJWTError, ValueError, TypeError, AttributeError) as error:
@@ -51,28 +73,29 @@ class UserTokens:
 
     def _claims(self, token: str) -> dict[str, Any]:
         if jwt.get_unverified_header(token).get("alg") not in _SECRET_ALGORITHMS:
-            return _verified(token, self.keys.get_signing_key_from_jwt(token), _PUBLIC_ALGORITHMS)
+            return self._verified(token, self.keys.get_signing_key_from_jwt(token), _PUBLIC_ALGORITHMS)
         for secret in self.secrets():
             with suppress(jwt.InvalidSignatureError):
-                return _verified(token, secret, _SECRET_ALGORITHMS)
+                return self._verified(token, secret, _SECRET_ALGORITHMS)
         raise Unauthorized(_REFUSED)
 
-
-def _verified(token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> dict[str, Any]:
-    return jwt.decode(
-        token,
-        key,
-        algorithms=algorithms,
-        audience=_AUDIENCE,
-        leeway=_LEEWAY_SECONDS,
-        options={"require": ["exp", "aud", "sub", "role"]},
-    )
+    def _verified(self, token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> dict[str, Any]:
+        return jwt.decode(
+            token,
+            key,
+            algorithms=algorithms,
+            audience=_AUDIENCE,
+            issuer=self.issuer,
+            leeway=_LEEWAY_SECONDS,
+            options={"require": ["exp", "iss", "aud", "sub", "role"]},
+        )
 
 
 def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -> UserTokens:
     """Returns the tokens of a Supabase project. The first token reads its public keys, which are cached."""
-    url = f"{supabase_url.rstrip('/')}/auth/v1/.well-known/jwks.json"
-    return UserTokens(PublishedKeys(url, cache_keys=True, timeout=_TIMEOUT_SECONDS), secrets)
+    issuer = issuer_of(supabase_url)
+    keys = PublishedKeys(f"{issuer}/.well-known/jwks.json", cache_keys=True, timeout=_TIMEOUT_SECONDS)
+    return UserTokens(keys, issuer, secrets)
 
 
 class PublishedKeys(jwt.PyJWKClient):

@@ -1,0 +1,226 @@
+"""Agents that sign in: an access token with `client_id` searches where its user may, and every other door is closed."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.isolation.catalog import functions, tables
+from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, TOOL_SEARCH, Route
+from tests.isolation.stack import DOMAIN, Stack
+from tests.isolation.test_row_level_security import ROLE, as_member
+from tests.isolation.test_sql_from_outside import outside
+
+CLIENT = {"client_id": str(uuid4())}
+
+
+@pytest.fixture
+def agent(stack: Stack, owner: Tenant) -> str:
+    """The token of an agent of the owner of a project."""
+    return stack.token(owner.user, **CLIENT)
+
+
+def searched(stack: Stack, tenant: Tenant, bearer: str) -> tuple[int, ...]:
+    """The statuses of both ways to search with a tenant's Tool."""
+    call = {"name": tenant.tool, "arguments": {"query": tenant.words}}
+    over_rest = stack.ask("POST", TOOL_SEARCH.format_map(tenant.ids), {"query": tenant.words}, bearer=bearer)
+    answer = stack.rpc(tenant.ids["mcp_id"], "tools/call", bearer, **call)
+    assert (tenant.words in answer.body) == (tenant.words in over_rest.body) == (answer.status == 200)
+    return answer.status, over_rest.status
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "owner"])
+@pytest.mark.parametrize("more", [{}, CLIENT], ids=["a user", "an agent"])
+def test_it_searches_the_projects_of_its_user_in_any_role_until_he_leaves(
+    stack: Stack, owner: Tenant, other: Tenant, role: str, more: dict[str, str]
+) -> None:
+    user, project = str(uuid4()), owner.ids["project_id"]
+    token = stack.token(user, **more)
+    assert searched(stack, owner, token) == (403, 403)
+    stack.sql.execute("insert into project_member values (%s, %s, %s::member_role)", (project, user, role))
+    assert searched(stack, owner, token) == (200, 200)
+    assert searched(stack, other, token) == (403, 403)
+    stack.sql.execute("delete from project_member where user_id = %s", (user,))
+    assert searched(stack, owner, token) == (403, 403)
+
+
+def test_another_s_endpoint_is_refused_as_one_that_does_not_exist(stack: Stack, other: Tenant, agent: str) -> None:
+    there, nowhere = (stack.rpc(mcp_id, "tools/list", agent) for mcp_id in (other.ids["mcp_id"], str(uuid4())))
+    assert (there.status, there.body, there.headers, there.round_trips) == (403, nowhere.body, nowhere.headers, 1)
+    assert (nowhere.status, nowhere.round_trips) == (403, 1)
+    # No id at all is not looked up.
+    assert stack.rpc("x", "tools/list", agent).round_trips == 0
+
+
+def test_an_endpoint_ends_for_users_when_it_ends_for_its_key(stack: Stack) -> None:
+    tenant = moved_in(stack, "確率の計算")
+    token = stack.token(tenant.user, **CLIENT)
+    path = f"/v1/mcps/{tenant.ids['mcp_id']}"
+    assert stack.ask("PATCH", path, {"status": "disabled"}, bearer=tenant.token).status == 200
+    assert searched(stack, tenant, token) == (403, 403)
+    assert stack.ask("PATCH", path, {"status": "enabled"}, bearer=tenant.token).status == 200
+    assert searched(stack, tenant, token) == (200, 200)
+    assert stack.ask("DELETE", f"/v1/projects/{tenant.ids['project_id']}", bearer=tenant.token).status == 204
+    assert searched(stack, tenant, token) == (403, 403)
+
+
+def test_the_library_opens_for_no_user_by_default(stack: Stack, owner: Tenant, agent: str) -> None:
+    for token in (agent, owner.token):
+        for answer in (stack.rpc(None, "tools/list", token), stack.ask("POST", "/v1/search", {}, bearer=token)):
+            assert (answer.status, "LibraryForUsers" in answer.json["detail"]) == (403, True)
+
+
+# ---------------------------------------------------------------- the doors that are closed
+
+
+@pytest.mark.parametrize("route", MEMBERS, ids=lambda route: route.name)
+def test_a_route_of_members_refuses_it_and_says_why(stack: Stack, owner: Tenant, agent: str, route: Route) -> None:
+    before = stack.rows()
+    answer = stack.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=agent)
+    assert (answer.status, answer.json["code"], answer.round_trips) == (403, "forbidden", 0)
+    assert "given to an agent, which may only search" in answer.json["detail"]
+    assert answer.headers["www-authenticate"] == 'Bearer realm="sakuin", error="insufficient_scope"'
+    assert stack.rows() == before
+
+
+def test_every_other_route_of_the_document_refuses_it(stack: Stack, owner: Tenant, agent: str) -> None:
+    paths = stack.ask("GET", "/openapi.json").json["paths"]
+    routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    assert {route.name for route in MEMBERS} | OPEN | SEARCHES < routes
+    before = stack.rows()
+    for name in sorted(routes - {route.name for route in MEMBERS} - OPEN - SEARCHES):
+        method, _, path = name.partition(" ")
+        answer = stack.ask(method, path.format_map({**owner.ids, "name": "next"}), {}, bearer=agent)
+        assert (answer.status, answer.round_trips) == (401, 0), name
+    assert stack.rows() == before
+
+
+def test_past_the_api_it_calls_no_function(stack: Stack, owner: Tenant, agent: str) -> None:
+    before, door = stack.rows(), outside(stack, agent)
+    of_the_api = [function for function in functions(stack) if function.is_of_the_api]
+    assert len(of_the_api) > 20
+    for function in of_the_api:
+        answer = door.post(f"/rpc/{function.name}", json=function.given(owner.ids))
+        assert (answer.status_code, answer.json()["code"]) == (403, "PT403"), (function.name, answer.text)
+        assert "given to an agent" in answer.json()["message"]
+    for function in functions(stack):
+        if not function.is_of_the_api:
+            answer = door.post(f"/rpc/{function.name}", json=function.given(owner.ids))
+            assert answer.status_code in (401, 403, 404), (function.name, answer.text)
+    assert stack.rows() == before
+
+
+@pytest.mark.parametrize("client", [None, "", 7, [], str(uuid4())], ids=json.dumps)
+def test_any_value_of_client_id_is_an_agent_s(stack: Stack, owner: Tenant, client: object) -> None:
+    token = stack.token(owner.user, client_id=client)
+    assert stack.ask("GET", "/v1/projects", bearer=token).status == 403
+    assert outside(stack, token).post("/rpc/list_projects", json={}).json()["code"] == "PT403"
+
+
+def test_past_the_api_it_reads_and_writes_no_table(stack: Stack, agent: str) -> None:
+    before, door = stack.rows(), outside(stack, agent)
+    for table in tables(stack):
+        for answer in (
+            door.get(f"/{table}", params={"limit": "1"}),
+            door.post(f"/{table}", json={}),
+            door.patch(f"/{table}", json={}),
+            door.delete(f"/{table}"),
+        ):
+            assert answer.status_code == 403, (table, answer.text)
+    assert stack.rows() == before
+
+
+@pytest.mark.parametrize(
+    "statement", ["select * from public.{0}", "delete from public.{0}", "update public.{0} set {1} = {1}"]
+)
+def test_no_policy_lets_it_see_or_change_a_row(stack: Stack, owner: Tenant, statement: str) -> None:
+    """Even of a function that forgot to check who calls."""
+    seen = []
+    for table in tables(stack, readable_by=ROLE):
+        first = "select attname from pg_attribute where attrelid = %s::regclass and attnum = 1"
+        ((column,),) = stack.sql.execute(first, (f"public.{table}",)).fetchall()
+        written = sql.SQL(statement).format(sql.Identifier(table), sql.Identifier(column))
+        counts = []
+        for more in ({}, CLIENT):
+            with as_member(stack, owner.user, **more) as connection:
+                try:
+                    counts.append(connection.execute(written).rowcount)
+                except psycopg.errors.InsufficientPrivilege:
+                    counts.append(0)
+        # The limits of the deployment belong to nobody.
+        assert table == "quota" or counts[1] == 0, table
+        seen += [table] * (counts[0] > counts[1])
+    # The user himself may do this to most tables, so the statement can succeed.
+    assert len(seen) >= 5, seen
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into project_member (project_id, user_id, role) values (%(project_id)s, gen_random_uuid(), 'owner')",
+        "insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)",
+        "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
+        " values (%(project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
+        "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')",
+        "insert into mcp_binding (mcp_id, tool_id) select %(mcp_id)s, id from tool where name = 'everything'",
+        "insert into project_synonyms (project_id, groups, analyzer) values (%(project_id)s, '[]', 'x')"
+        " on conflict (project_id) do update set groups = '[]'",
+    ],
+)
+def test_no_policy_lets_it_add_a_row(stack: Stack, owner: Tenant, statement: str) -> None:
+    with as_member(stack, owner.user) as connection:
+        assert connection.execute(statement.encode(), owner.ids).rowcount >= 1
+    with as_member(stack, owner.user, **CLIENT) as connection:
+        try:
+            assert connection.execute(statement.encode(), owner.ids).rowcount == 0
+        except psycopg.errors.InsufficientPrivilege:
+            return
+
+
+# ---------------------------------------------------------------- where to sign in
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+def metadata(stack: Stack, path: str) -> Any:
+    answer = stack.ask("GET", WELL_KNOWN + path)
+    assert answer.status in (200, 404), answer.body
+    return answer.json if answer.status == 200 else None
+
+
+def challenge(stack: Stack, mcp_id: str | None, bearer: str | None = None) -> str:
+    answer = stack.rpc(mcp_id, "tools/list", bearer)
+    assert answer.status == 401
+    return answer.headers["www-authenticate"]
+
+
+def test_the_metadata_of_an_endpoint_names_it_and_supabase_auth(stack: Stack, owner: Tenant) -> None:
+    for mcp_id in (owner.ids["mcp_id"], str(uuid4())):
+        # `host` is another: what a client sends must not decide.
+        assert metadata(stack, f"/mcp/{mcp_id}") == {
+            "resource": f"https://{DOMAIN}/mcp/{mcp_id}",
+            "authorization_servers": [stack.issuer],
+            "scopes_supported": ["email"],
+            "bearer_methods_supported": ["header"],
+        }
+    assert metadata(stack, "")["resource"] == f"https://{DOMAIN}"
+    assert [metadata(stack, path) for path in ("/mcp/x", "/mcp/x%22", "/v1", "/public/mcp")] == [None] * 4
+
+
+def test_a_401_leads_to_the_metadata(stack: Stack, owner: Tenant) -> None:
+    for mcp_id in (owner.ids["mcp_id"], str(uuid4())):
+        leads = f'resource_metadata="https://{DOMAIN}{WELL_KNOWN}/mcp/{mcp_id}", scope="email"'
+        assert challenge(stack, mcp_id) == f'Bearer realm="sakuin", {leads}'
+        assert challenge(stack, mcp_id, "wrong") == f'Bearer realm="sakuin", error="invalid_token", {leads}'
+    assert challenge(stack, 'x", scope="y') == 'Bearer realm="sakuin"'
+    # Programs that search over REST have no browser.
+    over_rest = stack.ask("POST", TOOL_SEARCH.format_map(owner.ids), {})
+    assert over_rest.headers["www-authenticate"] == 'Bearer realm="sakuin"'
+
+
+def test_the_library_has_none_unless_it_is_for_users(stack: Stack) -> None:
+    assert (metadata(stack, "/mcp"), challenge(stack, None)) == (None, 'Bearer realm="sakuin"')
