@@ -405,14 +405,16 @@ begin
   if p.created_by is not null then
     insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
   end if;
-  return jsonb_build_object('id', p.id, 'name', p.name);
+  return jsonb_build_object('id', p.id, 'name', p.name, 'role', case when p.created_by is not null then 'owner' end);
 end $$;
 
+-- With the role of the signed-in user in each; null for an operator.
 create function public.list_projects() returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_caller();
-  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
-  from project p
+  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'role', m.role)
+                            order by p.created_at, p.id), '[]')
+  from project p left join project_member m on m.project_id = p.id and m.user_id = acting_user()
 $$;
 
 -- Hides a project and ends its endpoints; maintenance deletes the rest. Runs as postgres: a member cannot write a row
@@ -594,7 +596,7 @@ create function public.table_view(t public.context_table) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
-    'chunk_threshold_chars', t.chunk_threshold_chars)
+    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
 $$;
 
 -- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.

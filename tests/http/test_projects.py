@@ -60,7 +60,16 @@ def test_an_admin_key_opens_every_project(api: Api) -> None:
     assert answer.json() == {
         **{"id": api.table, "project_id": api.project, "name": "t", "version": 1},
         **{"import_error": None, "pending_upload": False, "chunk_threshold_chars": 200},
+        **{"bytes": len('{"a":["x"]}'), "chunks_count": 0},
     }
+
+
+def test_projects_are_listed_with_the_role_of_the_caller(api: Api) -> None:
+    api.call("POST", f"/v1/projects/{api.project}/members", {"user_id": (guest := str(uuid4())), "role": "editor"})
+    as_guest = {"Authorization": f"Bearer {api.world.token(guest)}"}
+    assert api.call("GET", "/v1/projects").json()["projects"][0]["role"] == "owner"
+    assert api.http.get("/v1/projects", headers=as_guest).json()["projects"][0]["role"] == "editor"
+    assert api.http.get("/v1/projects", headers=AUTHORIZATION).json()["projects"][0]["role"] is None
 
 
 def test_a_new_tool_is_pending_and_its_event_is_on_the_bus(api: Api) -> None:

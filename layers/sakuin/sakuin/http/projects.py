@@ -34,7 +34,7 @@ UserOf = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ProjectServices:
-    """The use cases of the API."""
+    """The use cases of the API and of the console."""
 
     records: ProjectRecords
     tables: TableAdmin
@@ -42,6 +42,13 @@ class ProjectServices:
     endpoints: EndpointAdmin
     publish: PublishOutbox
     user_of: UserOf
+
+    def publish_changes(self) -> None:
+        """Publishes the events of a change. If that fails, `maintain` publishes them later."""
+        try:
+            self.publish()
+        except SakuinError:
+            logger.exception("the outbox is not published")
 
 
 def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter, ...]:
@@ -53,12 +60,8 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
         return found
 
     def publishing() -> Iterator[None]:
-        """Publishes the events of a change. If that fails, `maintain` publishes them later."""
         yield
-        try:
-            services.publish()
-        except SakuinError:
-            logger.exception("the outbox is not published")
+        services.publish_changes()
 
     user = Annotated[User | None, Depends(caller)]
     changing = [Depends(caller), Depends(publishing)]

@@ -40,6 +40,7 @@ class ProjectView(_View):
 
     id: Id
     name: str
+    role: Role | None = Field(description="The caller's role; null for an admin key.")
 
 
 class ProjectsView(_View):
@@ -103,6 +104,8 @@ class TableView(_View):
     import_error: str | None = Field(description="Why the last upload was rejected.")
     pending_upload: bool = Field(description="A document is announced and not uploaded yet.")
     chunk_threshold_chars: int = Field(description="Strings with at least so many characters are indexed.")
+    bytes: int = Field(description="Of the document, or of a larger one that is announced.")
+    chunks_count: int = Field(description="What the last scan found.")
 
 
 class TablesView(_View):

@@ -22,10 +22,11 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One project."""
+    """One project, and the role in it of the user who asks; None for an admin."""
 
     id: str
     name: str
+    role: Role | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Table:
     """A Table without its document. Version 0 has no document yet.
 
     `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid. Strings of at least
-    `chunk_threshold_chars` code points are indexed.
+    `chunk_threshold_chars` code points are indexed. `bytes` of the document, or of a larger one that is announced;
+    `chunks_count`: what the last scan found.
     """
 
     id: str
@@ -52,6 +54,8 @@ class Table:
     import_error: str | None
     pending_upload: bool
     chunk_threshold_chars: int
+    bytes: int
+    chunks_count: int
 
 
 @dataclass(frozen=True, slots=True)
