@@ -16,8 +16,10 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
+    from sakuin.console.agents import Endpoint
+
     from sakuin_cli.agent import AgentClient
-    from sakuin_cli.connecting.agents import Agent, Endpoint
+    from sakuin_cli.connecting.agents import Agent
     from sakuin_cli.connecting.files import ConnectedFiles
 
 _KNOWLEDGE, _SEARCH_TOOLS = "search_knowledge", "Search Tools"
@@ -95,14 +97,14 @@ def _chosen(
 
 
 def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, Endpoint]":
-    from sakuin_cli.connecting.agents import Endpoint
+    from sakuin.console.agents import TOOLS_VARIABLE, Endpoint
 
     client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
-    return client, Endpoint(name, client.url, "SAKUIN_TOOLS_API_KEY" if tools else "SAKUIN_API_KEY")
+    return client, Endpoint(name, client.url, TOOLS_VARIABLE if tools else "SAKUIN_API_KEY")
 
 
 def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", to: "Endpoint") -> None:
-    from sakuin_cli.connecting.agents import HIDDEN_KEY
+    from sakuin.console.agents import HIDDEN_KEY
 
     shown = {agent.name: (agent, agent.configuration(to, HIDDEN_KEY)) for agent in chosen}
     if terminal.as_json:
@@ -145,9 +147,9 @@ def _connected(
         notes = [_answer(agent.entry(files.configuration(agent), to.name), to, client, question)]
     except SakuinError as error:
         return {"state": "failed", "notes": [f"the configuration is there, but the question failed: {error}"]}
-    if agent.key_in == "variable" and not os.environ.get(to.variable):
+    if agent.format.key_in == "variable" and not os.environ.get(to.variable):
         notes.append(f"it reads the key from {to.variable}, which is not set in this shell: set it where it starts")
-    if agent.key_in == "question":
+    if agent.format.key_in == "question":
         notes.append(f"it asks for the key once: that of {to.variable}")
     if agent.desktop:
         notes.append("a desktop application, which this command cannot start: restart it and look at its tools")

@@ -78,7 +78,7 @@ class ConnectedFiles:
         )
         # A record without its entry is harmless; an entry without its record cannot be undone.
         self._keep([*self._records(), record])
-        replace_bytes(file, new.encode(), mode=_PRIVATE if agent.key_in == "file" or mode is None else mode)
+        replace_bytes(file, new.encode(), mode=_PRIVATE if agent.format.key_in == "file" or mode is None else mode)
         return True
 
     def undo(self, agent: Agent) -> bool:

@@ -1,9 +1,10 @@
 """Tables at the end of a text of TOML."""
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sakuin.console.agents import toml_table
 
 from sakuin_cli.connecting.text import CannotEdit, Insertion, line_end
 
@@ -23,9 +24,7 @@ def insert(text: str, addition: Mapping[str, Any]) -> tuple[str, list[Insertion]
     for outer, tables in addition.items():
         for name, table in tables.items():
             if name not in present.get(outer, {}):
-                # A string of JSON is a basic string of TOML.
-                rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
-                written += end.join(["", f"[{outer}.{name}]", *rows, ""])
+                written += toml_table(f"{outer}.{name}", table, end)
     # The table begins on a line of its own, after an empty one; in an empty file on the first.
     written = end + written if text and not text.endswith("\n") else written if text else written.removeprefix(end)
     return text + written, [Insertion(len(text), len(written))]

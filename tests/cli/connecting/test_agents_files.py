@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sakuin.console.agents import HIDDEN_KEY, Endpoint
 from sakuin.errors import Invalid
-from sakuin_cli.connecting.agents import AGENTS, HIDDEN_KEY, Agent, Endpoint, target_of
+from sakuin_cli.connecting.agents import AGENTS, Agent, target_of
 from sakuin_cli.connecting.files import ConnectedFiles
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/how-to/clients.md").read_text()
@@ -48,9 +49,9 @@ def test_undo_gives_the_bytes_and_permissions_of_before(files: ConnectedFiles, a
     text = OTHERS.get(agent.name, '{"theme": "dark", "mcpServers": {"other": {"url": "https://other"}}}')
     file = written(files, agent, text if exists else None)
     assert add(files, agent)
-    mode = 0o600 if agent.key_in == "file" or not exists else 0o644
+    mode = 0o600 if agent.format.key_in == "file" or not exists else 0o644
     assert file.stat().st_mode & 0o777 == mode
-    assert (KEY in file.read_text()) == (agent.key_in == "file")
+    assert (KEY in file.read_text()) == (agent.format.key_in == "file")
     once = file.read_bytes()
     assert not add(files, agent)
     assert file.read_bytes() == once
@@ -70,7 +71,7 @@ def test_what_was_added_can_be_reached_with_its_key(files: ConnectedFiles, agent
     add(files, agent, TOOLS)
     entry = agent.entry(files.configuration(agent), TOOLS.name)
     assert target_of(entry, {"SAKUIN_TOOLS_API_KEY": KEY}, typed=KEY) == (TOOLS.url, KEY)
-    if agent.key_in == "variable":
+    if agent.format.key_in == "variable":
         assert target_of(entry, {}, typed=KEY) == (TOOLS.url, "")
 
 
@@ -168,11 +169,13 @@ def test_the_document_shows_the_configuration_and_the_places(agent: Agent) -> No
     assert agent.text.read(block[1]) == agent.configuration(LIBRARY, HIDDEN_KEY)
     row = re.search(rf"^\| {agent.title} \| `{agent.name}` \|.*$", DOCUMENT, re.MULTILINE)
     assert row
-    files = {place for places in agent.places.values() for place in places if "$" not in place}
+    files = {place for places in agent.format.places.values() for place in places if "$" not in place}
     assert files | {f"${variable}" for variable in _variables(agent)} == {
         one.removeprefix("~/") for one in re.findall(r"`((?:~/|\$)[^`]*)`", row[0])
     }
 
 
 def _variables(agent: Agent) -> set[str]:
-    return {place[1:].split("/")[0] for places in agent.places.values() for place in places if place.startswith("$")}
+    return {
+        place[1:].split("/")[0] for places in agent.format.places.values() for place in places if place.startswith("$")
+    }

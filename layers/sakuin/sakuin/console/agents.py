@@ -1,0 +1,142 @@
+"""What agents need in their configuration to reach an MCP endpoint, as the documentation of each describes it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+# What stands for the key in a configuration that is shown.
+HIDDEN_KEY: Final = "sk_sakuin_…"
+# The environment variable with the key of an endpoint of Search Tools.
+TOOLS_VARIABLE: Final = "SAKUIN_TOOLS_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What an entry points to: `variable` is the environment variable that holds the key."""
+
+    name: str
+    url: str
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFormat:
+    """The configuration of an agent. `key_in`: it reads the key from a variable, asks for it, or has it in its file.
+
+    `places` are its file on macOS, Linux and Windows in the home folder; a variable in front is a folder of its own, if
+    it is set. `entry` makes the configuration of an endpoint, with its key if the agent cannot read it from elsewhere;
+    `servers` is the object of it that holds the entries.
+    """
+
+    title: str
+    places: Mapping[str, tuple[str, ...]]
+    entry: Callable[[Endpoint, str], dict[str, Any]]
+    key_in: Literal["variable", "question", "file"] = "variable"
+    servers: str = "mcpServers"
+    is_toml: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The text for the file of an agent. `files` are its places where no variable is set, each once."""
+
+    agent: str
+    title: str
+    files: Sequence[str]
+    text: str
+    key_in: str
+
+
+def configurations(to: Endpoint, key: str) -> Sequence[Configuration]:
+    """Returns the configuration of each agent for an endpoint."""
+    return [
+        Configuration(name, each.title, _files(each), _text(each, to, key), each.key_in)
+        for name, each in FORMATS.items()
+    ]
+
+
+def toml_table(name: str, members: Mapping[str, str], end: str = "\n") -> str:
+    """Returns a table of TOML after an empty line; `end` ends each line."""
+    # A string of JSON is a basic string of TOML.
+    rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
+    return end.join(["", f"[{name}]", *rows, ""])
+
+
+def _files(each: AgentFormat) -> Sequence[str]:
+    return list(dict.fromkeys(f"~/{places[-1]}" for places in each.places.values()))
+
+
+def _text(each: AgentFormat, to: Endpoint, key: str) -> str:
+    written = each.entry(to, key)
+    if not each.is_toml:
+        return json.dumps(written, ensure_ascii=False, indent=2)
+    return toml_table(f"{each.servers}.{to.name}", written[each.servers][to.name]).strip()
+
+
+def _claude_code(to: Endpoint, _key: str) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer ${{{to.variable}}}"}
+    return {"mcpServers": {to.name: {"type": "http", "url": to.url, "headers": headers}}}
+
+
+def _claude_desktop(to: Endpoint, key: str) -> dict[str, Any]:
+    arguments = ["-y", "mcp-remote", to.url, "--transport", "http-only"]
+    arguments += ["--header", "Authorization:${SAKUIN_AUTHORIZATION}"]
+    if to.url.startswith("http://"):
+        arguments.append("--allow-http")
+    server = {"command": "npx", "args": arguments, "env": {"SAKUIN_AUTHORIZATION": f"Bearer {key}"}}
+    return {"mcpServers": {to.name: server}}
+
+
+def _cursor(to: Endpoint, _key: str) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer ${{env:{to.variable}}}"}
+    return {"mcpServers": {to.name: {"url": to.url, "headers": headers}}}
+
+
+def _vscode(to: Endpoint, _key: str) -> dict[str, Any]:
+    question = {"type": "promptString", "id": f"{to.name}-key", "description": f"Key of {to.name}", "password": True}
+    headers = {"Authorization": f"Bearer ${{input:{to.name}-key}}"}
+    return {"inputs": [question], "servers": {to.name: {"type": "http", "url": to.url, "headers": headers}}}
+
+
+def _codex(to: Endpoint, _key: str) -> dict[str, Any]:
+    return {"mcp_servers": {to.name: {"url": to.url, "bearer_token_env_var": to.variable}}}
+
+
+def _gemini(to: Endpoint, _key: str) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer ${{{to.variable}}}"}
+    return {"mcpServers": {to.name: {"httpUrl": to.url, "headers": headers}}}
+
+
+def _everywhere(*places: str) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(("darwin", "linux", "win32"), places)
+
+
+def _of_application(place: str) -> dict[str, tuple[str, ...]]:
+    return {
+        "darwin": (f"Library/Application Support/{place}",),
+        "linux": (f"$XDG_CONFIG_HOME/{place}", f".config/{place}"),
+        "win32": (f"$APPDATA/{place}", f"AppData/Roaming/{place}"),
+    }
+
+
+FORMATS: Final[Mapping[str, AgentFormat]] = {
+    "claude-code": AgentFormat(
+        "Claude Code", _everywhere("$CLAUDE_CONFIG_DIR/.claude.json", ".claude.json"), _claude_code
+    ),
+    "claude-desktop": AgentFormat(
+        "Claude Desktop", _of_application("Claude/claude_desktop_config.json"), _claude_desktop, key_in="file"
+    ),
+    "cursor": AgentFormat("Cursor", _everywhere(".cursor/mcp.json"), _cursor),
+    "vscode": AgentFormat(
+        "VS Code", _of_application("Code/User/mcp.json"), _vscode, key_in="question", servers="servers"
+    ),
+    "codex": AgentFormat(
+        "Codex",
+        _everywhere("$CODEX_HOME/config.toml", ".codex/config.toml"),
+        _codex,
+        servers="mcp_servers",
+        is_toml=True,
+    ),
+    "gemini": AgentFormat("Gemini CLI", _everywhere(".gemini/settings.json"), _gemini),
+}
