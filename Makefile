@@ -37,6 +37,7 @@ BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
+BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/browser/fonts.conf)
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
@@ -64,7 +65,7 @@ proofs: ## the same with more effort (EFFORT=20), random schedules and inputs, e
 
 setup: $(PACKAGE) $(EMULATOR) $(NODE) ## installs what the product and the local stack need into .venv and .tools
 
-clients: $(CLIENTS) ## installs the MCP clients and the conformance suite that the tests run
+clients: $(CLIENTS) $(BROWSER) ## installs the MCP clients, the conformance suite and the browser that the tests run
 
 sam: $(SAM) ## installs the SAM CLI into .tools/sam
 
@@ -92,7 +93,7 @@ build: $(PACKAGE) $(SAM)
 		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
 	$(BIN)/python -m benchmarks.sizes
 
-pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(DOCS) ## the tests
+pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(BROWSER) $(DOCS) ## the tests
 	EFFORT=$(EFFORT) $(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
 # Where containers find this machine: the gateway of Docker's bridge.
@@ -120,7 +121,7 @@ audit: $(AUDIT) ## known vulnerabilities of everything that is locked
 		echo "$$lock"; \
 		.tools/audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$lock || exit 1; \
 	done
-	@$(need_npm); for lock in tests/clients requirements/postgrest; do \
+	@$(need_npm); for lock in tests/clients tests/browser requirements/postgrest; do \
 		echo "$$lock"; npm audit --package-lock-only --audit-level=high --prefix $$lock || exit 1; \
 	done
 
@@ -183,5 +184,17 @@ $(CLIENTS): | $(NODE)
 	@mkdir -p $(@D)
 	@cp tests/clients/package.json tests/clients/package-lock.json $(@D)
 	@$(need_npm); npm ci $(npm_quietly) --prefix $(@D)
+	@rm -f $(@D)/.installed-*
+	@touch $@
+
+# The browser is packed inside its package. It is unpacked with the libraries that a bare machine lacks, which the
+# package has for Lambda. With CHROMIUM_BIN nothing is unpacked.
+unpack = import chromium from "@sparticuz/chromium"; await chromium.executablePath()
+$(BROWSER): | $(CLIENTS)
+	@rm -rf $(@D)/unpacked
+	@mkdir -p $(@D)/unpacked
+	@cp tests/browser/package.json tests/browser/package-lock.json tests/browser/fonts.conf $(@D)
+	@$(need_npm); npm ci $(npm_quietly) --prefix $(@D) && cd $(@D) && { [ -n "$$CHROMIUM_BIN" ] \
+		|| TMPDIR="$$PWD/unpacked" AWS_EXECUTION_ENV=22.x node --input-type=module --eval '$(unpack)'; }
 	@rm -f $(@D)/.installed-*
 	@touch $@

@@ -33,6 +33,7 @@ PARTS = (
     ("tables/",),
     ("upkeep/", "convergence/"),
     ("contracts/",),
+    ("browser/", "console/"),
     ("integration/test_deployment.py",),
     ("general/",),  # the model stays in the memory of its process
     ("",),  # all others

@@ -31,8 +31,9 @@ class ConsoleClient:
         self.sessions = Sessions(world.client, self.ring, refresh)  # type: ignore[arg-type]  # as a KeyRing
         self.shell = Shell(self.sessions, "1.2.3")
         self.used: list[str] = []
-        routers: list[APIRouter] = [make(self.shell) for make in routes]
-        app = console_app(self.shell, sign_in.routes(self.shell, self.used.append), *routers)
+        self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append)]
+        self.routers += [make(self.shell) for make in routes]
+        app = console_app(self.shell, *self.routers)
         rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))  # type: ignore[arg-type]
         self.http = TestClient(rest, headers={"Accept-Language": language, "Origin": ORIGIN}, follow_redirects=True)
 

@@ -1,0 +1,63 @@
+"""The console over a library and a project with something of everything, served to a browser."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from fastapi.routing import APIRoute
+from sakuin.console.answers import ROOT
+from sakuin.console.pages import overview
+from sakuin.platform.keys import hash_of_key
+from sakuin_local.places import SAMPLES
+from sakuin_local.serving import served
+
+from tests.console.console_client import ConsoleClient
+from tests.events import KEY
+from tests.world import World
+
+USER = str(uuid4())
+# These lead to other pages, or are none.
+_NO_PAGES = {"/static/{name}", "/language/{language}"}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleConsole:
+    """A served console. `given` is what every flow needs."""
+
+    world: World
+    client: ConsoleClient
+    origin: str
+
+    @property
+    def link(self) -> str:
+        """A new link that signs in."""
+        return f"/console/sign-in?code={self.client.sessions.make_link(hash_of_key(KEY))}"
+
+    @property
+    def session(self) -> str:
+        """The id of a new session of an admin."""
+        return self.client.sessions.sign_in_admin(hash_of_key(KEY)).id
+
+    @property
+    def routes(self) -> dict[str, str]:
+        """The regular expression of the path of each page, by a name that can be one of a file."""
+        routes = [route for router in self.client.routers for route in router.routes]
+        found = [each for each in routes if isinstance(each, APIRoute) and "GET" in each.methods]
+        return {
+            re.sub(r"\W+", "-", each.path).strip("-") or "overview": f"^{ROOT}{each.path_regex.pattern[1:]}"
+            for each in found
+            if each.path not in _NO_PAGES
+        }
+
+
+@contextmanager
+def sample_console(world: World) -> Iterator[SampleConsole]:
+    """Fills the world and serves its console while the block runs."""
+    for file in sorted([*SAMPLES.rglob("learns.yml"), *SAMPLES.rglob("*.html")]):
+        world.bucket.write(file.relative_to(SAMPLES).as_posix(), file.read_bytes())
+    world.settle()
+    client = ConsoleClient(world, overview.routes)
+    with served(client.http.app) as port:
+        yield SampleConsole(world, client, f"http://127.0.0.1:{port}")

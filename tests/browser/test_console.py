@@ -1,0 +1,58 @@
+"""The console in a real browser.
+
+Each flow also fails on what `tab.mjs` notes: errors, violations of the policy, requests that fail or go elsewhere, what
+axe finds, and pages that are wider than a phone.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.driving import Browser
+from tests.browser.sample_console import SampleConsole, sample_console
+from tests.events import KEY
+from tests.world import Worlds
+
+
+@pytest.fixture(scope="module")
+def console(a_world: Worlds) -> Iterator[SampleConsole]:
+    with sample_console(a_world()) as console:
+        yield console
+
+
+def test_a_link_signs_in_once(browser: Browser, console: SampleConsole) -> None:
+    browser.run("signInByLink", origin=console.origin, link=console.link)
+
+
+def test_a_key_signs_in_and_leads_to_the_wanted_page_and_is_stored_nowhere(
+    browser: Browser, console: SampleConsole
+) -> None:
+    session = browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/?a=1")
+    assert session
+
+
+def test_an_ended_session_leads_back_to_its_page(browser: Browser, console: SampleConsole) -> None:
+    session = console.session
+    console.world.sql.execute("update console_session set expires_at = now()")
+    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/")
+
+
+def test_the_language_can_be_switched(browser: Browser, console: SampleConsole) -> None:
+    browser.run("switchLanguage", origin=console.origin, session=console.session)
+
+
+def test_the_keyboard_is_enough_to_sign_in(browser: Browser, console: SampleConsole) -> None:
+    browser.run("signInWithKeyboard", origin=console.origin, key=KEY)
+
+
+def test_no_scripts_are_needed_to_sign_in(browser: Browser, console: SampleConsole) -> None:
+    browser.run("signInWithoutScripts", origin=console.origin, link=console.link, start="/console/")
+
+
+def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole) -> None:
+    look = {"language": "en", "scheme": "light", "phone": False}
+    visited = browser.run(
+        "everyPage", **look, origin=console.origin, session=console.session, start="/console/", routes=console.routes
+    )
+    # Nobody who is signed in needs a link to it.
+    assert {*visited, "sign-in"} == set(console.routes)
