@@ -20,7 +20,7 @@ class LinkView(BaseModel):
 
 def console_router(make_link: Callable[[str], str], keys: KeyRing) -> APIRouter:
     """Returns the route. `make_link` returns a code that signs the admin key with this hash in."""
-    routes = APIRouter(prefix="/v1", tags=["Operation"], responses=may_fail(503))
+    routes = APIRouter(prefix="/v1", tags=["Operation"], responses=may_fail(401, 503))
 
     def key_hash_of(request: Request) -> str:
         if (found := matching_hash(request.headers, keys)) is None:
