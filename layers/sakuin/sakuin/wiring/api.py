@@ -8,7 +8,7 @@ from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.settings import Settings
-from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, sign_in, start_telemetry, supabase
+from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, sign_in_of, start_telemetry, supabase
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
@@ -93,7 +93,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         __version__,
         *project_routers(project_services(settings, secret, client), ring),
         console_router(sessions.make_link, ring),
-        open_routers=(sign_in_router(sign_in(settings, secret)),),
+        open_routers=(sign_in_router(sign_in_of(settings, secret)),),
         admin_routers=admin_routers,
         record_use=record_use,
         days=days,

@@ -80,7 +80,7 @@ def secret_of(settings: Settings, telemetry: Telemetry, *, users: str = "") -> N
     return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
 
 
-def sign_in(settings: Settings, secret: NamedSecret) -> SignIn:
+def sign_in_of(settings: Settings, secret: NamedSecret) -> SignIn:
     """Returns where users sign in. Without a publishable key in the secret, no user is accepted."""
     issuer = issuer_of(settings.supabase_url)
 

@@ -22,7 +22,7 @@ from sakuin.wiring.clients import (
     chunk_store,
     question_embedder,
     secret_of,
-    sign_in,
+    sign_in_of,
     start_telemetry,
     supabase,
 )
@@ -186,7 +186,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
         if settings.public_library
         else None,
-        users=Users(sign_in(settings, secret), searcher_of(settings, secret), records.endpoint_of_user),
+        users=Users(sign_in_of(settings, secret), searcher_of(settings, secret), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         explain=explain,
         rest=RestSearch(tools, search_tools),
