@@ -275,6 +275,18 @@ def test_a_model_that_ends_soon_is_found(target: Target) -> None:
     assert [one.check for one in soon()] == ["model shutdown"]
 
 
+@pytest.mark.parametrize(
+    ("named", "checks"), [("https://auth.example/auth/v1", ["issuer"]), ("{url}/auth/v1", []), (None, [])]
+)
+def test_another_issuer_than_that_of_tokens_is_found(target: Target, named: str | None, checks: list[str]) -> None:
+    keys = replace(NamedSecret(target.deployment.secret).now(), supabase_publishable_key="sb_publishable_x")
+    with scripted_server(Said(401, b'{"code": "42501"}'), Said(404)) as supabase:
+        if named is not None:
+            supabase.answers[1] = Said(body=json.dumps({"issuer": named.format(url=supabase.url)}).encode())
+        found = replace(inside(target), secrets=lambda: keys, supabase_url=supabase.url)()
+    assert [one.check for one in found] == checks
+
+
 def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(target: Target) -> None:
     keys = replace(NamedSecret(target.deployment.secret).now(), openai_questions_key="sk-questions")
     models = ("text-embedding-3-small", "gpt-6-luna")

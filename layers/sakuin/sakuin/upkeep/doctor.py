@@ -13,6 +13,7 @@ from sakuin.errors import SakuinError
 from sakuin.platform.openai.models import model_facts
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import Client, call, credentials
+from sakuin.platform.supabase.sign_in import issuer_of
 
 NEWEST_MIGRATION = "20261122000007"
 # The schema of each extension that the migrations need, and its oldest version. pgvector 0.8 has iterative scans.
@@ -82,6 +83,17 @@ class Doctor:
             said = "did not answer" if answer is None else f"answered {answer.status_code}"
             advice = "Correct supabase_publishable_key in the secret: without it no user's token is accepted."
             yield Problem("supabase key", f"Supabase {said} to the publishable key.", advice)
+        yield from self._issuer(key)
+
+    def _issuer(self, key: str) -> Iterator[Problem]:
+        """Compares the issuer that tokens must have with the one that Supabase Auth names."""
+        issuer = issuer_of(self.supabase_url)
+        answer = self._answer("GET", f"{issuer}/.well-known/openid-configuration", credentials(key))
+        # Older projects have no such document.
+        if answer is None or not answer.is_success or f'"{issuer}"' in answer.text:
+            return
+        advice = "Deploy with the address as SupabaseUrl that Supabase Auth names as its issuer, without /auth/v1."
+        yield Problem("issuer", "Supabase Auth names another issuer than SupabaseUrl: no user is accepted.", advice)
 
     def _openai(self) -> Iterator[Problem]:
         secrets = self.secrets()
