@@ -1,157 +1,27 @@
-"""The dead letter queues of a deployment, on Amazon SQS."""
+"""The dead letter queues of a deployed stack, found by its outputs."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
-from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.knowledge.messages import (
-    AskLearns,
-    ObjectRemoved,
-    RecheckKey,
-    ReindexMaterial,
-    read_event,
-    subject_of_event,
-)
-from sakuin.platform.queue_handler import parsed_message
-from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.platform.sqs import GROUP_ATTRIBUTE, SqsQueue, translate_errors
-from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
-from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.messages import (
-    DocumentUploaded,
-    EventScanRequest,
-    ToolEvent,
-    embed_message,
-    subject_of_request,
-    tool_message,
-)
+from sakuin.errors import Misconfigured, Unavailable
+from sakuin.platform.retry import QUEUES
+from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 from sakuin_cli.connections import aws_client
-from sakuin_cli.options import QUEUES, QueueName
 from sakuin_cli.settings import CommandSettings, required
-from sakuin_cli.terminal import counted
-
-_HIDDEN_SECONDS = 30
-_A_REQUEST = 10
-# Attributes that EventBridge adds to an event that it could not deliver.
-_BUS_REASON, _BUS_TRIES = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
-# An unreadable body is shown up to this length.
-_SHOWN = 120
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A message in a dead letter queue.
-
-    `since` is the time of its first sending, in seconds since 1970. `bus_reason` is the reason of an event bus that
-    could not deliver it. `handle` is its receipt handle.
-    """
-
-    id: str
-    queue: QueueName
-    body: str
-    tries: int
-    since: float
-    bus_reason: str | None
-    correlation_id: str
-    handle: str
-    group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A message in words.
-
-    `subject` is None if there is nothing to do, or if the message cannot be read; then `problem` is the reason.
-    """
-
-    text: str
-    subject: WorkSubject | None = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetterQueues:
-    """The queues of a deployment. `sqs` is boto3's client; `urls` and `dead_urls` are by queue name."""
-
-    sqs: Any
-    urls: Mapping[QueueName, str]
-    dead_urls: Mapping[QueueName, str]
-
-    @classmethod
-    def of(cls, settings: CommandSettings) -> "DeadLetterQueues":
-        """Reads the URLs from the outputs of the deployed stack."""
-        stack = required(settings.stack, "SAKUIN_STACK", "sakuin")
-        outputs = _outputs(aws_client(settings, "cloudformation"), stack)
-        try:
-            urls = {queue: outputs[f"{queue.capitalize()}QueueUrl"] for queue in QUEUES}
-            dead_urls = {queue: outputs[f"{queue.capitalize()}DeadLettersUrl"] for queue in QUEUES}
-        except KeyError as error:
-            raise Misconfigured(f"The stack has no output {error}: deploy this version of template.yaml") from error
-        return cls(aws_client(settings, "sqs"), urls, dead_urls)
-
-    def receive(self, queue: QueueName) -> list[DeadLetter]:
-        """Receives all dead letters of a queue, oldest first; they are hidden from others for half a minute."""
-        found: dict[str, DeadLetter] = {}
-        while some := self._some(queue):
-            new = [letter for letter in some if letter.id not in found]
-            if not new:
-                # There are so many that the first ones are visible again.
-                break
-            found |= {letter.id: letter for letter in new}
-        return sorted(found.values(), key=lambda letter: (letter.since, letter.id))
-
-    def release(self, letters: Sequence[DeadLetter]) -> None:
-        """Makes letters visible again. A letter that no longer exists is not an error."""
-        for letter in letters:
-            try:
-                self.sqs.change_message_visibility(
-                    QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle, VisibilityTimeout=0
-                )
-            except ClientError:
-                # It is already visible, or deleted.
-                continue
-
-    def send_again(self, letter: DeadLetter) -> None:
-        """Sends a letter to its original queue, and then deletes it from the dead letters."""
-        queue = SqsQueue(self.sqs, self.urls[letter.queue])
-        own = {MESSAGE_ATTRIBUTE: letter.correlation_id}
-        queue.send_copy(letter.body, own, delay_seconds=0, group=letter.group)
-        with translate_errors():
-            self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
-
-    def _some(self, queue: QueueName) -> list[DeadLetter]:
-        with translate_errors():
-            answer = self.sqs.receive_message(
-                QueueUrl=self.dead_urls[queue],
-                MaxNumberOfMessages=_A_REQUEST,
-                VisibilityTimeout=_HIDDEN_SECONDS,
-                # A short poll would query only some of the servers of SQS.
-                WaitTimeSeconds=1,
-                AttributeNames=["All"],
-                MessageAttributeNames=["All"],
-            )
-        return [_letter(queue, message) for message in answer.get("Messages", ())]
-
-
-def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
-    system = message.get("Attributes", {})
-    own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
-    # Listing a letter counts as a receive.
-    receives = min(int(system.get("ApproximateReceiveCount", 1)), MAX_RECEIVES)
-    return DeadLetter(
-        id=message["MessageId"],
-        queue=queue,
-        body=message["Body"],
-        tries=int(own.get(_BUS_TRIES) or receives),
-        since=float(system.get("SentTimestamp", 0)) / 1000,
-        bus_reason=own.get(_BUS_REASON) or None,
-        correlation_id=own.get(MESSAGE_ATTRIBUTE, ""),
-        handle=message["ReceiptHandle"],
-        group=system.get(GROUP_ATTRIBUTE, ""),
-    )
+def dead_letter_queues(settings: CommandSettings) -> DeadLetterQueues:
+    """Returns the queues, whose URLs are outputs of the stack."""
+    stack = required(settings.stack, "SAKUIN_STACK", "sakuin")
+    outputs = _outputs(aws_client(settings, "cloudformation"), stack)
+    try:
+        urls = {queue: outputs[f"{queue.capitalize()}QueueUrl"] for queue in QUEUES}
+        dead_urls = {queue: outputs[f"{queue.capitalize()}DeadLettersUrl"] for queue in QUEUES}
+    except KeyError as error:
+        raise Misconfigured(f"The stack has no output {error}: deploy this version of template.yaml") from error
+    return DeadLetterQueues(aws_client(settings, "sqs"), urls, dead_urls)
 
 
 def _outputs(cloudformation: Any, stack: str) -> Mapping[str, str]:
@@ -165,58 +35,3 @@ def _outputs(cloudformation: Any, stack: str) -> Mapping[str, str]:
     except BotoCoreError as error:
         raise Unavailable("CloudFormation did not answer", vendor="cloudformation") from error
     return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", ())}
-
-
-def contents(queue: QueueName, body: str) -> Contents:
-    """Returns the contents of a message of a queue."""
-    readers = {"material": _material, "tool": _tool, "embed": _embed}
-    try:
-        found = readers[queue](parsed_message(body))
-    except SakuinError as error:
-        found = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
-    if found is None:
-        found = Contents(f"nothing to do: {_shortened(body)}")
-    # A terminal interprets control characters.
-    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in found.text)
-    return replace(found, text=text)
-
-
-def _material(message: Mapping[str, Any]) -> Contents | None:
-    event = read_event(message)
-    if event is None:
-        return None
-    if isinstance(event, ReindexMaterial):
-        text = f"index {event.material} again: {event.reason}"
-    elif isinstance(event, AskLearns):
-        text = f"ask a language model for the learns of {event.material}"
-    elif isinstance(event, RecheckKey):
-        text = f"check {event.key} against the bucket: {event.reason}"
-    else:
-        action = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
-        text = f"{event.source.key} was {action} (version {event.source.version_id or '–'})"
-    return Contents(text, subject_of_event(event))
-
-
-def _tool(message: Mapping[str, Any]) -> Contents | None:
-    asked = tool_message(message)
-    if asked is None:
-        return None
-    if isinstance(asked, DocumentUploaded):
-        text = f"import the uploaded document of Table {asked.table_id}"
-    elif isinstance(asked, EventScanRequest):
-        event = ToolEvent.model_validate(message)
-        tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
-        text = f"{event.event}{tool} Table {asked.table_id}"
-    else:
-        text = f"scan Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
-    return Contents(text, subject_of_request(asked))
-
-
-def _embed(message: Mapping[str, Any]) -> Contents:
-    asked = embed_message(message)
-    return Contents(f"embed {counted(len(asked.chunks), 'chunk')} of Table {asked.table_id}", subject_of_request(asked))
-
-
-def _shortened(body: str) -> str:
-    line = " ".join(body.split())
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"

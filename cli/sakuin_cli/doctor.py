@@ -15,7 +15,7 @@ from sakuin.errors import Misconfigured, SakuinError
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
 from sakuin_cli.connections import agent_of, bucket_of, deployment_of, settings_of
-from sakuin_cli.dead_letters import DeadLetterQueues
+from sakuin_cli.dead_letters import dead_letter_queues
 from sakuin_cli.settings import DATA_FOLDER, CommandSettings
 from sakuin_cli.waiting import await_upload_results, poll
 
@@ -161,7 +161,7 @@ class Examination:
             advice = "Add it to the env file (docs/how-to/deploy.md, step 8): `sakuin redrive` needs it."
             yield Problem("stack", "SAKUIN_STACK is not set.", advice)
             return
-        DeadLetterQueues.of(settings)
+        dead_letter_queues(settings)
 
 
 def examine(data: Path | None) -> Report:

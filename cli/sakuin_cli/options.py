@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import typer
 
-QueueName = Literal["material", "tool", "embed"]
 AUTHORED_FILES = ("learns.yml", "synonyms.yml")
-QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 
 DataOption = Annotated[
     Path | None,

@@ -73,6 +73,8 @@ create index material_key on public.material (key);
 create index material_last_segment on public.material (regexp_replace(material, '^.*/', ''));
 -- Each search needs the number of all chunks.
 create index material_chunks on public.material (chunks_count) where chunks_count > 0;
+-- For the list of pages that could not be read, which are few.
+create index material_failed on public.material (updated_at) where status = 'failed';
 
 -- One row for each anchored explanation of a page.
 create table public.knowledge_chunks (
@@ -270,7 +272,7 @@ begin
 end $$;
 
 -- Applies one version of a page.
---   p_source: {bucket, key, version_id, sequencer}, or null for a change without an upload.
+--   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
 --   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
@@ -286,6 +288,7 @@ declare
   seq text := p_source->>'sequencer';
   generation_now bigint;
   newest boolean;
+  searchable text;
 begin
   if seq is not null then
     insert into material (material, bucket, key, sequencer, status, generation)
@@ -318,6 +321,7 @@ begin
     newest := seq >= r.sequencer collate "C";
   end if;
 
+  searchable := r.indexed_version_id;
   generation_now := r.generation + 1;
   if p_error is not null then
     update material m set
@@ -348,6 +352,10 @@ begin
   where m.material = p_material
   returning * into r;
   perform record_upload_result(p_source, 'applied', null);
+  if not p_deleted and searchable is distinct from p_source->>'version_id' then
+    -- Last, because all pages share this row: it is locked until the end of the transaction.
+    perform record_freshness_of_page(p_material, p_source);
+  end if;
   return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
                             'next_owner', public.next_owner_of(r));
 end $$;
@@ -364,6 +372,7 @@ declare
   r material;
   fence text;
   done jsonb;
+  searchable text;
 begin
   insert into material (material, bucket, key, sequencer, status, generation)
   select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
@@ -374,6 +383,7 @@ begin
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
   end if;
 
+  searchable := r.indexed_version_id;
   -- Without a sequencer in the row, this version is the newest.
   if r.key = p_source->>'key' then
     fence := r.sequencer;
@@ -387,14 +397,17 @@ begin
   end if;
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted, p_error, p_chunks,
-                         p_fingerprint, p_learns_files, r.generation);
+  done := apply_material(p_material, p_source - 'uploaded_at' || jsonb_build_object('sequencer', fence), p_deleted,
+                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
   returning * into r;
   -- The current version finishes every event of its key, whatever sequencer it has.
   if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
+  if done->>'outcome' = 'applied' and not p_deleted and searchable is distinct from p_source->>'version_id' then
+    perform record_freshness_of_page(p_material, p_source);
+  end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 

@@ -747,6 +747,7 @@ create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) 
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
+  changed_at constant timestamptz := unindexed_change(p_table);
 begin
   if not exists (select from context_table t where t.id = p_table) then
     return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
@@ -763,6 +764,10 @@ begin
     -- Every batch of a Table comes here.
     and (p.heartbeat_at < now() - interval '2 seconds'
          or done and (p.error is not null or p.complete_generation is distinct from p.generation));
+  if done then
+    -- Last, because all Tables share this row: it is locked until the end of the transaction.
+    perform record_freshness_of_table(p_table, changed_at);
+  end if;
   return jsonb_build_object('ready', done, 'unindexed',
                             case when done then '[]' else unindexed_tables(p_table, p_fingerprint) end);
 end $$;

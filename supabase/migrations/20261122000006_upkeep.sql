@@ -32,6 +32,8 @@ create table public.unfinished_work (
   primary key (kind, subject, fingerprint)
 );
 create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
+-- For the list, the oldest first.
+create index unfinished_work_since on public.unfinished_work (since, subject, kind, fingerprint);
 create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
 
 -- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
@@ -233,17 +235,22 @@ language sql stable set search_path = public, extensions as $$
                  and (u.kind, u.subject) in (('file', p_key), ('material', p_material)))
 $$;
 
--- Unfinished work, oldest first. p_wanted: {state, subjects}, both optional.
+-- Unfinished work, oldest first. p_wanted: {state, subjects, after}, all optional; `after` is the last row of the page
+-- before, as {since, subject, kind, fingerprint}.
 create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject, x.kind, x.fingerprint), '[]') from (
     select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.version_id, u.removed, u.attempts, u.since,
       case when u.state <> 'failed' then u.retry_at end as retry_at
     from unfinished_work u
     where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
       and (p_wanted->'subjects' is null
            or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
-    order by u.since, u.subject limit p_limit) x
+      and (p_wanted->'after' is null
+           or (u.since, u.subject, u.kind, u.fingerprint)
+              > ((p_wanted->'after'->>'since')::timestamptz, p_wanted->'after'->>'subject',
+                 p_wanted->'after'->>'kind', p_wanted->'after'->>'fingerprint'))
+    order by u.since, u.subject, u.kind, u.fingerprint limit p_limit) x
 $$;
 
 -- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
@@ -490,15 +497,113 @@ language sql set search_path = public, extensions as $$
   on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
 $$;
 
+-- ---------------------------------------------------------------- freshness
+
+-- How long changes took to become searchable: one row for each day (UTC) and product, kept 30 days. `counts`: those of
+-- less than 1 second, of less than 2, … (freshness_bounds), and as the last one all others.
+create table public.freshness_day (
+  day date not null,
+  product text collate "C" not null check (product in ('pages', 'tables')),
+  counts bigint[] not null,
+  primary key (day, product)
+);
+
+create function public.freshness_bounds() returns double precision[]
+language sql immutable set search_path = public, extensions as $$
+  select array[1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 90, 120, 180, 300, 600, 1800, 3600, 10800, 43200,
+               86400]::double precision[]
+$$;
+
+-- Records a change that was made at p_since and is searchable now. One of more than a week did not wait for so long: the
+-- database is new, or an old Table is repaired.
+create function public.record_freshness(p_product text, p_since timestamptz) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  bounds constant double precision[] := freshness_bounds();
+  today constant date := (now() at time zone 'utc')::date;
+  -- The time of the transaction: a worker's clock and that of the bucket may differ by a little.
+  seconds constant double precision := greatest(extract(epoch from now() - p_since), 0);
+  n constant integer := width_bucket(seconds, bounds) + 1;
+begin
+  if p_since is null or seconds > 7 * 86400 then return; end if;
+  insert into freshness_day as f (day, product, counts)
+  select today, p_product, array_agg((i = n)::integer::bigint order by i)
+  from generate_series(1, cardinality(bounds) + 1) i
+  on conflict (day, product) do update set counts[n] = f.counts[n] + 1;
+  delete from freshness_day f where f.day < today - 30;
+end $$;
+
+-- The canary's page is no upload of an author.
+create function public.record_freshness_of_page(p_material text, p_source jsonb) returns void
+language sql set search_path = public, extensions as $$
+  select record_freshness('pages', (p_source->>'uploaded_at')::timestamptz) where not starts_with(p_material, '_sakuin/')
+$$;
+
+-- The oldest change of a Table's Tools since they were last indexed; null if there is none.
+create function public.unindexed_change(p_table uuid) returns timestamptz
+language sql stable set search_path = public, extensions as $$
+  select min(x.configured_at) from (
+    select timestamp_or_null(o.metadata->'search_index'->>'configured_at') as configured_at,
+           timestamp_or_null(o.metadata->'search_index'->>'indexed_at') as indexed_at
+    from tool o where o.table_id = p_table and o.enabled) x
+  where coalesce(x.indexed_at, '-infinity') < x.configured_at
+$$;
+
+-- p_table: a complete Table, p_changed_at its unindexed change before. It counts if this transaction made a Tool ready:
+-- of two workers that finish together, one does.
+create function public.record_freshness_of_table(p_table uuid, p_changed_at timestamptz) returns void
+language sql set search_path = public, extensions as $$
+  select record_freshness('tables', p_changed_at)
+  where exists (
+    select from tool o where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
+      and timestamp_or_null(o.metadata->'search_index'->>'indexed_at') = now())
+$$;
+
+-- The last p_days days, the oldest first: {bounds, days: [{day, product, counts}]}.
+create function public.freshness(p_days integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('bounds', to_jsonb(freshness_bounds()), 'days', coalesce(jsonb_agg(
+    jsonb_build_object('day', f.day, 'product', f.product, 'counts', f.counts) order by f.day, f.product), '[]'))
+  from freshness_day f where f.day > (now() at time zone 'utc')::date - p_days
+$$;
+
+-- ---------------------------------------------------------------- counts of projects
+
+-- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
+-- first p_errors of Tools in an error.
+create function public.project_counts(p_errors integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with tools as materialized (
+    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
+           o.metadata->'search_index'->>'last_error' as last_error
+    from tool o where o.enabled
+  )
+  select jsonb_build_object(
+    'projects', (select count(*) from project p where p.deleted_at is null),
+    'tables', (select count(*) from context_table),
+    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
+              from (select t.state, count(*) as n from tools t group by t.state) s),
+    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
+                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
+                 'last_error', e.last_error) order by e.id), '[]')
+               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
+$$;
+
 -- ---------------------------------------------------------------- reconciliation: runs
 -- Each kind of comparison runs in pages, one worker at a time.
 
--- `claimed_until`: a worker has claimed it. `under_way`: the run has not ended.
+-- `claimed_until`: a worker has claimed it. `under_way`: the run has not ended. `found`: the number of its differences,
+-- `differences` the first 500 of them, `failed` the reasons of parts that failed last. They stay until the next run.
 create table public.reconciliation_run (
   name text collate "C" primary key,
   after text,
   under_way boolean not null default false,
-  claimed_until timestamptz
+  claimed_until timestamptz,
+  began_at timestamptz,
+  ended_at timestamptz,
+  found integer not null default 0,
+  differences jsonb not null default '[]',
+  failed jsonb not null default '[]'
 );
 
 -- Claims a run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
@@ -507,6 +612,11 @@ language sql set search_path = public, extensions as $$
   insert into reconciliation_run (name) select p_name where p_begin on conflict do nothing;
   update reconciliation_run r set
     claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
+    began_at = case when r.under_way then r.began_at else now() end,
+    ended_at = null,
+    found = case when r.under_way then r.found else 0 end,
+    differences = case when r.under_way then r.differences else '[]' end,
+    failed = case when r.under_way then r.failed else '[]' end,
     under_way = true
   where r.name = p_name and coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
   returning jsonb_build_object('after', r.after)
@@ -518,11 +628,28 @@ language sql set search_path = public, extensions as $$
   update reconciliation_run r set after = p_after where r.name = p_name
 $$;
 
--- Releases a run. p_after null: it has come to its end.
-create function public.release_reconciliation(p_name text, p_after text) returns void
-language sql set search_path = public, extensions as $$
-  update reconciliation_run r set after = p_after, claimed_until = null, under_way = p_after is not null
+-- Releases a run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
+-- p_after null: it has come to its end.
+create function public.release_reconciliation(
+  p_name text, p_after text, p_differences jsonb, p_failed jsonb
+) returns void language sql set search_path = public, extensions as $$
+  update reconciliation_run r set
+    after = p_after, claimed_until = null, under_way = p_after is not null,
+    ended_at = case when p_after is null then now() end,
+    found = r.found + jsonb_array_length(p_differences),
+    differences = coalesce((select jsonb_agg(d.value order by d.n)
+                            from jsonb_array_elements(r.differences || p_differences) with ordinality d(value, n)
+                            where d.n <= 500), '[]'),
+    failed = p_failed
   where r.name = p_name
+$$;
+
+-- The last run, or the present one: {began_at, ended_at, found, differences, failed}; null before the first.
+create function public.reconciliation_report(p_name text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('began_at', r.began_at, 'ended_at', r.ended_at, 'found', r.found,
+                            'differences', r.differences, 'failed', r.failed)
+  from reconciliation_run r where r.name = p_name and r.began_at is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket

@@ -10,9 +10,10 @@ import boto3
 import httpx
 import pytest
 from sakuin.knowledge.messages import read_event, subject_of_event
+from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.upkeep.dead_letters import contents
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.dead_letters import QueueName, contents
 from sakuin_cli.terminal import minute
 
 from tests.cli.aws_endpoint import aws_endpoint

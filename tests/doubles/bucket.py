@@ -44,9 +44,15 @@ class MemoryBucket:
             raise UnreadablePage(said)
         return StoredObject(wanted[0].body, wanted[0].id)
 
-    def current_version(self, key: str) -> str | None:
+    def current(self, key: str) -> BucketObject | None:
         versions = self._versions.get(key)
-        return versions[-1].id if versions and versions[-1].body is not None else None
+        if not versions or versions[-1].body is None:
+            return None
+        return BucketObject(key, versions[-1].id, versions[-1].modified)
+
+    def current_version(self, key: str) -> str | None:
+        found = self.current(key)
+        return found.version_id if found else None
 
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self._versions if key.startswith(prefix) and self.current_version(key))
@@ -108,5 +114,6 @@ class MemoryBucket:
             # S3's sequencers differ in length: zeros at the end may be missing.
             "sequencer": f"{self._count:08X}".rstrip("0"),
         }
-        record = {"eventName": event_name, "s3": {"bucket": {"name": self.name}, "object": stored}}
+        time = self.now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        record = {"eventName": event_name, "eventTime": time, "s3": {"bucket": {"name": self.name}, "object": stored}}
         return json.dumps({"Records": [record]})

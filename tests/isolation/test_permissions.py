@@ -12,6 +12,8 @@ from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 # Whatever a role is for; more is a decision that belongs here.
 SERVICES = {"lambda", "logs", "s3", "secretsmanager", "sqs", "events", "xray"}
+# What a look at dead letters and sending them again need.
+DEAD_LETTERS = {"GetQueueAttributes", "ReceiveMessage", "ChangeMessageVisibility", "DeleteMessage"}
 OURS = re.compile(r"AWS::StackName|SecretName")
 
 
@@ -85,9 +87,11 @@ def test_only_the_api_may_read_the_secret_of_users() -> None:
     assert read == {role: [shared, users] if role == role_of("SakuinApi") else [shared] for role in ROLES}
 
 
-def test_the_api_reads_no_queue_and_writes_no_page() -> None:
+def test_the_api_reads_no_queue_but_dead_letters_and_writes_no_page() -> None:
     for action, resource in rights(role_of("SakuinApi")):
-        assert not action.startswith(("sqs:Receive", "sqs:Delete", "sqs:Purge")), (action, resource)
+        if action.startswith("sqs:") and action != "sqs:SendMessage":
+            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed)DeadLetters\.Arn", resource), (action, resource)
+            assert action.removeprefix("sqs:") in DEAD_LETTERS, action
         assert action not in ("s3:PutObject", "s3:DeleteObject") or "-tables-" in resource, (action, resource)
 
 

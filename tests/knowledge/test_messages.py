@@ -27,7 +27,7 @@ def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[s
 
 def test_an_uploaded_page_with_a_japanese_key() -> None:
     version = "096fKKXTRTtl3on89fVO.nfljtsv6qko"
-    source = Source(BUCKET, KEY, version, "0055AED6DCD90281E5".ljust(64, "0"))
+    source = Source(BUCKET, KEY, version, "0055AED6DCD90281E5".ljust(64, "0"), "2026-11-21T00:00:00+00:00")
     assert recorded("index_material.put") == ObjectWritten(source)
 
 

@@ -1,23 +1,24 @@
 """`sakuin redrive`: lists dead letters, and sends them again."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import NotFound, SakuinError
+from sakuin.platform.retry import QUEUES, QueueName
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import QUEUES, DataOption, JsonOption, QueueName
+from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.dead_letters import DeadLetter, DeadLetterQueues
+    from sakuin.upkeep.dead_letters import DeadLetter, DeadLetterQueues, KnownFailure
+
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.views import Work
 
 _SHOWN = 8
-_NO_ANSWER = "the worker ended without an answer; see the log of its function"
 
 
 def redrive(
@@ -38,10 +39,10 @@ def redrive(
         raise typer.BadParameter("--id and --all exclude each other", param_hint="--id")
     sends = bool(ids) or everything
     with reporting_errors(as_json) as terminal:
-        from sakuin_cli.dead_letters import DeadLetterQueues
+        from sakuin_cli.dead_letters import dead_letter_queues
 
         settings = settings_of(data)
-        dead = DeadLetterQueues.of(settings)
+        dead = dead_letter_queues(settings)
         found = [letter for name in ([queue] if queue else QUEUES) for letter in dead.receive(name)]
         if not sends:
             dead.release(found)
@@ -68,32 +69,17 @@ def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequen
 
 def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> list[dict[str, Any]]:
     """Returns the letters with their unfinished work; `why` is None if the deployment cannot be asked."""
-    from sakuin_cli.dead_letters import contents
+    from sakuin.upkeep.dead_letters import described
 
-    asked = [contents(letter.queue, letter.body) for letter in letters]
-    rows = _rows(settings, {each.subject.id for each in asked if each.subject})
-    described = []
-    for letter, each in zip(letters, asked, strict=True):
-        subject = each.subject
-        row = (rows or {}).get((subject.kind, subject.id, subject.fingerprint)) if subject else None
-        reason = letter.bus_reason or (row["reason"] if row else each.problem)
-        since = row["since"] if row else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds")
-        described.append(
-            {
-                "id": letter.id,
-                "queue": letter.queue,
-                "what": each.text,
-                "why": reason or (_NO_ANSWER if rows is not None else None),
-                "since": since,
-                "tries": max(letter.tries, row["attempts"] if row else 0),
-                "body": letter.body,
-            }
-        )
-    return described
+    return [asdict(one) for one in described(letters, partial(_failures, settings))]
 
 
-def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple[str, str, str], Work] | None":
-    """Returns the unfinished work by kind, subject and index; None if the deployment cannot be asked."""
+def _failures(
+    settings: "CommandSettings", subjects: Collection[str]
+) -> "dict[tuple[str, str, str], KnownFailure] | None":
+    """Returns the known failures by kind, subject and index; None if the deployment cannot be asked."""
+    from sakuin.upkeep.dead_letters import KnownFailure
+
     if not (settings.url and settings.admin_key):
         return None
     if not subjects:
@@ -103,7 +89,10 @@ def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple
     except SakuinError:
         # Letters can be listed and sent without reasons, for example while the API does not answer.
         return None
-    return {(row["kind"], row["subject"], row["index"]): row for row in rows}
+    return {
+        (row["kind"], row["subject"], row["index"]): KnownFailure(row["reason"], row["since"], row["attempts"])
+        for row in rows
+    }
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool) -> None:

@@ -9,6 +9,7 @@ from sakuin.knowledge.names import has_host
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.limits import Limits
 from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.retry import QueueName
 from sakuin.retrieval.index_version import TableCut
 
 
@@ -55,6 +56,8 @@ class Settings:
     users_secret_name: str
     # Only the function `maintain` has it.
     mcp_function: str
+    # Only the function `api` has them.
+    dead_letter_urls: Mapping[QueueName, str]
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -97,6 +100,11 @@ class Settings:
             limits=Limits.read(_text(environ, "LIMITS")),
             users_secret_name=_any_text(environ, "USERS_SECRET_NAME").strip(),
             mcp_function=environ.get("MCP_FUNCTION", ""),
+            dead_letter_urls={
+                "material": environ.get("MATERIAL_DEAD_LETTERS_URL", ""),
+                "tool": environ.get("TOOL_DEAD_LETTERS_URL", ""),
+                "embed": environ.get("EMBED_DEAD_LETTERS_URL", ""),
+            },
         )
 
     @property

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+from sakuin.platform.reconciliation import Difference
 from sakuin.platform.supabase.client import Client
 from sakuin.upkeep.reconcile import ReconciliationRuns, Run
 
@@ -48,6 +49,28 @@ def test_after_a_dead_worker_the_run_continues_at_its_last_cursor(timed: Timed) 
     assert runs.take("whole", seconds=60) is None
     timed.pass_time(61)
     assert runs.take("whole", seconds=60) == Run("b")
+
+
+def test_what_a_run_found_is_kept_until_the_next_one_begins(timed: Timed) -> None:
+    runs = timed.runs
+    assert runs.report("whole") is None
+    first, second = (Difference("stale", key, "It differs.", "it is checked") for key in ("a.html", "b.html"))
+    runs.take("whole", seconds=60, begin=True)
+    runs.release("whole", "b", [first], ["tables: turbopuffer is away"])
+    report = runs.report("whole")
+    assert report is not None
+    assert (report.found, report.differences, report.ended_at) == (1, (first,), None)
+    assert report.failed == ("tables: turbopuffer is away",)
+    runs.take("whole", seconds=60)
+    runs.release("whole", None, [second] * 500)
+    report = runs.report("whole")
+    assert report is not None
+    assert (report.found, report.differences[:2], len(report.differences)) == (501, (first, second), 500)
+    assert (report.failed, report.ended_at is not None) == ((), True)
+    runs.take("whole", seconds=60, begin=True)
+    report = runs.report("whole")
+    assert report is not None
+    assert (report.found, report.differences, report.ended_at) == (0, (), None)
 
 
 def test_one_at_a_time_runs_and_who_dies_loses_his_turn(timed: Timed) -> None:

@@ -8,8 +8,9 @@ import boto3
 import pytest
 from moto import mock_aws
 from sakuin.errors import Unavailable
+from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
-from sakuin_cli.dead_letters import DeadLetterQueues, QueueName
+from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,6 @@ class Queues:
         return found
 
 
-NAMES: tuple[QueueName, ...] = ("material", "tool", "embed")
-
-
 @pytest.fixture
 def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -51,8 +49,8 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
         client = boto3.client("sqs")
-        urls = {name: client.create_queue(QueueName=name)["QueueUrl"] for name in NAMES}
-        dead_urls = {name: client.create_queue(QueueName=f"{name}-dead")["QueueUrl"] for name in NAMES}
+        urls = {name: client.create_queue(QueueName=name)["QueueUrl"] for name in QUEUES}
+        dead_urls = {name: client.create_queue(QueueName=f"{name}-dead")["QueueUrl"] for name in QUEUES}
         yield Queues(client, urls, dead_urls)
 
 
@@ -69,6 +67,27 @@ def test_any_number_is_listed(queues: Queues) -> None:
     for number in range(23):
         queues.put("material", f"body {number:02}")
     assert sorted(queues.listed("material")) == [f"body {number:02}" for number in range(23)]
+
+
+def test_a_look_receives_no_more_than_it_shows_and_the_count_is_of_all(queues: Queues) -> None:
+    for number in range(23):
+        queues.put("material", f"body {number:02}")
+    found = queues.dead.receive("material", most=5)
+    # SQS gives ten at a time.
+    assert len(found) == 10
+    assert queues.dead.count("material") == 23
+    queues.dead.release(found)
+    assert (queues.dead.count("material"), queues.dead.count("tool")) == (23, 0)
+
+
+def test_all_of_a_queue_are_sent_again_until_the_time_is_over(queues: Queues) -> None:
+    for number in range(23):
+        queues.put("material", f"body {number:02}")
+    queues.put("tool", "another queue")
+    assert queues.dead.send_all_again("material", until=iter([False, True]).__next__) == 10
+    assert queues.dead.send_all_again("material", until=lambda: False) == 13
+    assert sorted(queues.arrived("material")) == [f"body {number:02}" for number in range(23)]
+    assert (queues.dead.count("material"), queues.listed("tool")) == (0, ["another queue"])
 
 
 def test_while_one_operator_has_them_nobody_else_receives_them(queues: Queues) -> None:

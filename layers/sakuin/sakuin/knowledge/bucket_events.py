@@ -143,13 +143,15 @@ class BucketEvents:
 
     def _current_event(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
         """Returns the event of the current version of a key. Its sequencer is empty unless the request knows it."""
-        version = self.bucket.current_version(asked.key)
+        current = self.bucket.current(asked.key)
+        version = current.version_id if current else None
         is_known = asked.removed if version is None else version == asked.version_id
         source = Source(
             self.bucket.name,
             asked.key,
             asked.version_id if is_known else version,
             asked.sequencer if is_known else "",
+            current.modified.isoformat() if current else None,
         )
         return ObjectRemoved(source, marker=True) if version is None else ObjectWritten(source)
 

@@ -1,7 +1,7 @@
 """The messages of the material queue: what they ask for, and the queue that sends them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -130,7 +130,7 @@ def _event_of_record(record: S3Record) -> BucketEvent:
     )
     name = record.event_name.removeprefix("s3:")
     if name.startswith("ObjectCreated:"):
-        return ObjectWritten(source)
+        return ObjectWritten(replace(source, uploaded_at=record.event_time.isoformat() if record.event_time else None))
     return ObjectRemoved(source, marker=name == "ObjectRemoved:DeleteMarkerCreated" or stored.version_id is None)
 
 

@@ -239,12 +239,17 @@ def padded(sequencer: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One version of one S3 object. `sequencer` is padded; it orders the events of one key."""
+    """One version of one S3 object.
+
+    `sequencer` is padded; it orders the events of one key. `uploaded_at` is the time of the upload that an event is
+    about (ISO 8601), for the statistics of freshness.
+    """
 
     bucket: str
     key: str
     version_id: str | None
     sequencer: str
+    uploaded_at: str | None = None
 
 
 Status = Literal["ready", "failed", "deleted"]
@@ -290,6 +295,25 @@ class UploadResult:
     version_id: str
     outcome: Outcome
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """The result of a version of a known key, and its time."""
+
+    version_id: str
+    outcome: Outcome
+    reason: str | None
+    recorded_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedMaterial:
+    """A material whose newest version could not be read, and why and when."""
+
+    material: str
+    error: str | None
+    updated_at: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sakuin.knowledge.model import MaterialPage, RecordedObject, UploadResult
+from sakuin.knowledge.model import (
+    FailedMaterial,
+    MaterialPage,
+    RecordedObject,
+    RecordedResult,
+    Status,
+    UploadResult,
+)
 from sakuin.knowledge.postgres import material_state
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.platform.supabase.client import Client, answer, call
@@ -16,9 +23,12 @@ class MaterialRecords:
 
     client: Client
 
-    def materials(self, *, prefix: str = "", after: str | None = None, limit: int = 200) -> MaterialPage:
-        """Returns materials by name, without deleted ones."""
-        request = self.client.table("material").select("*").neq("status", "deleted").order("material")
+    def materials(
+        self, *, prefix: str = "", status: Status | None = None, after: str | None = None, limit: int = 200
+    ) -> MaterialPage:
+        """Returns materials by name, all of a status, or all but deleted ones."""
+        request = self.client.table("material").select("*").order("material")
+        request = request.neq("status", "deleted") if status is None else request.eq("status", status)
         if after is not None:
             request = request.gt("material", after)
         if prefix:
@@ -27,6 +37,20 @@ class MaterialRecords:
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
         more = len(states) > limit
         return MaterialPage(states[:limit], states[limit - 1].material if more else None)
+
+    def failed(self, *, limit: int) -> Sequence[FailedMaterial]:
+        """Returns the materials whose newest version could not be read, the last failure first."""
+        columns = "material,error,updated_at"
+        request = self.client.table("material").select(columns).eq("status", "failed").order("updated_at", desc=True)
+        return [
+            FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
+        ]
+
+    def recorded_results(self, key: str, *, limit: int) -> Sequence[RecordedResult]:
+        """Returns the results of a key's versions in the last 30 days, the last one first."""
+        columns = "version_id,outcome,reason,recorded_at"
+        request = self.client.table("upload_result").select(columns).eq("key", key).order("recorded_at", desc=True)
+        return [RecordedResult(**row) for row in answer(request.limit(limit))]
 
     def counts(self) -> Mapping[str, int]:
         """Returns the number of materials of each status, and of `chunks`."""

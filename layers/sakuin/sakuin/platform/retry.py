@@ -1,9 +1,13 @@
 """The decision about a failed message: retry, defer or dead letter."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, Refused, SakuinError, Unavailable
 
+# The queues of the template. Each has a queue of dead letters.
+QueueName = Literal["material", "tool", "embed"]
+QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 # Equal to `maxReceiveCount` of every queue in the template.
 MAX_RECEIVES = 5
 # A vendor is called again after at most so many seconds: its Retry-After may be wrong.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import unquote_plus
 
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from sakuin.errors import Invalid, NotFound, Unavailable, UnreadablePage
 
@@ -71,14 +71,19 @@ class S3Bucket:
                 )
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 
-    def current_version(self, key: str) -> str | None:
-        """Returns the current version id, or the ETag in a bucket without versions; None if there is no object."""
+    def current(self, key: str) -> BucketObject | None:
+        """Returns the current version, with the ETag as its id in a bucket without versions; None if there is none."""
         try:
             with translate_errors(key):
                 answer = self.client.head_object(Bucket=self.bucket, Key=key)
         except NotFound:
             return None
-        return str(answer.get("VersionId") or answer["ETag"])
+        return BucketObject(key, str(answer.get("VersionId") or answer["ETag"]), answer["LastModified"])
+
+    def current_version(self, key: str) -> str | None:
+        """Returns the id of the current version; None if there is none."""
+        found = self.current(key)
+        return found.version_id if found else None
 
     def keys(self, prefix: str) -> list[str]:
         """Returns all keys below `prefix`, in order. May be empty."""
@@ -183,6 +188,7 @@ class S3Record(QueueMessage):
     event_name: str = Field(
         alias="eventName", pattern="^(s3:)?Object(Created|Removed):", examples=["ObjectCreated:Put"]
     )
+    event_time: AwareDatetime | None = Field(default=None, alias="eventTime", description="When S3 stored the object.")
     s3: S3Entity
 
 

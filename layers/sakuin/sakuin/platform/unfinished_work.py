@@ -15,6 +15,8 @@ WorkState = Literal["retrying", "waiting", "failed"]
 # How long claimed work is not due again: its message needs time to have an effect.
 _CLAIMED_SECONDS = 180
 _PROBE_CHUNKS = 32
+# The columns that the rows are ordered by.
+_PLACE = ("since", "subject", "kind", "fingerprint")
 # Longer than any function runs.
 _LAST_DELIVERY_SECONDS = 900
 # A worker may have little time left when it writes rows.
@@ -62,6 +64,11 @@ class UnfinishedWork:
     attempts: int
     since: str
     retry_at: str | None
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Returns its place in the order of the rows."""
+        return tuple(getattr(self, name) for name in _PLACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +123,17 @@ class UnfinishedWorkStore:
         return [_due(row) for row in call(self.client, "claim_due_work", arguments)]
 
     def rows(
-        self, *, state: WorkState | None = None, subjects: Collection[str] | None = None, limit: int = 500
+        self,
+        *,
+        state: WorkState | None = None,
+        subjects: Collection[str] | None = None,
+        after: Sequence[str] | None = None,
+        limit: int = 500,
     ) -> Sequence[UnfinishedWork]:
-        """Returns unfinished work, the oldest first."""
+        """Returns unfinished work, the oldest first. `after` is the `place` of the last row of the page before."""
         wanted: dict[str, Any] = {"state": state} if state else {}
+        if after is not None:
+            wanted["after"] = dict(zip(_PLACE, after, strict=True))
         if subjects is not None:
             wanted["subjects"] = sorted(subjects)
         rows = call(self.client, "unfinished_rows", {"p_wanted": wanted, "p_limit": limit})

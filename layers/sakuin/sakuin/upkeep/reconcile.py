@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.reconcile import GRACE, ReconcileMaterials
@@ -14,7 +15,7 @@ from sakuin.tables.reconcile import ReconcileTables
 KINDS = ("keys", "pages", "words", "learns", "tables")
 # One attempt each minute. After so many the kind waits for the next night.
 MAX_ATTEMPTS = 30
-_RUN = "whole"
+WHOLE = "whole"
 # The function has two minutes. If it dies, another run may continue after three.
 _RUN_SECONDS = 45.0
 _LEASE_SECONDS = 180
@@ -29,6 +30,20 @@ class Run:
     """A run, and where it continues; None at its beginning."""
 
     after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run has found: the number of differences, the first 500 of them, and the reasons of failed parts.
+
+    `ended_at` is None while it is under way.
+    """
+
+    began_at: str
+    ended_at: str | None
+    found: int
+    differences: tuple[Difference, ...]
+    failed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +64,25 @@ class ReconciliationRuns:
         """Saves the progress, from which another worker continues if this one dies."""
         call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
 
-    def release(self, name: str, after: str | None) -> None:
-        """Saves the progress and ends the lease; with None it ends the run."""
-        call(self.client, "release_reconciliation", {"p_name": name, "p_after": after})
+    def release(
+        self, name: str, after: str | None, differences: Sequence[Difference] = (), failed: Sequence[str] = ()
+    ) -> None:
+        """Saves the progress and the findings, and ends the lease; with None it ends the run."""
+        arguments: dict[str, Any] = {
+            "p_name": name,
+            "p_after": after,
+            "p_differences": [asdict(one) for one in differences],
+            "p_failed": list(failed),
+        }
+        call(self.client, "release_reconciliation", arguments)
+
+    def report(self, name: str = WHOLE) -> RunReport | None:
+        """Returns what a run has found, the last one or the present one; None before the first."""
+        row = call(self.client, "reconciliation_report", {"p_name": name})
+        if row is None:
+            return None
+        differences = tuple(Difference(**one) for one in row["differences"])
+        return RunReport(row["began_at"], row["ended_at"], row["found"], differences, tuple(row["failed"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +136,7 @@ class Reconcile:
     def __call__(self, *, whole: bool) -> ReconciliationResult:
         """Continues the nightly run; with `whole` it begins one if there is none."""
         started = self.clock()
-        run = self.runs.take(_RUN, seconds=_LEASE_SECONDS, begin=whole)
+        run = self.runs.take(WHOLE, seconds=_LEASE_SECONDS, begin=whole)
         if run is None:
             return ReconciliationResult()
         return self._continue(read_positions(run.after), started)
@@ -119,7 +150,7 @@ class Reconcile:
             position = positions.pop(0)
             if position.kind != current:
                 # If this kind kills the worker, that counts as an attempt.
-                self.runs.save(_RUN, write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
+                self.runs.save(WHOLE, write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
                 current = position.kind
             try:
                 page = self._page(position, started + _RUN_SECONDS - self.clock())
@@ -131,7 +162,7 @@ class Reconcile:
             if page.after is not None:
                 positions.insert(0, Position(position.kind, page.after))
         after = write_positions([*positions, *later])
-        self.runs.release(_RUN, after)
+        self.runs.release(WHOLE, after, found, failed)
         return ReconciliationResult(found, after is not None, failed)
 
     def _page(self, position: Position, seconds: float) -> ComparedPage:

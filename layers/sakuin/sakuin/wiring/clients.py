@@ -11,6 +11,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from sakuin.platform.aws import client as aws
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.redaction import Redaction, redacting_logger
+from sakuin.platform.retry import QueueName
 from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected, credentials
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+    from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 _OPENAI_SECONDS = 30.0
 _OPENAI_CONNECT_SECONDS = 5.0
@@ -262,3 +264,15 @@ def table_queues(settings: Settings, telemetry: Telemetry, fingerprint: str = ""
     client = sqs(telemetry)
     tool, embed = SqsQueue(client, settings.tool_queue_url), SqsQueue(client, settings.embed_queue_url)
     return TableQueues(tool, embed, fingerprint)
+
+
+def dead_letters(settings: Settings) -> "DeadLetterQueues":
+    """Returns the dead letters of all queues. They keep their own correlation ids."""
+    from sakuin.upkeep.dead_letters import DeadLetterQueues
+
+    urls: dict[QueueName, str] = {
+        "material": settings.queue_url,
+        "tool": settings.tool_queue_url,
+        "embed": settings.embed_queue_url,
+    }
+    return DeadLetterQueues(aws("sqs"), urls, settings.dead_letter_urls)
