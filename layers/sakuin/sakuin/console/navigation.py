@@ -12,4 +12,13 @@ class Entry:
     admins_only: bool = False
 
 
-ENTRIES = (Entry("/", "overview.title"),)
+ENTRIES = (
+    Entry("/", "overview.title"),
+    Entry("/pages", "pages.title", admins_only=True),
+    Entry("/findings", "findings.title", admins_only=True),
+    Entry("/learns", "learns.title", admins_only=True),
+    Entry("/work", "work.title", admins_only=True),
+    Entry("/dead-letters", "dead_letters.title", admins_only=True),
+    Entry("/freshness", "freshness.title", admins_only=True),
+    Entry("/doctor", "doctor.title", admins_only=True),
+)

@@ -27,7 +27,7 @@ class ProjectCounts:
     errors: tuple[FailedTool, ...]
 
 
-def project_counts(client: Client, *, errors: int) -> ProjectCounts:
+def project_counts(client: Client, errors: int) -> ProjectCounts:
     """Returns the counts, and at most so many Tools in an error."""
     row = call(client, "project_counts", {"p_errors": errors})
     failed = tuple(FailedTool(**one) for one in row["errors"])

@@ -63,11 +63,12 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     reconcile = reconciling(settings, secret.now(), telemetry, client)
+    checks = doctor(settings, secret, client)
     admin_routers = (
         work_router(unfinished, work_of),
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
-        doctor_router(doctor(settings, secret, client), __version__),
+        doctor_router(checks, __version__),
     )
     key_use = KeyUse(client)
 
@@ -83,9 +84,16 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         from sakuin.console.app import console_app
         from sakuin.console.pages import overview, sign_in
         from sakuin.console.shell import Shell
+        from sakuin.wiring.console import operation_of, operation_routes
 
         shell = Shell(sessions, __version__)
-        return console_app(shell, sign_in.routes(shell, record_use), overview.routes(shell))
+        operation = operation_of(settings, client, library, work_of, checks)
+        return console_app(
+            shell,
+            sign_in.routes(shell, record_use),
+            overview.routes(shell, operation),
+            *operation_routes(shell, operation),
+        )
 
     rest = rest_api(
         library,

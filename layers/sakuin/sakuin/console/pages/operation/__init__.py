@@ -1,0 +1,1 @@
+"""The pages for operators: what is indexed, what waits, and what is wrong."""
