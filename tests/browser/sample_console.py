@@ -8,18 +8,24 @@ from uuid import uuid4
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
-from sakuin.console.pages import overview
 from sakuin.platform.keys import hash_of_key
+from sakuin.platform.reconciliation import Difference
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.upkeep.doctor import Problem
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 
 from tests.console.console_client import ConsoleClient
+from tests.console.operation import operation_over, operators_console
+from tests.doubles.sqs import ModelledSqs
 from tests.events import KEY
 from tests.world import World
 
 USER = str(uuid4())
 # These lead to other pages, or are none.
 _NO_PAGES = {"/static/{name}", "/language/{language}"}
+_PROBLEM = Problem("openai key", "OpenAI refuses the key.", "Add another key to the secret.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,10 @@ class SampleConsole:
         routes = [route for router in self.client.routers for route in router.routes]
         found = [each for each in routes if isinstance(each, APIRoute) and "GET" in each.methods]
         return {
-            re.sub(r"\W+", "-", each.path).strip("-") or "overview": f"^{ROOT}{each.path_regex.pattern[1:]}"
+            # JavaScript writes named groups without the P.
+            re.sub(r"\W+", "-", each.path).strip("-") or "overview": f"^{ROOT}{each.path_regex.pattern[1:]}".replace(
+                "(?P<", "(?<"
+            )
             for each in found
             if each.path not in _NO_PAGES
         }
@@ -58,6 +67,20 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
     for file in sorted([*SAMPLES.rglob("learns.yml"), *SAMPLES.rglob("*.html")]):
         world.bucket.write(file.relative_to(SAMPLES).as_posix(), file.read_bytes())
     world.settle()
-    client = ConsoleClient(world, overview.routes)
+    client = operators_console(world, operation_over(world, _trouble(world), [_PROBLEM]))
     with served(client.http.app) as port:
         yield SampleConsole(world, client, f"http://127.0.0.1:{port}")
+
+
+def _trouble(world: World) -> ModelledSqs:
+    """Fills the pages about what waits, failed or differs. Returns queues with a dead letter."""
+    world.put("broken.html", b"%PDF-1.7")
+    world.unfinished.defer(WorkSubject("file", "broken.html"), Defer(60, "OpenAI did not answer", "openai"))
+    world.runs.take("whole", seconds=60, begin=True)
+    world.runs.release("whole", None, [Difference("stale", "a.html", "The bucket has another version.", "checked")])
+    for days, seconds in ((1, 3), (1, 40), (0, 8)):
+        world.sql.execute("update public.freshness_day set day = day - %s", [days])
+        world.sql.execute("select record_freshness('pages', now() - make_interval(secs => %s))", [seconds])
+    sqs = ModelledSqs()
+    sqs.send_message(QueueUrl="dead-material", MessageBody="not JSON")
+    return sqs

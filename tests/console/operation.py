@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter
-from sakuin.console.pages import overview
 from sakuin.console.pages.operation.services import Operation
-from sakuin.console.shell import Shell
 from sakuin.http.unfinished_work import WorkOfMaterials
 from sakuin.knowledge.learns.listed import Explanations
 from sakuin.upkeep.counts import project_counts
 from sakuin.upkeep.dead_letters import DeadLetterQueues
 from sakuin.upkeep.doctor import Problem
 from sakuin.upkeep.freshness import Freshness
-from sakuin.wiring.console import operation_routes
+from sakuin.wiring.console import operation_pages
 
 from tests.console.console_client import ConsoleClient
 from tests.doubles.sqs import ModelledSqs
@@ -44,11 +41,4 @@ def operation_over(world: World, sqs: ModelledSqs, problems: Sequence[Problem] =
 
 def operators_console(world: World, operation: Operation, **options: Any) -> ConsoleClient:
     """Returns a console with the pages for operators; nobody is signed in."""
-    return ConsoleClient(world, partial(_routes, operation), **options)
-
-
-def _routes(operation: Operation, shell: Shell) -> APIRouter:
-    router = overview.routes(shell, operation)
-    for each in operation_routes(shell, operation):
-        router.include_router(each)
-    return router
+    return ConsoleClient(world, *(partial(routes, operation=operation) for routes in operation_pages()), **options)

@@ -7,6 +7,8 @@ async function tabTo(page, name, most = 40) {
     await page.keyboard.press('Tab');
     const [label, visible] = await page.evaluate(() => {
       const one = document.activeElement;
+      // After the last element the focus leaves the page, and begins again.
+      if (one === document.body) return ['', true];
       const { outlineStyle, outlineWidth } = getComputedStyle(one);
       const { width, height, top } = one.getBoundingClientRect();
       const shown = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && width > 0 && height > 0 && top >= 0;

@@ -82,18 +82,14 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import overview, sign_in
+        from sakuin.console.pages import sign_in
         from sakuin.console.shell import Shell
-        from sakuin.wiring.console import operation_of, operation_routes
+        from sakuin.wiring.console import operation_of, operation_pages
 
         shell = Shell(sessions, __version__)
         operation = operation_of(settings, client, library, work_of, checks)
-        return console_app(
-            shell,
-            sign_in.routes(shell, record_use),
-            overview.routes(shell, operation),
-            *operation_routes(shell, operation),
-        )
+        pages = [routes(shell, operation) for routes in operation_pages()]
+        return console_app(shell, sign_in.routes(shell, record_use), *pages)
 
     rest = rest_api(
         library,

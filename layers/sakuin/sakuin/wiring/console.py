@@ -1,6 +1,6 @@
 """The pages of the console, which the function `api` builds at their first request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,9 +44,10 @@ def operation_of(
     )
 
 
-def operation_routes(shell: "Shell", operation: "Operation") -> Sequence["APIRouter"]:
-    """Returns the routes of the pages for operators, but for the first page."""
+def operation_pages() -> Sequence["Callable[[Shell, Operation], APIRouter]"]:
+    """Returns what makes the routes of each subject, the first page first."""
+    from sakuin.console.pages import overview
     from sakuin.console.pages.operation import dead_letters, doctor, findings, freshness, learns, library, work
 
-    subjects = (library, findings, learns, work, dead_letters, freshness, doctor)
-    return [subject.routes(shell, operation) for subject in subjects]
+    subjects = (overview, library, findings, learns, work, dead_letters, freshness, doctor)
+    return [subject.routes for subject in subjects]

@@ -14,7 +14,7 @@ from sakuin.language.unicode_text import nfc
 
 Choice = Literal["", "marked", "author", "model", "provisional", "written"]
 # Read in one request; a choice shows some of them.
-_READ: Mapping[bool, int] = {False: 50, True: 500}
+_READ: Mapping[bool, int] = {False: 20, True: 500}
 
 
 def routes(shell: Shell, operation: Operation) -> APIRouter:

@@ -14,7 +14,7 @@ from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.language.unicode_text import nfc
 
 _PAGES = 50
-_EXPLANATIONS = 100
+_EXPLANATIONS = 50
 _RESULTS = 10
 
 
