@@ -475,6 +475,50 @@ begin
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
+-- ---------------------------------------------------------------- refused questions
+
+-- Questions without a good match, if RecordRefusedQuestions is on: the Tool that was asked (null: the library), the day
+-- (UTC), and how often. Nothing tells who asked.
+create table public.refused_question (
+  day date not null,
+  tool_id uuid references public.tool on delete cascade,
+  question text collate "C" not null,
+  asked integer not null default 1,
+  unique nulls not distinct (day, tool_id, question)
+);
+create index refused_question_tool on public.refused_question (tool_id);
+
+-- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
+create function public.record_refused_question(p_tool uuid, p_question text, p_most integer) returns void
+language sql set search_path = public, extensions as $$
+  with today as (
+    select q.question from refused_question q
+    where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
+  )
+  insert into refused_question as r (day, tool_id, question)
+  select (now() at time zone 'utc')::date, p_tool, p_question
+  where (select count(*) from today) < p_most or exists (select from today t where t.question = p_question)
+  on conflict (day, tool_id, question) do update set asked = r.asked + 1
+$$;
+
+-- The most frequent questions, of these Tools or (null) of everything: [{tool_id, question, asked, first_day, last_day}].
+create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
+    select q.tool_id, q.question, sum(q.asked) as asked, min(q.day) as first_day, max(q.day) as last_day
+    from refused_question q where p_tools is null or q.tool_id = any (p_tools)
+    group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
+$$;
+
+-- Deletes the questions of all days but the last p_days, and returns how many rows. 0 deletes all.
+create function public.delete_refused_questions(p_days integer) returns integer
+language sql set search_path = public, extensions as $$
+  with gone as (
+    delete from refused_question q where q.day <= (now() at time zone 'utc')::date - p_days returning 1
+  )
+  select count(*)::integer from gone
+$$;
+
 -- ---------------------------------------------------------------- the daily budgets of tokens
 
 -- The tokens of a day (UTC): what indexing embedded, and what the language model that writes learns read and wrote.

@@ -101,9 +101,9 @@ def test_only_what_has_the_outbox_may_put_events() -> None:
             assert name in ("SakuinApi", "SakuinMaintain")
 
 
-def test_only_the_schedule_calls_another_function_and_only_the_one_that_agents_reach() -> None:
+def test_only_the_schedule_and_the_console_call_another_function_and_only_the_one_that_agents_reach() -> None:
     calls = [(role, resource) for role in ROLES for action, resource in rights(role) if action.startswith("lambda:")]
-    assert calls == [("SakuinMaintainRole", "Ref SakuinMcp.Alias")]
+    assert calls == [("SakuinApiRole", "Ref SakuinMcp.Alias"), ("SakuinMaintainRole", "Ref SakuinMcp.Alias")]
 
 
 def test_no_role_changes_a_secret() -> None:

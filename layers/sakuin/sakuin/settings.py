@@ -23,7 +23,8 @@ class Settings:
     does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
     else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `library_for_users`:
     every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are
-    wanted. `api_url` is the address that agents use; empty: the domain of the gateway's API.
+    wanted. `record_refused_questions`: questions without a good match are kept for some days. `api_url` is the address
+    that agents use; empty: the domain of the gateway's API.
     """
 
     bucket: str
@@ -38,6 +39,7 @@ class Settings:
     library_for_users: bool
     api_url: str
     chatgpt_tools: bool
+    record_refused_questions: bool
     material_prefix: str
     allowed_origins: tuple[str, ...]
     box_selectors: tuple[str, ...]
@@ -54,7 +56,7 @@ class Settings:
     limits: Limits
     # Only the function `api` may read it.
     users_secret_name: str
-    # Only the function `maintain` has it.
+    # Only the functions `maintain` and `api` have it.
     mcp_function: str
     # Only the function `api` has them.
     dead_letter_urls: Mapping[QueueName, str]
@@ -81,6 +83,7 @@ class Settings:
             library_for_users=_text(environ, "LIBRARY_FOR_USERS") == "true",
             api_url=_any_text(environ, "API_URL").strip(),
             chatgpt_tools=_text(environ, "CHATGPT_TOOLS") == "true",
+            record_refused_questions=_text(environ, "RECORD_REFUSED_QUESTIONS") == "true",
             material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
             allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),
             tables_bucket=_text(environ, "TABLES_BUCKET"),

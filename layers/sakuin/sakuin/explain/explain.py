@@ -6,7 +6,8 @@ from functools import partial
 
 from sakuin.errors import NotFound
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
-from sakuin.explain.why import NO_NODE, NOT_INDEXED, found_or_not, outside
+from sakuin.explain.sentences import ENGLISH, Sentences
+from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.search import KnowledgeSearches, SearchKnowledge
@@ -41,10 +42,12 @@ class ExplainKnowledge:
         filters: Filters = EVERYTHING,
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
+        say: Sentences = ENGLISH,
     ) -> SearchExplanation:
         """Explains the best `depth` chunks, even if an agent that asks for `top_k` would get none.
 
-        `index` names an index version, None is the active one. `Invalid` if `expected` is not the id of a chunk.
+        `index` names an index version, None is the active one. `Invalid` if `expected` is not the id of a chunk. `say`
+        writes the reason.
         """
         search = self.searches.knowledge_search(index)
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
@@ -60,7 +63,7 @@ class ExplainKnowledge:
         if hit is not None and hit.rank is None:
             deep = _hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST, search.base_url)
             hit = next(one for one in deep if one.id == wanted)
-        why = _absent(search, wanted, filters) if hit is None else found_or_not(explanation, hit, top_k=top_k)
+        why = _absent(search, wanted, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
         return replace(explanation, expected=Expected(wanted, hit, why))
 
 
@@ -83,6 +86,7 @@ class ExplainTool:
         depth: int = 10,
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
+        say: Sentences = ENGLISH,
     ) -> SearchExplanation:
         """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
@@ -101,11 +105,11 @@ class ExplainTool:
             return explanation
         hit = next(map(_table_hit, found.expected), None)
         if hit is not None:
-            why = found_or_not(explanation, hit, top_k=top_k)
+            why = found_or_not(explanation, hit, say, top_k=top_k)
         elif not is_within(expected, bound.json_path):
-            why = f"It is outside the tool, which searches {bound.json_path or 'the whole Table'}."
+            why = say("outside_tool", path=bound.json_path or say("whole_table"))
         else:
-            why = NO_NODE
+            why = say("no_node")
         return replace(explanation, expected=Expected(expected, hit, why))
 
     def _tool(self, mcp_id: str, name: str) -> BoundTool:
@@ -146,10 +150,10 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
     )
 
 
-def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
+def _absent(search: SearchKnowledge, id: str, filters: Filters, say: Sentences) -> str:
     """Returns why a chunk has no scores."""
     chunk = search.index.chunks([id]).get(id)
-    return (chunk and outside(chunk, filters)) or NOT_INDEXED
+    return (chunk and outside(chunk, filters, say)) or say("not_indexed")
 
 
 def _has_evidence(hit: ExplainedHit) -> bool:

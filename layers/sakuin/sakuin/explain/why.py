@@ -1,26 +1,17 @@
-"""The reason why an answer has or lacks an expected chunk, in sentences."""
+"""The reason why an answer has or lacks an expected chunk."""
 
 from collections.abc import Mapping
 
 from sakuin.explain.explanation import ExplainedHit, SearchExplanation
+from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters, StoredChunk
 from sakuin.language.model import AnalyzedQuery
-
-NOT_INDEXED = (
-    "Nothing is indexed under this id. `sakuin status` shows the state of its page, `sakuin validate` whether the page "
-    "has the id."
-)
-
-NO_NODE = (
-    "No chunk of this node is in the tool's index: it is outside the tool's scope, too short, or not indexed yet. "
-    "`sakuin status --tool` shows the state of the index."
-)
 
 # Smaller differences are not mentioned.
 _SLIGHT = 0.05
 
 
-def outside(chunk: StoredChunk, filters: Filters) -> str | None:
+def outside(chunk: StoredChunk, filters: Filters, say: Sentences) -> str | None:
     """Returns which filter excludes the chunk, None if none does."""
     wanted: Mapping[str, str | None] = {
         "type": filters.type,
@@ -30,66 +21,63 @@ def outside(chunk: StoredChunk, filters: Filters) -> str | None:
     }
     for name, value in wanted.items():
         if value is not None and (has := getattr(chunk, name)) != value:
-            return f"The filter {name}={value} excludes it: its {name} is {has or 'not given'}."
+            return say("outside_filter", name=name, value=value, has=has or say("not_given"))
     return None
 
 
-def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, *, top_k: int) -> str:
+def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Sentences, *, top_k: int) -> str:
     """Returns whether an agent that asks for `top_k` gets the chunk, and if not, the reasons."""
     shown = explanation.results
     if explanation.refused and shown:
-        best = f"the best similarity, {shown[0].similarity:.2f}, is below {explanation.threshold:.2f}"
-        reasons = [f"{_place(hit)}, but the whole answer is refused: {best}."]
-        return " ".join(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood)))
+        best, threshold = shown[0].similarity, explanation.threshold
+        reasons = [say("refused", place=_place(hit, say), best=best, threshold=threshold)]
+        return say.joined(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
     if hit.rank is not None and hit.rank <= top_k:
-        return f"{_place(hit)}: it is found."
-    reasons = [f"{_place(hit)}, below the first {top_k}.", *_weaknesses(hit, explanation.understood)]
+        return say("found", place=_place(hit, say))
+    reasons = [say("below", place=_place(hit, say), top_k=top_k), *_weaknesses(hit, explanation.understood, say)]
     if len(shown) >= top_k:
-        reasons += _comparison(hit, shown[top_k - 1])
-    return " ".join(reasons)
+        reasons.append(_comparison(hit, shown[top_k - 1], say))
+    return say.joined(reasons)
 
 
-def _place(hit: ExplainedHit) -> str:
+def _place(hit: ExplainedHit, say: Sentences) -> str:
     legs = [
-        f"{place} {leg}"
-        for place, leg in ((hit.nearest_rank, "by meaning"), (hit.matching_rank, "by words"))
+        say(leg, place=place)
+        for place, leg in ((hit.nearest_rank, "by_meaning"), (hit.matching_rank, "by_words"))
         if place is not None
     ]
-    place = f"It is in place {hit.rank}" if hit.rank is not None else "Its rank is very low"
-    return f"{place} ({', '.join(legs)})" if legs else place
+    place = say("rank", rank=hit.rank) if hit.rank is not None else say("no_rank")
+    return say("legs", place=place, legs=say.joined(legs, "legs")) if legs else place
 
 
-def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery) -> list[str]:
+def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery, say: Sentences) -> list[str]:
     reasons = []
     words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
     if words and not hit.matched:
-        reasons.append("It has no word in common with the question.")
+        reasons.append(say("no_common_word"))
     if hit.evidence is not None and hit.cosine is None and hit.z is not None:
-        reasons.append("It has no vector of the present model, so only its words count.")
+        reasons.append(say("no_vector"))
     if hit.type == "example":
-        reasons.append("An example ranks below the concept that it shows, unless type=example is requested.")
+        reasons.append(say("example"))
     return reasons
 
 
-def _comparison(hit: ExplainedHit, last: ExplainedHit) -> list[str]:
+def _comparison(hit: ExplainedHit, last: ExplainedHit, say: Sentences) -> str:
     """Compares the scores with those of the last shown chunk."""
-    ahead = [
-        f"{mine:.2f} against {its:.2f} {what}"
-        for what, mine, its in (
-            ("by meaning (z)", hit.z, last.z),
-            ("by words", hit.words, last.words),
-        )
+    scores = (("score_by_meaning", hit.z, last.z), ("score_by_words", hit.words, last.words))
+    points = [
+        say(what, mine=mine, its=its)
+        for what, mine, its in scores
         if mine is not None and its is not None and its > mine + _SLIGHT
     ]
-    behind = f"「{last.title or last.id}」 in place {last.rank} is ahead"
-    if ahead:
-        return [f"{behind}: {'; '.join(ahead)}."]
-    legs = [
-        f"{mine or 'nowhere'} against {its} {what}"
-        for what, mine, its in (
-            ("by meaning", hit.nearest_rank, last.nearest_rank),
-            ("by words", hit.matching_rank, last.matching_rank),
-        )
+    ranks = (
+        ("leg_by_meaning", hit.nearest_rank, last.nearest_rank),
+        ("leg_by_words", hit.matching_rank, last.matching_rank),
+    )
+    points = points or [
+        say(what, mine=mine or say("nowhere"), its=its)
+        for what, mine, its in ranks
         if its is not None and (mine is None or its < mine)
     ]
-    return [f"{behind}{': ' + '; '.join(legs) if legs else ''}."]
+    ahead = {"title": last.title or last.id, "rank": last.rank}
+    return say("ahead_by", points=say.joined(points, "points"), **ahead) if points else say("ahead", **ahead)

@@ -37,6 +37,7 @@ from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.refused_questions import RecordRefused, record_nothing
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150
@@ -48,12 +49,16 @@ _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of t
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
-    """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect."""
+    """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect.
+
+    `record_refused` records questions without a good match.
+    """
 
     searches: KnowledgeSearches
     read: ReadKnowledge
     meter: Meter = NO_METER
     for_chatgpt: bool = False
+    record_refused: RecordRefused = record_nothing
 
     def listed(self) -> list[Tool]:
         """Returns the tools for `tools/list`, always in this order."""
@@ -92,6 +97,9 @@ class KnowledgeTools:
         count_search(self.meter, "Searches", is_empty=found.no_good_match, degraded=found.degraded)
         if not found.results:
             self.read.check_filters(filters)
+        # By words alone, an answer may not have been found.
+        if found.no_good_match and found.degraded is None:
+            self.record_refused(found.query, None)
         answer: Answer = {
             "query": found.query,
             "results": [],

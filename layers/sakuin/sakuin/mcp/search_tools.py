@@ -25,6 +25,7 @@ from sakuin.mcp.schemas import (
     records,
 )
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
+from sakuin.retrieval.refused_questions import RecordRefused, record_nothing
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.search import TableSearches
 
@@ -89,11 +90,15 @@ OUTPUT = answer(
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
-    """The Search Tools of any endpoint. `warm` prepares searches of Tools, and returns before that is done."""
+    """The Search Tools of any endpoint. `warm` prepares searches of Tools, and returns before that is done.
+
+    `record_refused` records questions without a good match.
+    """
 
     searches: TableSearches
     meter: Meter = NO_METER
     warm: Callable[[Sequence[BoundTool]], None] = lambda _tools: None
+    record_refused: RecordRefused = record_nothing
 
     def listed(self, endpoint: Endpoint) -> list[Tool]:
         """Returns the enabled Tools of the endpoint, by name, and the one that reads on, for `tools/list`.
@@ -142,6 +147,9 @@ class SearchTools:
         if not found.results and not search.records.is_bound(endpoint.id, tool.id):
             raise removed(tool)
         count_search(self.meter, "TableSearches", is_empty=found.no_good_match, degraded=found.degraded)
+        # By words alone, or in an index that is not complete, an answer may not have been found.
+        if found.no_good_match and found.degraded is None and found.index["state"] == "ready":
+            self.record_refused(found.query, tool.id)
         answer = found.as_json()
         near = [each | {"excerpt": visible(each["excerpt"])} for each in answer["suggestions"]]
         add_fitting(answer, "suggestions", near, text_form=_as_text)

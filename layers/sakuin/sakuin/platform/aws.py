@@ -7,13 +7,19 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
-from sakuin.errors import Misconfigured, Unavailable
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
 
 _CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+# A function is called while somebody waits: its start may take seconds, and it must not do its work twice.
+_FUNCTION_CONFIG = _CONFIG.merge(Config(read_timeout=24, retries={"mode": "standard", "total_max_attempts": 1}))
 # Newer regions reject presigned URLs of version 2, and those include no header in the signature.
 _S3_CONFIG = _CONFIG.merge(Config(signature_version="s3v4"))
+
+# https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors
+_TOO_MANY = ("TooManyRequestsException", "ResourceNotReadyException", "SnapStartNotReadyException")
+_WRONG = ("AccessDeniedException", "ResourceNotFoundException")
 
 
 @cache
@@ -25,9 +31,8 @@ def session(**options: Any) -> Any:
 def client(service: str, *, endpoint_url: str | None = None, **options: Any) -> Any:
     """Returns boto3's client of a service. `options` override what boto3 finds in its own configuration."""
     try:
-        return session(**options).client(
-            service, endpoint_url=endpoint_url, config=_S3_CONFIG if service == "s3" else _CONFIG
-        )
+        config = {"s3": _S3_CONFIG, "lambda": _FUNCTION_CONFIG}.get(service, _CONFIG)
+        return session(**options).client(service, endpoint_url=endpoint_url, config=config)
     except (BotoCoreError, ValueError) as error:
         raise Misconfigured(f"The AWS settings are wrong: {error}. Correct the AWS_ variables") from error
 
@@ -44,8 +49,29 @@ class LambdaFunction:
         try:
             response = self.client.invoke(FunctionName=self.arn, Payload=json.dumps(event))
             answer = json.loads(response["Payload"].read())
-        except (BotoCoreError, ClientError, ValueError) as error:
-            raise Unavailable(f"The function {self.arn} did not answer", vendor="lambda") from error
+        except ReadTimeoutError as error:
+            raise self._unavailable("did not answer in time. Try again: a function that starts needs longer") from error
+        except ClientError as error:
+            raise self._error(error.response.get("Error", {}).get("Code", "")) from error
+        except (BotoCoreError, ValueError) as error:
+            raise self._unavailable("did not answer") from error
         if "FunctionError" in response or not isinstance(answer, dict):
-            raise Unavailable(f"The function {self.arn} failed", vendor="lambda")
+            # The function's own log has the error: its message may have secrets.
+            is_late = isinstance(answer, dict) and "timed out" in str(answer.get("errorMessage"))
+            raise self._unavailable("did not finish in time" if is_late else "failed; its log says why")
         return answer
+
+    def _error(self, code: str) -> SakuinError:
+        if code in _TOO_MANY:
+            return self._unavailable("has too many calls at once. Try again in a moment")
+        if code in _WRONG:
+            return Misconfigured(f"The function {self._name} cannot be called ({code}). Deploy the template again")
+        return self._unavailable(f"did not answer ({code or 'no code'})")
+
+    def _unavailable(self, what: str) -> Unavailable:
+        return Unavailable(f"The function {self._name} {what}", vendor="lambda")
+
+    @property
+    def _name(self) -> str:
+        """Returns the name and the alias: the rest of the ARN is the number of the account."""
+        return self.arn.rpartition(":function:")[2]

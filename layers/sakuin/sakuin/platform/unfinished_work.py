@@ -79,10 +79,10 @@ class UnfinishedCounts:
     oldest_waiting_seconds: int = 0
 
 
-def short_client(url: str, key: str) -> Client:
-    """Returns a client with a timeout of two seconds and without retries."""
+def short_client(url: str, key: str, *, seconds: float = _TIMEOUT_SECONDS) -> Client:
+    """Returns a client with a timeout of `seconds` and without retries."""
     address = f"{url}/rest/v1"
-    session = httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS)
+    session = httpx.Client(base_url=address, timeout=seconds)
     return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
 
 

@@ -83,6 +83,7 @@ class Maintain:
     send_learns: Callable[[], int]
     # It returns 0.
     write_quotas: Callable[[], int] = lambda: 0
+    delete_questions: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
     rows_per_portion: int = ROWS_PER_PORTION
 
@@ -92,7 +93,7 @@ class Maintain:
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
             *(self._complete_tables, self._delete_namespaces, self._delete_indexes, self.delete_uploads),
-            self.write_quotas,
+            *(self.write_quotas, self.delete_questions),
         )
         left, resumed, sent, restarted, learns, completed, *removed = run_all(parts, lambda part: part())
         return MaintenanceResult(sent, restarted, sum(removed), resumed, learns, left, completed)

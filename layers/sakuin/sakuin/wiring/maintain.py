@@ -39,6 +39,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
@@ -84,7 +85,13 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         call(client, "set_quotas", {"p_quotas": asdict(settings.limits)})
         return 0
 
-    maintain = Maintain(publish, index, store, restart, resume, delete_uploads, send_learns, write_quotas)
+    def delete_questions() -> int:
+        """Deletes old refused questions, or all of them if none are wanted."""
+        return RefusedQuestions(client).delete(keep_days=DAYS if settings.record_refused_questions else 0)
+
+    maintain = Maintain(
+        *(publish, index, store, restart, resume, delete_uploads, send_learns, write_quotas, delete_questions)
+    )
     build = BuildIndexVersions(
         indexes=IndexVersions(client),
         deployed=own_index(settings),

@@ -21,6 +21,7 @@ from sakuin.wiring.clients import (
     cache_hints,
     chunk_store,
     question_embedder,
+    renew_key,
     secret_of,
     sign_in_of,
     start_telemetry,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import QuestionEmbedder
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
+    from sakuin.retrieval.refused_questions import RecordRefused
     from sakuin.tables.search import SearchTable
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
@@ -126,11 +128,25 @@ def searcher_of(settings: Settings, secret: NamedSecret) -> Callable[[str], str]
     return lambda token: tokens().searcher_of(token)
 
 
+def record_refused_questions(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "RecordRefused":
+    """Returns what records refused questions; it does nothing unless the deployment wants that."""
+    from sakuin.retrieval.refused_questions import SECONDS, RefusedQuestions, record_nothing, recorder
+
+    if not settings.record_refused_questions:
+        return record_nothing
+    from sakuin.platform.unfinished_work import short_client
+
+    client = short_client(settings.supabase_url, secrets.supabase_service_key, seconds=SECONDS)
+    return recorder(RefusedQuestions(renew_key(client, settings, secrets, telemetry)), telemetry.redaction)
+
+
 @without_gc
 def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
+    from sakuin.explain.answer_playground import AnswerPlayground
     from sakuin.explain.app import ExplainApp
     from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+    from sakuin.explain.playground import EVENT
     from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import KnowledgeSearch
     from sakuin.knowledge.search import ReadKnowledge
@@ -164,17 +180,23 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         searches.store()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     read = ReadKnowledge(index, settings.base_url)
-    tools = KnowledgeTools(searches, read, telemetry.meter, for_chatgpt=settings.offers_chatgpt_tools)
+    record_refused = record_refused_questions(settings, secrets, telemetry)
+    tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, table_fingerprint(settings).id)
     record_use = record_once_a_day(KeyUse(client).record)
+    explain_knowledge, explain_tool = ExplainKnowledge(searches), ExplainTool(records, searches)
     explain = ExplainApp(
-        ExplainKnowledge(searches),
-        ExplainTool(records, searches),
+        explain_knowledge,
+        explain_tool,
         KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
         record_use,
     )
     quotas, limits = Quotas(client), settings.limits
-    search_tools = SearchTools(searches, telemetry.meter, searches.warm)
+    search_tools = SearchTools(searches, telemetry.meter, searches.warm, record_refused)
+    allow = RateLimiter(quotas, limits.queries_per_minute, time.monotonic)
+    playground = AnswerPlayground(
+        KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
+    )
     app = McpApp(
         knowledge_server(tools, __version__),
         KeyRing(secret, lambda now: now.knowledge_key_hashes),
@@ -182,7 +204,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
-        allow=RateLimiter(quotas, limits.queries_per_minute, time.monotonic),
+        allow=allow,
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
         if settings.public_library
         else None,
@@ -194,9 +216,12 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     answer_http = persistent_handler(app, app.run)
 
     def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        # `maintain` sends this event; events of the gateway have no such member.
-        if "canary" in event:
+        # Requests through the gateway have a context. Without one the event is of `maintain` or of `api`, which may
+        # invoke this function.
+        if "requestContext" not in event and "canary" in event:
             return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
+        if "requestContext" not in event and EVENT in event:
+            return {"statusCode": 200, "body": json.dumps(playground(event[EVENT]))}
         return answer_http(event, context)
 
     return http_handler(answer, telemetry)

@@ -1,0 +1,153 @@
+"""The answers of the function `mcp` to the playground of the console."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from mcp_types import CallToolResult
+from pydantic import ValidationError
+
+from sakuin.errors import Invalid, NotFound, OverLimit, SakuinError
+from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.explanation import Expected, SearchExplanation
+from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.sentences import Sentences
+from sakuin.knowledge.model import Filters
+from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
+from sakuin.mcp.app import Allow
+from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments, sentence
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.messages import in_utf8
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.tables.json_pointer import is_within
+from sakuin.tables.model import BoundTool, Endpoint
+
+_ToolOfEndpoint = tuple[Endpoint, BoundTool]
+
+# The chunks that are explained, at least.
+_DEPTH = 20
+# All questions about the library together have the limit of a key.
+_PRINCIPAL = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlayground:
+    """Answers with the tools that agents call, and explains with the same searches.
+
+    The tools count nothing in metrics and record no refused question. `allow` counts the searches: those of a Tool with
+    the others of its project.
+    """
+
+    knowledge: KnowledgeTools
+    tools: SearchTools
+    explain_knowledge: ExplainKnowledge
+    explain_tool: ExplainTool
+    allow: Allow
+    clock: Callable[[], float] = time.perf_counter
+
+    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the JSON of a `PlaygroundAnswer`, or of an error, that `AskPlayground` reads."""
+        try:
+            return asdict(self._answer(PlaygroundQuestion(**event)))
+        except SakuinError as error:
+            return {"error": _code(error), "message": str(error)}
+
+    def _answer(self, asked: PlaygroundQuestion) -> PlaygroundAnswer:
+        of_tool = None if asked.tool_id is None else self._tool(asked.mcp_id or "", asked.tool_id)
+        self.allow(of_tool[0].project_id if of_tool else _PRINCIPAL, 1)
+        began = self.clock()
+        result = self._result(dict(asked.arguments), of_tool)
+        milliseconds = (self.clock() - began) * 1000
+        explanation, problem = None, None
+        try:
+            explanation = self._explanation(asked, of_tool).as_json()
+        except ValidationError as error:
+            problem = str(sentence(error))
+        except SakuinError as error:
+            problem = str(error)
+        return PlaygroundAnswer(
+            structured=result.structured_content,
+            text="".join(part.text for part in result.content if part.type == "text"),
+            is_error=bool(result.is_error),
+            size=_size(result),
+            milliseconds=round(milliseconds, 1),
+            explanation=explanation,
+            problem=problem,
+        )
+
+    def _result(self, arguments: dict[str, Any], of_tool: _ToolOfEndpoint | None) -> CallToolResult:
+        if of_tool is None:
+            result = self.knowledge.call("search_knowledge", arguments)
+        else:
+            endpoint, tool = of_tool
+            result = self.tools.call(endpoint, tool.name, arguments)
+        if result is None:
+            raise NotFound("The endpoint no longer has this Tool")
+        return result
+
+    def _explanation(self, asked: PlaygroundQuestion, of_tool: _ToolOfEndpoint | None) -> SearchExplanation:
+        say, expected = Sentences(asked.language), (asked.expected or "").strip() or None
+        if of_tool is None:
+            return self._explain_knowledge(SearchArguments.model_validate(asked.arguments), expected, say)
+        wanted = ToolSearchArguments.model_validate(asked.arguments)
+        endpoint, tool = of_tool
+        if expected is not None and not is_within(expected, tool.json_path):
+            # As in a result: relative to the Tool.
+            expected = tool.json_path + expected
+        return self.explain_tool(
+            endpoint.id,
+            tool.name,
+            wanted.query,
+            expected=expected,
+            top_k=wanted.top_k,
+            depth=max(wanted.top_k, _DEPTH),
+            say=say,
+        )
+
+    def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Sentences) -> SearchExplanation:
+        filters = Filters(wanted.type, wanted.category, wanted.level, wanted.material)
+        chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
+        explanation = self.explain_knowledge(
+            wanted.query,
+            filters=filters,
+            expected=chunk,
+            top_k=wanted.top_k,
+            depth=max(wanted.top_k, _DEPTH),
+            say=say,
+        )
+        if expected is None or chunk is not None:
+            return explanation
+        return replace(explanation, expected=Expected(expected, None, say("no_id")))
+
+    def _tool(self, mcp_id: str, tool_id: str) -> _ToolOfEndpoint:
+        endpoint = self.explain_tool.records.endpoint(mcp_id)
+        tool = next((each for each in endpoint.tools if each.id == tool_id), None) if endpoint else None
+        if endpoint is None or tool is None:
+            raise NotFound("No endpoint has this Tool: bind and enable it first")
+        return endpoint, tool
+
+
+def _chunk_of(expected: str, base_url: str) -> str | None:
+    """Returns the id of a chunk that is named by its id or link; None for anything else."""
+    try:
+        return chunk_of_link(expected, base_url) or chunk_id(*split_chunk_id(expected))
+    except Invalid:
+        return None
+
+
+def _code(error: SakuinError) -> str:
+    match error:
+        case NotFound():
+            return "not_found"
+        case Invalid():
+            return "invalid"
+        case OverLimit():
+            return "over_limit"
+        case _:
+            return "unavailable"
+
+
+def _size(result: CallToolResult) -> int:
+    """Returns the bytes of the result as the agent gets it."""
+    return len(in_utf8(result.model_dump_json(by_alias=True, exclude_none=True).encode()))

@@ -1,0 +1,81 @@
+"""Questions that had no good match: recorded if the operator wants that, and deleted after 30 days."""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from sakuin.errors import SakuinError
+from sakuin.language.unicode_text import one_line
+from sakuin.platform.supabase.client import Client, call
+
+# `maintain` deletes what is older.
+DAYS = 30
+# Of a longer question the beginning is kept.
+_LONGEST = 300
+# Different questions in a day about the library or one Tool: somebody may ask without end.
+_MOST_A_DAY = 200
+# For a record: the answer waits for it, and a question that is not recorded is no great loss.
+SECONDS = 0.5
+
+# Takes a question that was refused, and the id of the Tool that was asked; None is the library.
+RecordRefused = Callable[[str, str | None], None]
+
+logger = logging.getLogger(__name__)
+
+
+def record_nothing(_question: str, _tool_id: str | None) -> None:
+    """Records no question."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedQuestion:
+    """A question, how often it was asked, and the first and the last of these days (UTC), as 2026-11-22.
+
+    `tool_id` is None for the library.
+    """
+
+    tool_id: str | None
+    question: str
+    asked: int
+    first_day: str
+    last_day: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedQuestions:
+    """The table `refused_question`. Nothing in it tells who asked.
+
+    Of the library and of each Tool the first `most_a_day` different questions are recorded.
+    """
+
+    client: Client
+    most_a_day: int = _MOST_A_DAY
+
+    def record(self, question: str, tool_id: str | None) -> None:
+        """Counts a question of today."""
+        arguments = {"p_tool": tool_id, "p_question": question, "p_most": self.most_a_day}
+        call(self.client, "record_refused_question", arguments)
+
+    def most_frequent(self, tools: Collection[str] | None, *, limit: int) -> Sequence[RefusedQuestion]:
+        """Returns the most frequent questions first, of these Tools; None: of the library and of all Tools."""
+        wanted = None if tools is None else sorted(tools)
+        rows = call(self.client, "refused_questions", {"p_tools": wanted, "p_limit": limit})
+        return [RefusedQuestion(**row) for row in rows]
+
+    def delete(self, *, keep_days: int) -> int:
+        """Deletes the questions of all days but the last ones. Returns the number of deleted rows."""
+        return int(call(self.client, "delete_refused_questions", {"p_days": keep_days}))
+
+
+def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> RecordRefused:
+    """Returns the function that records a question without secrets, on one line. A failure is logged and not raised."""
+
+    def record(question: str, tool_id: str | None) -> None:
+        # A secret that is cut, or that has invisible characters in it, would not be found.
+        text = redact(one_line(question))
+        try:
+            questions.record(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", tool_id)
+        except SakuinError:
+            logger.warning("a refused question is not recorded", exc_info=True)
+
+    return record

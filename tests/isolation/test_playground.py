@@ -1,0 +1,90 @@
+"""The playground's event of the function `mcp`, and the refused questions that it keeps, in a stack of its own."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin_local.supabase.database import Database
+
+from tests.events import Context
+from tests.isolation.stack import Stack, stack_of
+from tests.table_world import long
+
+QUERY = "?playground=%7B%7D"
+KEY_IN_QUESTION = "sk-abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.fixture(scope="module")
+def stack(database: Database, stand_in: str) -> Iterator[Stack]:
+    with stack_of(database, stand_in, RECORD_REFUSED_QUESTIONS="true") as stack:
+        yield stack
+
+
+def direct(stack: Stack, **question: Any) -> dict[str, Any]:
+    answer = stack.mcp({"playground": {"arguments": {"query": "公式"}, **question}}, Context())
+    assert answer["statusCode"] == 200
+    said: dict[str, Any] = json.loads(answer["body"])
+    return said
+
+
+def test_the_event_answers_without_a_key(stack: Stack) -> None:
+    assert direct(stack)["structured"]["no_good_match"] is True
+
+
+@pytest.mark.parametrize("path", [f"/mcp{QUERY}", f"/public/mcp{QUERY}", "/v1/search", f"/v1/explain{QUERY}"])
+@pytest.mark.parametrize("bearer", [None, "knowledge"])
+def test_no_request_over_http_reaches_it(stack: Stack, path: str, bearer: str | None) -> None:
+    body = {"playground": {"arguments": {"query": "公式"}}}
+    key = bearer and stack.knowledge_key
+    asked = stack.ask("POST", path, body, bearer=key, playground="{}")
+    plain = stack.ask("POST", path.removesuffix(QUERY), {"other": 1}, bearer=key)
+    assert asked.status == plain.status
+    assert "structured" not in asked.body
+
+
+def test_a_request_of_the_gateway_with_this_member_is_a_request(stack: Stack) -> None:
+    """No gateway sends one; whoever could would still need a key."""
+    context = {"http": {"method": "POST", "path": "/mcp", "sourceIp": "127.0.0.1"}, "stage": "$default"}
+    event = {"version": "2.0", "rawPath": "/mcp", "rawQueryString": "", "headers": {}, "requestContext": context}
+    answer = stack.mcp({**event, "playground": {"arguments": {"query": "公式"}}}, Context())
+    assert answer["statusCode"] == 401
+
+
+def test_a_refused_question_is_counted_without_secrets_and_without_who_asked(stack: Stack) -> None:
+    question = f"  what is\n the capital of\u200b France? {KEY_IN_QUESTION} {'x' * 400}"
+    for _ in range(2):
+        stack.rpc(None, "tools/call", stack.knowledge_key, name="search_knowledge", arguments={"query": question})
+    direct(stack, arguments={"query": question})
+    (kept,) = RefusedQuestions(connected(stack.database.rest_url, stack.database.service_key)).most_frequent(
+        None, limit=10
+    )
+    assert (kept.tool_id, kept.asked, kept.first_day) == (None, 2, kept.last_day)
+    assert kept.question.startswith("what is the capital of France? [hidden] xxx")
+    assert len(kept.question) == 300
+    (columns,) = stack.sql.execute(
+        "select array_agg(column_name::text order by ordinal_position) from information_schema.columns "
+        "where table_name = 'refused_question'"
+    ).fetchall()
+    assert columns == (["day", "tool_id", "question", "asked"],)
+
+
+def test_a_tool_s_questions_are_its_own_and_go_with_it(stack: Stack) -> None:
+    project = stack.ask("POST", "/v1/projects", {"name": "p"}, bearer=stack.admin_key).json["id"]
+    body = {"name": "t", "data": {"a": long("一次関数の傾き")}}
+    table = stack.ask("POST", f"/v1/projects/{project}/tables", body, bearer=stack.admin_key).json["id"]
+    made = {"table_id": table, "json_path": "", "name": "search", "type": "search"}
+    tool = stack.ask("POST", f"/v1/projects/{project}/tools", made, bearer=stack.admin_key).json["id"]
+    asked = {"name": "e", "tool_ids": [tool]}
+    endpoint = stack.ask("POST", f"/v1/projects/{project}/mcps", asked, bearer=stack.admin_key).json
+    stack.indexed(project, table)
+    question = {"query": "地震と津波"}
+    said = stack.rpc(endpoint["mcp"]["id"], "tools/call", endpoint["key"], name="search", arguments=question)
+    assert said.json["result"]["structuredContent"]["no_good_match"] is True
+    refused = RefusedQuestions(connected(stack.database.rest_url, stack.database.service_key))
+    assert [(each.tool_id, each.question) for each in refused.most_frequent([tool], limit=10)] == [(tool, "地震と津波")]
+    assert refused.most_frequent([], limit=10) == []
+    stack.ask("DELETE", f"/v1/tools/{tool}", bearer=stack.admin_key)
+    assert refused.most_frequent([tool], limit=10) == []
