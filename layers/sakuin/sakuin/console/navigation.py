@@ -21,4 +21,6 @@ ENTRIES = (
     Entry("/dead-letters", "dead_letters.title", admins_only=True),
     Entry("/freshness", "freshness.title", admins_only=True),
     Entry("/doctor", "doctor.title", admins_only=True),
+    Entry("/playground", "playground.title"),
+    Entry("/refused", "refused.title"),
 )

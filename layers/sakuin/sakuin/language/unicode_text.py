@@ -1,5 +1,6 @@
 """Unicode text: normal forms, visible characters, and the folded form in which texts are compared."""
 
+import json
 import re
 import unicodedata
 from itertools import groupby
@@ -52,6 +53,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """Returns the visible text on one line, with single spaces."""
     return " ".join(visible(text).split())
+
+
+def with_escapes(text: str) -> str:
+    """Returns JSON with its invisible characters as escapes: the same values, and a reader sees the characters."""
+    return INVISIBLE.sub(lambda hidden: json.dumps(hidden.group())[1:-1], text)
 
 
 def is_japanese(text: str) -> bool:

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
-from sakuin.language.unicode_text import INVISIBLE, visible
+from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.mcp.arguments import sentence
 from sakuin.platform.telemetry import Meter
 
@@ -169,6 +169,5 @@ def _visible(value: Any) -> Any:
 
 
 def _compact(answer: Answer) -> str:
-    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
-    # The text of a chunk stays exact: an escape in JSON makes an invisible character visible.
-    return INVISIBLE.sub(lambda hidden: json.dumps(hidden.group())[1:-1], text)
+    # The text of a chunk stays exact.
+    return with_escapes(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))

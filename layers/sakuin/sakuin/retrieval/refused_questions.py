@@ -56,7 +56,7 @@ class RefusedQuestions:
         arguments = {"p_tool": tool_id, "p_question": question, "p_most": self.most_a_day}
         call(self.client, "record_refused_question", arguments)
 
-    def most_frequent(self, tools: Collection[str] | None, *, limit: int) -> Sequence[RefusedQuestion]:
+    def most_frequent(self, tools: Collection[str] | None, limit: int) -> Sequence[RefusedQuestion]:
         """Returns the most frequent questions first, of these Tools; None: of the library and of all Tools."""
         wanted = None if tools is None else sorted(tools)
         rows = call(self.client, "refused_questions", {"p_tools": wanted, "p_limit": limit})

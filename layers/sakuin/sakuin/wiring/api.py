@@ -1,6 +1,7 @@
 """The function `api`: the REST API of the library and of projects."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
@@ -14,12 +15,18 @@ from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
+    from sakuin.console.pages.playground import Playground
+    from sakuin.console.pages.refused import Refused
+    from sakuin.console.playground.places import Places
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.client import Client
+    from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
+# Suggested values of a filter.
+_FILTER_VALUES = 50
 
 
 @without_gc
@@ -82,20 +89,27 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import sign_in
+        from sakuin.console.pages import playground, refused, sign_in
         from sakuin.console.shell import Shell
         from sakuin.wiring.console import operation_of, operation_pages
 
         shell = Shell(sessions, __version__)
         operation = operation_of(settings, client, library, work_of, checks)
-        pages = [routes(shell, operation) for routes in operation_pages()]
-        return console_app(shell, sign_in.routes(shell, record_use), *pages)
+        searches = searching(settings, client, services.records)
+        return console_app(
+            shell,
+            sign_in.routes(shell, record_use),
+            *(routes(shell, operation) for routes in operation_pages()),
+            playground.routes(shell, searches),
+            refused.routes(shell, refused_questions(settings, client, searches.places)),
+        )
 
+    services = project_services(settings, secret, client)
     rest = rest_api(
         library,
         ring,
         __version__,
-        *project_routers(project_services(settings, secret, client), ring),
+        *project_routers(services, ring),
         console_router(sessions.make_link, ring),
         open_routers=(sign_in_router(sign_in_of(settings, secret)),),
         admin_routers=admin_routers,
@@ -125,6 +139,28 @@ def doctor(settings: Settings, secret: NamedSecret, client: "Client") -> "Doctor
         dimensions=settings.embedding_model.dimensions,
         lacks_base_url=settings.chatgpt_tools and not settings.offers_chatgpt_tools,
     )
+
+
+def searching(settings: Settings, client: "Client", records: "ProjectRecords") -> "Playground":
+    """Returns the searches of the console's playground."""
+    from sakuin.console.pages.playground import Playground
+    from sakuin.console.playground.places import Places
+    from sakuin.explain.playground import AskPlayground
+    from sakuin.knowledge.postgres_search import KnowledgeSearch
+    from sakuin.platform.aws import LambdaFunction
+    from sakuin.retrieval.calibration import calibration_of
+
+    index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
+    ask = AskPlayground(LambdaFunction(aws("lambda"), settings.mcp_function))
+    return Playground(Places(records), ask, partial(index.filter_values, limit=_FILTER_VALUES))
+
+
+def refused_questions(settings: Settings, client: "Client", places: "Places") -> "Refused":
+    """Returns the refused questions of the console."""
+    from sakuin.console.pages.refused import Refused
+    from sakuin.retrieval.refused_questions import RefusedQuestions
+
+    return Refused(places, RefusedQuestions(client).most_frequent, settings.record_refused_questions)
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":

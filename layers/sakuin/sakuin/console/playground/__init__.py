@@ -1,0 +1,1 @@
+"""The search playground, and the questions that were refused."""

@@ -1,0 +1,130 @@
+"""The results of a search as people read them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sakuin.explain.playground import PlaygroundAnswer
+from sakuin.language.unicode_text import visible, with_escapes
+
+# As everywhere in this project, where nothing counts them: a token of Japanese has three bytes, of English four.
+_BYTES_A_TOKEN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One result or suggestion.
+
+    `place` is the id of a chunk, or the json_pointer of a node, exactly; `href` opens it, None if it has no link.
+    `facts` are short words about it. What is shown has no invisible characters.
+    """
+
+    title: str
+    place: str
+    href: str | None = None
+    similarity: float | None = None
+    learns: Sequence[str] = ()
+    text: str = ""
+    facts: Sequence[str] = ()
+
+    @property
+    def shown_place(self) -> str:
+        """The place without invisible characters."""
+        return visible(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableAnswer:
+    """An answer for people. `index_state` is that of a Tool, empty for the library.
+
+    `json` is indented; both forms show invisible characters as escapes.
+    """
+
+    results: Sequence[Card]
+    suggestions: Sequence[Card]
+    is_refused: bool
+    understood_as: str | None
+    degraded: str | None
+    truncated: str | None
+    has_relative_links: bool
+    index_state: str
+    json: str
+    text: str
+    tokens: int
+
+
+def readable(answer: PlaygroundAnswer) -> ReadableAnswer:
+    """Returns the answer of the library or of a Tool."""
+    content = answer.structured or {}
+    return ReadableAnswer(
+        results=[_card(each) for each in content.get("results", ())],
+        suggestions=[_card(each) for each in content.get("suggestions", ())],
+        is_refused=bool(content.get("no_good_match")),
+        understood_as=content.get("understood_as"),
+        degraded=content.get("degraded"),
+        truncated=content.get("truncated"),
+        has_relative_links="links" in content,
+        index_state=content.get("index", {}).get("state", ""),
+        json=with_escapes(json.dumps(content, ensure_ascii=False, indent=2)) if content else "",
+        text=with_escapes(answer.text),
+        tokens=-(-len(answer.text.encode("utf-8", "replace")) // _BYTES_A_TOKEN),
+    )
+
+
+def href(url: str) -> str | None:
+    """Returns the link if a browser may open it: of http(s), or a path of this origin."""
+    # Browsers read a backslash as a slash, and skip control characters.
+    if not url.isprintable() or "\\" in url:
+        return None
+    if url.startswith("/"):
+        return None if url.startswith("//") else url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return url if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def shown_values(value: Any) -> Any:
+    """Returns JSON whose texts have no invisible characters."""
+    match value:
+        case str():
+            return visible(value)
+        case dict():
+            return {name: shown_values(each) for name, each in value.items()}
+        case list():
+            return [shown_values(each) for each in value]
+        case _:
+            return value
+
+
+def _card(result: Mapping[str, Any]) -> Card:
+    return _of_node(result) if "json_path" in result else _of_page(result)
+
+
+def _of_page(result: Mapping[str, Any]) -> Card:
+    facts = (result.get(name) for name in ("type", "page_title", "section", "level", "language"))
+    return Card(
+        title=visible(result["title"]) or result["id"],
+        place=result["id"],
+        href=href(result["url"]),
+        similarity=result.get("similarity"),
+        learns=[visible(item) for item in result.get("learns", ())],
+        text=visible(result.get("passage") or result.get("excerpt") or ""),
+        facts=[visible(fact) for fact in facts if fact],
+    )
+
+
+def _of_node(result: Mapping[str, Any]) -> Card:
+    chunk = result.get("chunk") or result
+    fields = (result.get("object") or {}).get("fields", {})
+    facts = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str | int | float)]
+    return Card(
+        title=visible(result["json_path"]) or "/",
+        place=chunk["json_pointer"],
+        similarity=result.get("similarity"),
+        text=visible(chunk.get("chunk_text") or result.get("excerpt") or ""),
+        facts=[visible(fact) for fact in facts],
+    )

@@ -1,0 +1,289 @@
+"""The search playground and the refused questions, as pages without a script."""
+
+import json
+import re
+from collections.abc import Callable
+from html import escape, unescape
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from sakuin.console.pages import overview, playground, refused
+from sakuin.console.pages.playground import Playground
+from sakuin.console.pages.refused import Refused
+from sakuin.console.playground.cards import href
+from sakuin.console.playground.places import Places
+from sakuin.errors import OverLimit, SakuinError, Unavailable
+from sakuin.explain.answer_playground import AnswerPlayground
+from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.retrieval.refused_questions import RefusedQuestions
+
+from tests.builders import a_page
+from tests.console.console_client import ConsoleClient
+from tests.table_world import TableWorld, long
+from tests.world import World
+
+OWNER, STRANGER = (f"00000000-0000-4000-8000-0000000000{end}" for end in ("a1", "b2"))
+DOCUMENT = {"articles": [{"title": "関数", "content": long("一次関数の傾き")}, {"content": long("確率の求め方")}]}
+EXAMPLE = "junior/二次方程式の解き方_教材#ex-1"
+QUESTION = "二次方程式を公式で解きたい"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\u200b" + "長" * 3000
+
+
+class Console(ConsoleClient):
+    """The console with both pages over a world and its Tables; the function `mcp` is in this process."""
+
+    def __init__(
+        self, world: World, tables: TableWorld, *, language: str = "en", library_for_users: bool = False
+    ) -> None:
+        self.asked: list[PlaygroundQuestion] = []
+        self.failure: SakuinError | None = None
+        searches: Any = tables
+        self.answer = AnswerPlayground(
+            KnowledgeTools(world, world.read),
+            SearchTools(searches),
+            ExplainKnowledge(world),
+            ExplainTool(tables.records, searches),
+            lambda _principal, _searches: None,
+        )
+        places = Places(world.projects, library_for_users)
+        values = Playground(places, self.ask, lambda: world.searched.filter_values(limit=50))
+        questions = RefusedQuestions(world.client)
+        super().__init__(
+            world,
+            overview.routes,
+            lambda shell: playground.routes(shell, values),
+            lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
+            language=language,
+        )
+
+    def ask(self, question: PlaygroundQuestion) -> PlaygroundAnswer:
+        self.asked.append(question)
+        if self.failure:
+            raise self.failure
+        event = {name: getattr(question, name) for name in PlaygroundQuestion.__slots__}
+        return PlaygroundAnswer(**json.loads(json.dumps(self.answer(event))))
+
+    def page(self, **query: str) -> httpx.Response:
+        return self.get("/playground", params=query)
+
+
+@pytest.fixture
+def console(world: World, tables: TableWorld) -> Console:
+    return Console(world, tables).sign_in_admin()  # type: ignore[return-value]
+
+
+@pytest.fixture
+def owned(console: Console, tables: TableWorld) -> tuple[str, str]:
+    """The id of an indexed Tool of OWNER's project, and of its endpoint."""
+    table = tables.table(DOCUMENT)
+    tool = tables.tool(table, "/articles")
+    endpoint = tables.endpoint(tool)
+    tables.settle()
+    console.world.projects.add_member(None, tables.project, OWNER, "viewer")
+    return tool, endpoint
+
+
+def words(answer: httpx.Response) -> str:
+    """The text of a page, as it is read."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+def test_a_question_shows_results_with_links_and_what_the_agent_gets(console: Console) -> None:
+    answer = console.page(q=QUESTION)
+    assert answer.status_code == 200
+    address = "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert f'<a href="{address}" rel="noopener"><bdi>解の公式</bdi></a>' in answer.text
+    assert re.search(r'<meter min="0" max="1" value="0\.\d+">', answer.text)
+    given = KnowledgeTools(console.world, console.world.read).call("search_knowledge", {"query": QUESTION})
+    assert given is not None
+    shown = re.search(r'<pre id="answer-json"[^>]*>(.*?)</pre>', answer.text, re.S)
+    assert shown is not None
+    # The default of the form is the tool's.
+    assert json.loads(unescape(shown[1])) == given.structured_content
+    assert "What the search found" in words(answer)
+    assert re.search(r"\d+ ms · [\d,]+ bytes · its text is about [\d,]+ tokens", words(answer))
+
+
+def test_the_form_keeps_what_was_asked_and_sends_only_what_is_filled(console: Console) -> None:
+    answer = console.page(q='公式 "x"', top_k="3", type="rule", category="")
+    assert console.asked[-1].arguments == {"query": '公式 "x"', "top_k": "3", "type": "rule"}
+    assert 'value="公式 &#34;x&#34;"' in answer.text
+    assert '<option value="rule" selected>' in answer.text
+    assert '<option value="代数">' in answer.text
+
+
+def test_a_refused_question_shows_suggestions(console: Console) -> None:
+    answer = console.page(q="ぜんぜん関係のない話 zebra")
+    assert "No good match" in words(answer)
+    assert "<meter" not in answer.text
+
+
+def test_a_wrong_argument_is_shown_as_the_agent_s_error(console: Console) -> None:
+    answer = console.page(q="公式", top_k="99")
+    assert "The agent gets this error: 'top_k' must be a whole number from 1 to 50" in words(answer)
+
+
+def test_what_is_missed_is_explained_in_japanese(world: World, tables: TableWorld) -> None:
+    console = Console(world, tables, language="ja").sign_in_admin()
+    answer = console.get("/playground", params={"q": "公式", "top_k": "1", "expected": EXAMPLE})
+    assert "例は、type=example を指定しないかぎり" in words(answer)
+
+
+def test_a_tool_is_asked_at_its_endpoint(console: Console, owned: tuple[str, str]) -> None:
+    tool, endpoint = owned
+    answer = console.page(q="傾き", target=tool, expected="/1/content", type="rule")
+    asked = console.asked[-1]
+    # A Search Tool has no filters.
+    assert (asked.tool_id, asked.mcp_id, dict(asked.arguments)) == (tool, endpoint, {"query": "傾き"})
+    assert "/0/content" in answer.text
+    assert "title: 関数" in words(answer)
+    assert f'<option value="{tool}" selected>search</option>' in answer.text
+
+
+def test_a_tool_that_no_agent_reaches_is_not_asked(
+    console: Console, tables: TableWorld, owned: tuple[str, str]
+) -> None:
+    tool, endpoint = owned
+    console.world.projects.bind(None, endpoint, tool, status="disabled")
+    assert "No endpoint has this Tool" in words(console.page(q="傾き", target=tool))
+    assert console.asked == []
+
+
+# ---------------------------------------------------------------- who
+
+
+def test_a_member_sees_the_tools_of_their_projects_and_nothing_else(
+    world: World, tables: TableWorld, console: Console, owned: tuple[str, str]
+) -> None:
+    tool, _ = owned
+    member = Console(world, tables)
+    member.sign_in_user(OWNER)
+    assert f'value="{tool}" selected' in member.page().text
+    assert "/0/content" in member.page(q="傾き", target=tool).text
+    assert member.page(q="公式", target="library").status_code == 404
+    stranger = Console(world, tables)
+    stranger.sign_in_user(STRANGER)
+    assert tool not in stranger.page().text
+    assert "You have no Search Tool" in words(stranger.page())
+    for target in (tool, str(uuid4()), "nonsense", "../library"):
+        assert stranger.page(q="傾き", target=target).status_code == 404
+    assert stranger.asked == []
+
+
+def test_the_library_opens_to_users_where_the_deployment_says_so(world: World, tables: TableWorld) -> None:
+    reader = Console(world, tables, library_for_users=True)
+    reader.sign_in_user(STRANGER)
+    assert "解の公式" in reader.page(q="公式").text
+
+
+def test_without_a_session_the_question_waits_for_the_sign_in(world: World, tables: TableWorld) -> None:
+    asked = Console(world, tables).page(q="公式")
+    assert asked.url.path == "/console/sign-in"
+    assert unescape(asked.text).count("/playground?q=") == 1
+
+
+# ---------------------------------------------------------------- what may go wrong
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "sentence"),
+    [
+        (Unavailable("The function mcp did not answer", vendor="lambda"), 503, "The search does not answer"),
+        (OverLimit("The limit is reached", retry_after=3), 429, "That were too many searches"),
+    ],
+)
+def test_a_search_that_fails_keeps_the_form_and_says_what_to_do(
+    console: Console, failure: SakuinError, status: int, sentence: str
+) -> None:
+    console.failure = failure
+    answer = console.page(q="公式")
+    assert answer.status_code == status
+    assert f"{sentence}" in words(answer)
+    assert str(failure) in words(answer)
+    assert 'name="q"' in answer.text
+
+
+def test_hostile_text_is_text(console: Console, tables: TableWorld) -> None:
+    console.world.put("x.html", a_page({"rule-x": escape(f"{HOSTILE}: {HOSTILE} 波動方程式")}))
+    tool = tables.tool(tables.table({"<b>k</b>\u202e": HOSTILE + "波動方程式"}), "", name="hostile")
+    tables.endpoint(tool)
+    tables.settle()
+    for query in ({"q": "波動方程式"}, {"q": HOSTILE[:900]}, {"q": "波動方程式", "expected": HOSTILE[:900]}):
+        for target in ("library", tool):
+            answer = console.page(target=target, **query)
+            assert answer.status_code == 200
+            body = answer.text
+            assert "<script>alert" not in body
+            assert "<img" not in body
+            assert "<b>k" not in body
+            assert "&lt;script&gt;" in body
+            if query == {"q": "波動方程式"}:
+                # In the form, what was asked stays as it is; results have no character that nobody sees.
+                assert not {"\u202e", "\u200b"} & set(body)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://example.test/a.html#x", True),
+        ("/school_asset/二次.html#rule-a", True),
+        ("javascript:alert(1)", False),
+        ("JaVaScRiPt:alert(1)", False),
+        ("java\tscript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("//evil.example/x", False),
+        ("/\\evil.example", False),
+        ("\\\\evil.example", False),
+        ("https:evil", False),
+        ("http://[", False),
+        ("relative.html", False),
+    ],
+)
+def test_only_links_that_lead_to_pages_are_links(url: str, expected: bool) -> None:
+    assert href(url) == (url if expected else None)
+
+
+# ---------------------------------------------------------------- refused questions
+
+
+def test_refused_questions_lead_back_to_the_playground(console: Console, owned: tuple[str, str]) -> None:
+    questions = RefusedQuestions(console.world.client)
+    for question, tool in (("地震と津波", None), ("地震と津波", None), ("<script>x</script>&q=1", owned[0])):
+        questions.record(question, tool)
+    answer = console.get("/refused")
+    assert "<script>x" not in answer.text
+    rows = re.findall(r"<tr>\n(.*?)</tr>", answer.text, re.S)[1:]
+    assert [re.findall(r'<td class="number">(\d+)', row) for row in rows] == [["2"], ["1"]]
+    links = [unescape(link) for link in re.findall(r'href="(/console/playground\?[^"]*)"', answer.text)]
+    for link, question in zip(links, ("地震と津波", "<script>x</script>&q=1"), strict=True):
+        console.http.get(link)
+        assert console.asked[-1].arguments["query"] == question
+    assert console.asked[-1].tool_id == owned[0]
+
+
+def test_a_member_sees_the_refused_questions_of_their_tools(
+    world: World, tables: TableWorld, console: Console, owned: tuple[str, str]
+) -> None:
+    questions = RefusedQuestions(world.client)
+    questions.record("a question to the library", None)
+    questions.record("a question to a tool", owned[0])
+    member, stranger = Console(world, tables), Console(world, tables)
+    member.sign_in_user(OWNER)
+    stranger.sign_in_user(STRANGER)
+    seen = member.get("/refused").text
+    assert "a question to a tool" in seen
+    assert "a question to the library" not in seen
+    assert "a question" not in stranger.get("/refused").text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_page_says_how_to_switch_it_on(world: World, tables: TableWorld, language: str) -> None:
+    off = Refused(Places(world.projects), lambda _tools, _most: [], is_recorded=False)
+    make: Callable[[Any], Any] = lambda shell: refused.routes(shell, off)  # noqa: E731 - as the others
+    console = ConsoleClient(world, overview.routes, make, language=language).sign_in_admin()
+    assert "RecordRefusedQuestions=true" in console.get("/refused").text
