@@ -152,7 +152,8 @@ def searching(settings: Settings, client: "Client", records: "ProjectRecords") -
 
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     ask = AskPlayground(LambdaFunction(aws("lambda"), settings.mcp_function))
-    return Playground(Places(records), ask, partial(index.filter_values, limit=_FILTER_VALUES))
+    places = Places(records, settings.library_for_users)
+    return Playground(places, ask, partial(index.filter_values, limit=_FILTER_VALUES))
 
 
 def refused_questions(settings: Settings, client: "Client", places: "Places") -> "Refused":
