@@ -4,20 +4,28 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from uuid import uuid4
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
+from sakuin.console.pages import playground, refused
+from sakuin.console.pages.playground import Playground
+from sakuin.console.pages.refused import Refused
+from sakuin.console.playground.places import Places
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.retrieval.refused_questions import RefusedQuestions
 from sakuin.upkeep.doctor import Problem
+from sakuin.wiring.console import operation_pages
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 
 from tests.console.console_client import ConsoleClient
-from tests.console.operation import operation_over, operators_console
+from tests.console.operation import operation_over
+from tests.doubles.playground import playground as on_this_machine
 from tests.doubles.sqs import ModelledSqs
 from tests.events import KEY
 from tests.world import World
@@ -67,7 +75,17 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
     for file in sorted([*SAMPLES.rglob("learns.yml"), *SAMPLES.rglob("*.html")]):
         world.bucket.write(file.relative_to(SAMPLES).as_posix(), file.read_bytes())
     world.settle()
-    client = operators_console(world, operation_over(world, _trouble(world), [_PROBLEM]))
+    operation = operation_over(world, _trouble(world), [_PROBLEM])
+    places, questions = Places(world.projects), RefusedQuestions(world.client)
+    questions.record("なぜ空は青いのですか", None)
+    searches = Playground(places, on_this_machine(world), partial(world.searched.filter_values, limit=50))
+    listed = Refused(places, questions.most_frequent, is_recorded=True)
+    client = ConsoleClient(
+        world,
+        *(partial(routes, operation=operation) for routes in operation_pages()),
+        lambda shell: playground.routes(shell, searches),
+        lambda shell: refused.routes(shell, listed),
+    )
     with served(client.http.app) as port:
         yield SampleConsole(world, client, f"http://127.0.0.1:{port}")
 

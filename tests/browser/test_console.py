@@ -49,6 +49,13 @@ def test_no_scripts_are_needed_to_sign_in(browser: Browser, console: SampleConso
     browser.run("signInWithoutScripts", origin=console.origin, link=console.link, start="/console/")
 
 
+def test_a_question_is_answered_and_explained(browser: Browser, console: SampleConsole) -> None:
+    expected = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
+    question = "二次方程式を公式で解きたい"
+    given = {"origin": console.origin, "session": console.session, "question": question, "title": "解の公式"}
+    browser.run("askInPlayground", **given, expected=expected)
+
+
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole) -> None:
     look = {"language": "en", "scheme": "light", "phone": False}
     visited = browser.run(

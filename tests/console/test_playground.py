@@ -15,15 +15,13 @@ from sakuin.console.pages.refused import Refused
 from sakuin.console.playground.cards import href
 from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
-from sakuin.explain.answer_playground import AnswerPlayground
-from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.mcp.search_tools import SearchTools
 from sakuin.retrieval.refused_questions import RefusedQuestions
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient
+from tests.doubles.playground import playground as on_this_machine
 from tests.table_world import TableWorld, long
 from tests.world import World
 
@@ -42,14 +40,7 @@ class Console(ConsoleClient):
     ) -> None:
         self.asked: list[PlaygroundQuestion] = []
         self.failure: SakuinError | None = None
-        searches: Any = tables
-        self.answer = AnswerPlayground(
-            KnowledgeTools(world, world.read),
-            SearchTools(searches),
-            ExplainKnowledge(world),
-            ExplainTool(tables.records, searches),
-            lambda _principal, _searches: None,
-        )
+        self.function = on_this_machine(world, tables)
         places = Places(world.projects, library_for_users)
         values = Playground(places, self.ask, lambda: world.searched.filter_values(limit=50))
         questions = RefusedQuestions(world.client)
@@ -65,8 +56,7 @@ class Console(ConsoleClient):
         self.asked.append(question)
         if self.failure:
             raise self.failure
-        event = {name: getattr(question, name) for name in PlaygroundQuestion.__slots__}
-        return PlaygroundAnswer(**json.loads(json.dumps(self.answer(event))))
+        return self.function(question)
 
     def page(self, **query: str) -> httpx.Response:
         return self.get("/playground", params=query)

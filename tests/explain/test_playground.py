@@ -1,69 +1,28 @@
 """The playground of the console: an agent's answer, its explanation, and what a call of the function may cost."""
 
-import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from sakuin.errors import Misconfigured, NotFound, OverLimit, SakuinError, Unavailable
-from sakuin.explain.answer_playground import AnswerPlayground
-from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.playground import AskPlayground, PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.sentences import SENTENCES
-from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.aws import LambdaFunction
 
 from tests.builders import a_page
+from tests.doubles.playground import FUNCTION, Invoked, playground
 from tests.table_world import TableWorld, long
 from tests.world import World
 
-FUNCTION = "arn:aws:lambda:ap-northeast-1:123456789012:function:sakuin-SakuinMcp:live"
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 TASUKIGAKE = "junior/二次方程式の解き方_教材#method-tasukigake"
 DOCUMENT = {
     "articles": [{"content": long("一次関数の傾き")}, {"content": long("確率の求め方")}],
     "notes": {"a": "短い"},
 }
-
-
-@dataclass
-class Invoked:
-    """boto3's client of Lambda: `answer` is the function, or the failure of the call."""
-
-    answer: Callable[[dict[str, Any]], Any] | Exception
-    failed: bool = False
-    asked: list[str] = field(default_factory=list)
-
-    def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:
-        self.asked.append(FunctionName)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        body = json.dumps(self.answer(json.loads(Payload)))
-        return {"Payload": io.BytesIO(body.encode())} | ({"FunctionError": "Unhandled"} if self.failed else {})
-
-
-def playground(world: World | None, tables: TableWorld | None = None, allow: Allow = lambda *_: None) -> AskPlayground:
-    """Returns the client; what it sends and gets is JSON, as between two functions."""
-    pages: Any = world
-    of_tables: Any = tables
-    answer = AnswerPlayground(
-        KnowledgeTools(pages, pages and pages.read),
-        SearchTools(of_tables),
-        ExplainKnowledge(pages),
-        ExplainTool(of_tables and of_tables.records, of_tables),
-        allow,
-    )
-
-    def function(event: dict[str, Any]) -> dict[str, Any]:
-        return {"statusCode": 200, "body": json.dumps(answer(event["playground"]))}
-
-    return AskPlayground(LambdaFunction(Invoked(function), FUNCTION))
 
 
 def asked_of_pages(world: World, **question: Any) -> PlaygroundAnswer:

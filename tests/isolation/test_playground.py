@@ -1,12 +1,14 @@
 """The playground's event of the function `mcp`, and the refused questions that it keeps, in a stack of its own."""
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin.wiring.maintain import maintainer
 from sakuin_local.supabase.database import Database
 
 from tests.events import Context
@@ -69,6 +71,17 @@ def test_a_refused_question_is_counted_without_secrets_and_without_who_asked(sta
         "where table_name = 'refused_question'"
     ).fetchall()
     assert columns == (["day", "tool_id", "question", "asked"],)
+
+
+def test_maintenance_deletes_old_questions_and_all_of_them_once_none_are_wanted(stack: Stack) -> None:
+    stack.sql.execute("delete from refused_question")
+    stack.sql.execute(
+        "insert into refused_question (day, question) "
+        "select (now() at time zone 'utc')::date - ago, 'a' from unnest(array[0, 29, 30]) ago"
+    )
+    for wanted, left in (("true", 2), ("false", 0)):
+        maintainer(os.environ | {"RECORD_REFUSED_QUESTIONS": wanted})({}, Context())
+        assert stack.sql.execute("select count(*) from refused_question").fetchone() == (left,)
 
 
 def test_a_tool_s_questions_are_its_own_and_go_with_it(stack: Stack) -> None:

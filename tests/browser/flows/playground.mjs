@@ -1,0 +1,22 @@
+// The search playground.
+import assert from 'node:assert/strict';
+
+// Asks a question with the keyboard alone, and looks at everything that is shown about the answer.
+export async function askInPlayground(open, { session, question, title, expected }) {
+  const tab = await open({ session, locale: 'en-GB', viewport: { width: 1200, height: 800 } });
+  await tab.visit('/console/playground');
+  await tab.page.getByLabel('Question').fill(question);
+  await tab.go(() => tab.page.keyboard.press('Enter'));
+  const results = tab.page.getByRole('region', { name: 'Answer' });
+  await results.getByRole('link', { name: title }).first().waitFor();
+  assert.ok(await results.getByRole('meter', { name: 'Similarity' }).first().isVisible());
+
+  await tab.page.getByText('Filters, and what you miss').click();
+  await tab.page.getByLabel('Why is this not here?').fill(expected);
+  await tab.press('Ask');
+  assert.equal(await tab.page.getByLabel('Question').inputValue(), question);
+  await tab.page.getByRole('region', { name: 'What you miss' }).waitFor();
+  await tab.page.locator('details').evaluateAll((all) => all.forEach((one) => (one.open = true)));
+  await tab.page.getByRole('table', { name: 'By words' }).waitFor();
+  await tab.check();
+}
