@@ -1,5 +1,6 @@
 """The console over a library and a project with something of everything, served to a browser."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +10,11 @@ from uuid import uuid4
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
-from sakuin.console.pages import playground, refused
+from sakuin.console.pages import keys, playground, refused
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.refused import Refused
 from sakuin.console.playground.places import Places
+from sakuin.console.pages.projects import project
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
@@ -75,6 +77,7 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
     for file in sorted([*SAMPLES.rglob("learns.yml"), *SAMPLES.rglob("*.html")]):
         world.bucket.write(file.relative_to(SAMPLES).as_posix(), file.read_bytes())
     world.settle()
+    _fill_project(world)
     operation = operation_over(world, _trouble(world), [_PROBLEM])
     places, questions = Places(world.projects), RefusedQuestions(world.client)
     questions.record("なぜ空は青いのですか", None)
@@ -85,6 +88,8 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
         *(partial(routes, operation=operation) for routes in operation_pages()),
         lambda shell: playground.routes(shell, searches),
         lambda shell: refused.routes(shell, listed),
+        lambda shell: project.routes(shell, world.project_services),
+        lambda shell: keys.routes(shell, lambda: [keys.DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]),
     )
     with served(client.http.app) as port:
         yield SampleConsole(world, client, f"http://127.0.0.1:{port}")
@@ -102,3 +107,26 @@ def _trouble(world: World) -> ModelledSqs:
     sqs = ModelledSqs()
     sqs.send_message(QueueUrl="dead-material", MessageBody="not JSON")
     return sqs
+
+
+def _fill_project(world: World) -> None:
+    """Creates a project with members, and with a Search Tool whose index has a problem of each kind."""
+    records, services = world.projects, world.project_services
+    project_id = records.create_project(None, "学校の教材").id
+    for user, role in ((USER, "owner"), (str(uuid4()), "viewer")):
+        records.add_member(None, project_id, user, role)  # type: ignore[arg-type]
+    document = {"articles": [{"text": "二次方程式の解の公式を使う。" * 20}]}
+    table = services.tables.create(None, project_id, name="教科書", document=document, chunk_threshold_chars=None)
+    place = {"table_id": table.id, "json_path": "/articles", "name": "search_articles", "description": None}
+    tool = services.tools.create(None, project_id, **place)  # type: ignore[arg-type]
+    index = {
+        "state": "error",
+        "chunks_count": 120,
+        "indexed_chunks_count": 80,
+        "last_error": "OpenAI did not accept the key",
+        "skipped_nodes": [{"json_pointer": "/articles/3/text", "reason": "Character 4 is NUL"}],
+    }
+    written = "update public.tool set metadata = %s where id = %s"
+    world.sql.execute(written, (json.dumps({"search_index": index}), tool.id))
+    services.endpoints.create(None, project_id, name="先生のエージェント", tools=[tool.id])
+    records.replace_synonyms(None, project_id, [("解の公式", "かいのしき")])

@@ -201,9 +201,9 @@ def test_the_console_is_not_part_of_the_api(console: ConsoleClient) -> None:
 def test_both_languages_have_the_same_sentences_with_the_same_values() -> None:
     import string
 
-    def values(language: str) -> dict[str, set[str | None]]:
+    def values(language: str) -> dict[str, set[str]]:
         sentences = texts_in(language).sentences
-        return {key: {part[1] for part in string.Formatter().parse(sentences[key])} for key in sentences}
+        return {key: {part[1] for part in string.Formatter().parse(sentences[key]) if part[1]} for key in sentences}
 
     english, *others = LANGUAGES
     for other in others:

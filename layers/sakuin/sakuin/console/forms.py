@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from sakuin.console.sessions import Session
 from sakuin.errors import Forbidden, Invalid
@@ -30,10 +31,22 @@ async def form_fields(request: Request) -> dict[str, str]:
     if not is_from_here(request):
         raise Forbidden("This form came from another site")
     try:
+        if request.headers.get("content-type", "").startswith("multipart/form-data"):
+            return await _parts(request)
         pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-    except ValueError as error:
-        raise Invalid("The form cannot be read") from error
+    except (ValueError, MultiPartException) as error:
+        raise Invalid("The form cannot be read: a file must be text in UTF-8") from error
     return dict(pairs)
+
+
+async def _parts(request: Request) -> dict[str, str]:
+    """Returns the fields of a form with files, and their texts. Raises `ValueError` for a file that is not UTF-8."""
+    sent = await MultiPartParser(request.headers, request.stream(), max_fields=_MOST_FIELDS).parse()
+    try:
+        parts = sent.multi_items()
+        return {name: part if isinstance(part, str) else (await part.read()).decode() for name, part in parts}
+    finally:
+        await sent.close()
 
 
 def checked_form(fields: Mapping[str, str], session: Session) -> Form:

@@ -23,4 +23,6 @@ ENTRIES = (
     Entry("/doctor", "doctor.title", admins_only=True),
     Entry("/playground", "playground.title"),
     Entry("/refused", "refused.title"),
+    Entry("/projects", "projects.title"),
+    Entry("/keys", "keys.title", admins_only=True),
 )

@@ -83,15 +83,22 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
+    services = project_services(settings, secret, client)
     sessions = Sessions(client, ring)
     record_use = record_once_a_day(key_use.record)
 
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import playground, refused, sign_in
+        from sakuin.console.pages import keys, playground, refused, sign_in
+        from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
         from sakuin.wiring.console import operation_of, operation_pages
+
+        def deployment_keys() -> list[keys.DeploymentKey]:
+            now, used = secret.now(), days()
+            library = [keys.DeploymentKey("knowledge", each, used.get(each)) for each in now.knowledge_key_hashes]
+            return library + [keys.DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes]
 
         shell = Shell(sessions, __version__)
         operation = operation_of(settings, client, library, work_of, checks)
@@ -102,6 +109,8 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
             *(routes(shell, operation) for routes in operation_pages()),
             playground.routes(shell, searches),
             refused.routes(shell, refused_questions(settings, client, searches.places)),
+            project.routes(shell, services),
+            keys.routes(shell, deployment_keys),
         )
 
     services = project_services(settings, secret, client)

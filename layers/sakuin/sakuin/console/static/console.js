@@ -17,3 +17,12 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     button.textContent = button.dataset.copied;
   });
 }
+
+// <input type="file" data-largest="bytes" data-too-large="what to do">: said before a large file is sent.
+for (const input of document.querySelectorAll('input[data-largest]')) {
+  input.addEventListener('change', () => {
+    const [file] = input.files;
+    input.setCustomValidity(file && file.size > Number(input.dataset.largest) ? input.dataset.tooLarge : '');
+    input.reportValidity();
+  });
+}

@@ -1,0 +1,1 @@
+"""Pages of projects: Tables, Search Tools, MCP endpoints, members and synonyms."""

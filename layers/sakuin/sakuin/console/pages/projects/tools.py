@@ -1,0 +1,182 @@
+"""The pages of a project's Search Tools."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from sakuin.console.answers import redirect
+from sakuin.console.forms import Form
+from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.sessions import Session
+from sakuin.errors import NotFound, SakuinError
+from sakuin.tables.model import SkippedNode, Tool
+
+# The classes of the style sheet.
+_KINDS = {"pending": "busy", "indexing": "busy", "ready": "good", "error": "bad"}
+_SHOWN_NODES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """What a Tool's `search_index` says; platforms may write there, so every value is checked.
+
+    `state` is a word of the texts, `kind` a class of the style sheet; `skipped` has the first nodes of `skipped_count`.
+    """
+
+    state: str
+    kind: str
+    nodes: int
+    chunks: int
+    indexed: int
+    indexed_at: str
+    last_error: str
+    warning: str
+    skipped: Sequence[SkippedNode]
+    skipped_count: int
+
+    @classmethod
+    def of(cls, tool: Tool) -> "IndexProgress":
+        """Reads the status of a Tool."""
+        found = tool.metadata.get("search_index")
+        index: Mapping[str, Any] = found if isinstance(found, dict) else {}
+        listed = index.get("skipped_nodes")
+        skipped = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        state = str(index.get("state"))
+        known = state if state in _KINDS else "unknown"
+        return cls(
+            state=known if tool.enabled else "disabled",
+            kind=_KINDS.get(state, "none") if tool.enabled else "none",
+            nodes=_count(index.get("nodes_count")),
+            chunks=_count(index.get("chunks_count")),
+            indexed=_count(index.get("indexed_chunks_count")),
+            indexed_at=_text(index.get("indexed_at")),
+            last_error=_text(index.get("last_error")),
+            warning=_text(index.get("warning")),
+            skipped=[
+                SkippedNode(_text(one.get("json_pointer")), _text(one.get("reason"))) for one in skipped[:_SHOWN_NODES]
+            ],
+            skipped_count=len(skipped),
+        )
+
+
+def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
+    """Adds the routes below a project."""
+    services = pages.services
+    reader = Annotated[Session, Depends(pages.shell.signed_in)]
+    sent = Annotated[Form, Depends(pages.shell.form)]
+
+    def show_new(
+        request: Request,
+        session: Session,
+        project_id: UUID,
+        problem: SakuinError | None = None,
+        form: Form | None = None,
+        table: str = "",
+    ) -> Response:
+        project = pages.project(session, project_id, role="editor")
+        tables = services.records.tables(session.user, project.id)
+        chosen = form.text("table") if form else table
+        return pages.page(
+            request, "tool_new.html", session, project, problem=problem, form=form, tables=tables, chosen=chosen
+        )
+
+    def show_tool(
+        request: Request,
+        session: Session,
+        project_id: UUID,
+        tool_id: UUID,
+        problem: SakuinError | None = None,
+        form: Form | None = None,
+    ) -> Response:
+        project = pages.project(session, project_id)
+        records, user = services.records, session.user
+        tool = _tool(records.tools(user, project.id), tool_id)
+        return pages.page(
+            request,
+            "tool.html",
+            session,
+            project,
+            problem=problem,
+            form=form,
+            tool=tool,
+            index=IndexProgress.of(tool),
+            table_names={table.id: table.name for table in records.tables(user, project.id)},
+            endpoints=[one for one in records.endpoints(user, project.id) if tool.id in {b.tool_id for b in one.tools}],
+        )
+
+    def shown_again(project_id: UUID, tool_id: UUID, done: str) -> Response:
+        services.publish_changes()
+        return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
+
+    @router.get("/{project_id}/tools/new")
+    def ask_for_tool(request: Request, session: reader, project_id: UUID, table: str = "") -> Response:
+        """Shows the form, with a Table chosen."""
+        return show_new(request, session, project_id, table=table)
+
+    @router.post("/{project_id}/tools")
+    def create_tool(request: Request, form: sent, project_id: UUID) -> Response:
+        try:
+            made = services.tools.create(
+                form.session.user,
+                str(project_id),
+                table_id=form.text("table"),
+                json_path=form.text("json_path"),
+                name=form.text("name"),
+                description=form.text("description"),
+            )
+        except CORRECTABLE as error:
+            return show_new(request, form.session, project_id, error, form)
+        return shown_again(project_id, UUID(made.id), "tool_created")
+
+    @router.get("/{project_id}/tools/{tool_id}")
+    def read_tool(request: Request, session: reader, project_id: UUID, tool_id: UUID) -> Response:
+        return show_tool(request, session, project_id, tool_id)
+
+    @router.post("/{project_id}/tools/{tool_id}/change")
+    def change_tool(request: Request, form: sent, project_id: UUID, tool_id: UUID) -> Response:
+        name, description = form.text("name"), form.text("description")
+        try:
+            services.tools.change(form.session.user, str(tool_id), name=name, description=description, enabled=None)
+        except CORRECTABLE as error:
+            return show_tool(request, form.session, project_id, tool_id, error, form)
+        return shown_again(project_id, tool_id, "saved")
+
+    @router.post("/{project_id}/tools/{tool_id}/enable")
+    def enable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.tools.change(form.session.user, str(tool_id), name=None, description=None, enabled=True)
+        return shown_again(project_id, tool_id, "enabled")
+
+    @router.post("/{project_id}/tools/{tool_id}/disable")
+    def disable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.tools.change(form.session.user, str(tool_id), name=None, description=None, enabled=False)
+        return shown_again(project_id, tool_id, "disabled")
+
+    @router.post("/{project_id}/tools/{tool_id}/reindex")
+    def reindex_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.reindex_tool(form.session.user, str(tool_id))
+        return shown_again(project_id, tool_id, "tool_reindexed")
+
+    @router.post("/{project_id}/tools/{tool_id}/delete")
+    def delete_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.delete_tool(form.session.user, str(tool_id))
+        services.publish_changes()
+        return redirect(f"/projects/{project_id}", done="tool_deleted")
+
+
+def _tool(tools: Sequence[Tool], tool_id: UUID) -> Tool:
+    found = [tool for tool in tools if tool.id == str(tool_id)]
+    if not found:
+        raise NotFound(f"There is no tool {tool_id}")
+    return found[0]
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,358 @@
+"""The console's pages of projects: each flow, by role, and what they must never do."""
+
+import re
+from copy import copy
+from html import unescape
+from uuid import uuid4
+
+import httpx
+import pytest
+from sakuin.console.pages import overview
+from sakuin.console.pages.projects import project
+from sakuin.console.pages.projects.synonyms import groups_of, lines_of
+from sakuin.platform.keys import hash_of_key
+from starlette.testclient import TestClient
+
+from tests.console.console_client import ORIGIN, ConsoleClient, hidden_fields
+from tests.world import World, Worlds
+
+HOSTILE = "<script>alert(1)</script>\"'&{{ 7 * 7 }}{% raw %}"
+DOCUMENT = ("articles.json", b'{"articles": [{"text": "' + b"x" * 300 + b'"}]}')
+_KEY = re.compile(r"sk_sakuin_[A-Za-z0-9_-]{43}")
+_TABLES = ("project", "context_table", "tool", "mcp", "mcp_binding", "project_member", "project_synonyms")
+
+
+class Projects(ConsoleClient):
+    """The pages of projects, in the browser of `user`; of an admin for None."""
+
+    user: str | None = None
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world, overview.routes, lambda shell: project.routes(shell, world.project_services))
+
+    def of(self, user: str | None, language: str = "en") -> "Projects":
+        """The same console in another browser."""
+        other = copy(self)
+        headers = {"Accept-Language": language, "Origin": ORIGIN}
+        other.user, other.http = user, TestClient(self.http.app, headers=headers, follow_redirects=True)
+        if user is None:
+            other.sign_in_admin()
+        else:
+            other.sign_in_user(user)
+        return other
+
+    def upload(self, page: str, action: str, fields: dict[str, str], file: tuple[str, bytes]) -> httpx.Response:
+        """Sends the form of a page that has a file."""
+        sent = {**hidden_fields(self.get(page).text, action), **fields}
+        return self.http.post(f"/console{action}", data=sent, files={"document": file})
+
+    def new_project(self, name: str = "School") -> str:
+        """Creates a project; returns its path below the console."""
+        made = self.send("/projects", "/projects", {"name": name})
+        assert made.status_code == 200, made.text
+        return made.url.path.removeprefix("/console")
+
+    def new_table(self, home: str, name: str = "Articles") -> str:
+        fields = {"name": name, "chunk_threshold_chars": "200"}
+        made = self.upload(f"{home}/tables/new", f"{home}/tables", fields, DOCUMENT)
+        assert made.status_code == 200, made.text
+        return made.url.path.removeprefix("/console")
+
+    def new_tool(self, home: str, table: str, name: str = "search_articles", json_path: str = "/articles") -> str:
+        fields = {"table": table.rpartition("/")[2], "json_path": json_path, "name": name, "description": ""}
+        made = self.send(f"{home}/tools/new", f"{home}/tools", fields)
+        assert made.status_code == 200, made.text
+        return made.url.path.removeprefix("/console")
+
+    def new_endpoint(self, home: str, *tools: str) -> tuple[str, str, httpx.Response]:
+        """Creates an endpoint; returns its path, its key and the answer."""
+        bound = {f"tool-{tool.rpartition('/')[2]}": "on" for tool in tools}
+        made = self.send(f"{home}/endpoints/new", f"{home}/endpoints", {"name": "Tutor", **bound})
+        assert made.status_code == 200, made.text
+        path = re.findall(rf'href="/console({home}/endpoints/[0-9a-f-]{{36}})"', made.text)[-1]
+        return path, _KEY.findall(made.text)[0], made
+
+
+@pytest.fixture(scope="module")
+def signed_out(a_world: Worlds) -> Projects:
+    """One console for all tests: each has users and projects of its own."""
+    return Projects(a_world())
+
+
+@pytest.fixture
+def owner(signed_out: Projects) -> Projects:
+    signed_out.world.bus.taken.clear()
+    return signed_out.of(str(uuid4()))
+
+
+def actions(html: str) -> set[str]:
+    """The targets of the forms of a page, without those of the layout."""
+    found = {unescape(each) for each in re.findall(r'<form[^>]* action="/console([^"]*)"', html)}
+    return found - {"/sign-out"}
+
+
+# ---------------------------------------------------------------- flows
+
+
+@pytest.mark.parametrize("is_admin", [True, False])
+def test_from_a_new_project_to_an_agent_and_back(owner: Projects, is_admin: bool) -> None:
+    console = owner.of(None) if is_admin else owner
+    world, home = console.world, console.new_project()
+    table = console.new_table(home)
+    assert "No Search Tool searches this Table" in console.get(table).text
+    tool = console.new_tool(home, table)
+    assert world.bus.names == ["ToolCreated"]
+    shown = console.get(tool).text
+    assert "Waiting" in shown
+    assert "/articles" in shown
+    endpoint, _key, answer = console.new_endpoint(home, tool)
+    assert f"/mcp/{endpoint.rpartition('/')[2]}" in answer.text
+    page = console.get(home).text
+    for name in ("Articles", "search_articles", "Tutor", "1,000"):
+        assert name in page
+    # Away with all of it, each by the button of its page.
+    assert "The endpoint is deleted" in console.send(endpoint, f"{endpoint}/delete").text
+    assert "The Search Tool is deleted" in console.send(tool, f"{tool}/delete").text
+    assert "The Table is deleted" in console.send(table, f"{table}/delete").text
+    assert world.bus.names == ["ToolCreated", "ToolDeleted", "TableDeleted"]
+    assert "is not the name" in console.send(home, f"{home}/delete", {"typed_name": "school"}).text
+    assert "The project is deleted" in console.send(home, f"{home}/delete", {"typed_name": "School"}).text
+    assert console.get(home).status_code == 404
+
+
+def test_a_table_is_replaced_renamed_and_scanned_with_another_threshold(owner: Projects) -> None:
+    home = owner.new_project()
+    table = owner.new_table(home)
+    replaced = owner.upload(table, f"{table}/document", {}, ("b.json", '{"b": "語"}'.encode()))
+    assert "The document is replaced" in replaced.text
+    stale = {**hidden_fields(owner.get(table).text, f"{table}/document"), "version": "1"}
+    refused = owner.http.post(f"/console{table}/document", data=stale, files={"document": DOCUMENT})
+    assert (refused.status_code, "has version 2, not 1" in unescape(refused.text)) == (409, True)
+    assert "Saved" in owner.send(table, f"{table}/change", {"name": "B", "chunk_threshold_chars": "50"}).text
+    stored = owner.world.projects.tables(None, home.rpartition("/")[2])[0]
+    assert (stored.name, stored.version, stored.chunk_threshold_chars) == ("B", 2, 50)
+    assert owner.world.bus.names == ["TableUpdated", "TableUpdated"]
+
+
+def test_a_wrong_document_is_told_so_and_stores_nothing(owner: Projects) -> None:
+    home = owner.new_project()
+    wrong = {b"{": "is not JSON: ", b"": "Choose a file", b"\xff{}": "UTF-8", b"[" * 9000: "nest"}
+    for document, said in wrong.items():
+        answer = owner.upload(f"{home}/tables/new", f"{home}/tables", {"name": "kept"}, ("a.json", document))
+        assert answer.status_code == 422
+        assert said in unescape(answer.text)
+    assert owner.world.projects.tables(None, home.rpartition("/")[2]) == []
+
+
+def test_a_tool_is_changed_disabled_and_indexed_again(owner: Projects) -> None:
+    home = owner.new_project()
+    tool = owner.new_tool(home, owner.new_table(home))
+    owner.send(tool, f"{tool}/change", {"name": "renamed", "description": "About cats"})
+    assert {"renamed", "About cats"} <= set(re.findall(r"renamed|About cats", owner.get(tool).text))
+    assert "Disabled" in owner.send(tool, f"{tool}/disable").text
+    assert "Enabled" in owner.send(tool, f"{tool}/enable").text
+    assert "scanned again" in owner.send(tool, f"{tool}/reindex").text
+    assert owner.world.bus.names == ["ToolCreated"] + ["ToolUpdated"] * 3
+    taken = owner.send(tool, f"{tool}/change", {"name": "not a name", "description": "x"})
+    assert (taken.status_code, 'value="not a name"' in taken.text) == (422, True)
+
+
+def test_the_state_of_a_tool_shows_progress_skipped_texts_and_the_last_error(owner: Projects) -> None:
+    home = owner.new_project()
+    tool = owner.new_tool(home, owner.new_table(home))
+    index = {
+        "state": "error",
+        "chunks_count": 1200,
+        "indexed_chunks_count": 30,
+        "last_error": "OpenAI refused the key",
+        "skipped_nodes": [{"json_pointer": f"/a/{HOSTILE}", "reason": "too long"}] * 150,
+    }
+    _write_index(owner, tool, index)
+    page = owner.get(tool).text
+    assert "30 of 1,200" in page
+    assert "OpenAI refused the key" in page
+    assert "(100 of 150)" in page
+    assert page.count("too long") == 100
+    assert "<script>alert" not in page
+    # What another platform wrote there is not always what it should be.
+    for strange in ([], "x", {"state": 5, "chunks_count": "9", "skipped_nodes": {"a": 1}, "indexed_at": []}):
+        _write_index(owner, tool, strange)
+        assert "Unknown" in owner.get(tool).text
+
+
+def test_a_key_is_shown_once_with_configurations_of_agents(owner: Projects) -> None:
+    home = owner.new_project()
+    tool = owner.new_tool(home, owner.new_table(home))
+    endpoint, key, answer = owner.new_endpoint(home, tool)
+    assert answer.headers["cache-control"] == "no-store"
+    assert key not in str(answer.url)
+    for agent in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex", "Gemini CLI"):
+        assert agent in answer.text
+    assert f"export SAKUIN_TOOLS_API_KEY={key}" in answer.text
+    hashes = f"select api_key_hash, previous_key_hash from public.mcp where id = '{endpoint.rpartition('/')[2]}'"  # noqa: S608
+    assert owner.world.sql.execute(hashes.encode()).fetchone() == (hash_of_key(key), None)
+    seen = [owner.get(path).text for path in (endpoint, home)]
+    assert not any(_KEY.search(page) for page in seen)
+    assert "sk_sakuin_…" in seen[0]
+    # Replaced: the new one is shown once, too.
+    rotated = owner.send(endpoint, f"{endpoint}/rotate", {"overlap": "86400"})
+    (new,) = set(_KEY.findall(rotated.text))
+    assert owner.world.sql.execute(hashes.encode()).fetchone() == (hash_of_key(new), hash_of_key(key))
+    assert new not in owner.get(endpoint).text
+    assert owner.send(endpoint, f"{endpoint}/rotate", {"overlap": "1"}).status_code == 422
+
+
+def test_tools_are_bound_to_an_endpoint_and_it_is_disabled(owner: Projects) -> None:
+    home = owner.new_project()
+    table = owner.new_table(home)
+    first, same = owner.new_tool(home, table, "one"), owner.new_tool(home, table, "one", "")
+    endpoint, _key, _answer = owner.new_endpoint(home, first)
+    taken = owner.send(endpoint, f"{endpoint}/bind", {"tool": same.rpartition("/")[2]})
+    assert (taken.status_code, "another tool named one" in taken.text) == (409, True)
+    assert "no longer offers" in owner.send(endpoint, f"{endpoint}/unbind").text
+    assert "offers the Search Tool" in owner.send(endpoint, f"{endpoint}/bind", {"tool": same.rpartition("/")[2]}).text
+    assert "Disabled" in owner.send(endpoint, f"{endpoint}/disable").text
+    assert "Enabled" in owner.send(endpoint, f"{endpoint}/enable").text
+    owner.send(endpoint, f"{endpoint}/rename", {"name": "Renamed"})
+    assert "Renamed" in owner.get(home).text
+
+
+def test_members_are_added_changed_transferred_and_leave(owner: Projects) -> None:
+    home = owner.new_project()
+    members, editor, viewer = f"{home}/members", str(uuid4()), str(uuid4())
+    assert owner.user
+    wrong = owner.send(members, members, {"user_id": "somebody", "role": "viewer"})
+    assert (wrong.status_code, 'value="somebody"' in wrong.text) == (422, True)
+
+    def asked(action: str, user: str, **fields: str) -> httpx.Response:
+        csrf = {"csrf": hidden_fields(owner.get(members).text, "/sign-out")["csrf"]}
+        return owner.post(action, {**csrf, "user_id": user, **fields})
+
+    assert "Saved" in asked(members, editor, role="editor").text
+    assert "Saved" in asked(members, viewer, role="viewer").text
+    last = asked(f"{members}/remove", owner.user)
+    assert (last.status_code, "the last owner" in last.text) == (409, True)
+    assert "another owner" in asked(f"{members}/transfer", editor).text
+    left = asked(f"{members}/remove", owner.user)
+    assert (left.status_code, left.url.path) == (200, "/console/projects")
+    assert owner.get(home).status_code == 404
+    roles = [(each.user_id, each.role) for each in owner.world.projects.members(None, home.rpartition("/")[2])]
+    assert sorted(roles) == sorted([(editor, "owner"), (viewer, "viewer")])
+
+
+def test_synonyms_are_edited_as_lines_and_wrong_ones_stay_in_the_form(owner: Projects) -> None:
+    home = owner.new_project()
+    path = f"{home}/synonyms"
+    typed = '解の公式, かいのしき\n\n"a, b", "say ""x""", cc\n'
+    assert "Saved" in owner.send(path, path, {"groups": typed}).text
+    stored = owner.world.projects.synonyms(None, home.rpartition("/")[2])
+    assert [list(group) for group in stored] == [["解の公式", "かいのしき"], ["a, b", 'say "x"', "cc"]]
+    assert groups_of(lines_of(stored)) == [list(group) for group in stored]
+    for wrong in ("alone", '"open', f"{HOSTILE}"):
+        refused = owner.send(path, path, {"groups": wrong})
+        assert refused.status_code == 422
+        assert wrong in unescape(refused.text)
+        assert "<script>alert" not in refused.text
+    assert "Saved" in owner.send(path, path, {"groups": " \n"}).text
+    assert owner.world.projects.synonyms(None, home.rpartition("/")[2]) == []
+
+
+# ---------------------------------------------------------------- who may what
+
+
+def test_each_role_sees_what_it_may_do_and_is_refused_the_rest(owner: Projects) -> None:
+    world, home = owner.world, owner.new_project()
+    table = owner.new_table(home)
+    tool = owner.new_tool(home, table)
+    endpoint, _key, _answer = owner.new_endpoint(home, tool)
+    project_id = home.rpartition("/")[2]
+    editor, viewer, stranger = (str(uuid4()) for _ in range(3))
+    for user, role in ((editor, "editor"), (viewer, "viewer")):
+        world.projects.add_member(None, project_id, user, role)  # type: ignore[arg-type]
+    pages = [home, table, tool, endpoint, f"{home}/members", f"{home}/synonyms"]
+    new = [f"{home}/{kind}/new" for kind in ("tables", "tools", "endpoints")]
+    of_owner = {f"{home}/delete", f"{home}/members", f"{home}/members/transfer"}
+    every = {each for page in [*pages, *new] for each in actions(owner.get(page).text)}
+    every |= {f"{table}/document", f"{tool}/enable", f"{endpoint}/enable", f"{endpoint}/bind"}
+    assert of_owner <= every
+    before = world.rows(*_TABLES)
+    for user, refused in ((viewer, every), (editor, of_owner), (stranger, every)):
+        console = owner.of(user)
+        csrf = {"csrf": hidden_fields(console.get("/projects").text, "/sign-out")["csrf"]}
+        found = 404 if user == stranger else 200
+        assert {console.get(page).status_code for page in pages} == {found}
+        shown = {each for page in pages for each in actions(console.get(page).text)}
+        # Everybody may leave.
+        assert not shown & (refused - {f"{home}/members/remove"}), user
+        for action in sorted(refused):
+            fields = {"user_id": str(owner.user), "role": "viewer", "name": "x", "typed_name": "School", "overlap": "0"}
+            fields |= {"tool": tool.rpartition("/")[2], "table": table.rpartition("/")[2], "groups": "aa,bb"}
+            fields |= {"description": "x", "document": "{}", "chunk_threshold_chars": "9"}
+            answer = console.post(action, {**csrf, **fields})
+            assert answer.status_code == (404 if user == stranger else 403), (action, answer.status_code)
+        expected = {404} if user == stranger else {403} if user == viewer else {200}
+        assert {console.get(page).status_code for page in new} == expected
+    assert world.rows(*_TABLES) == before
+    assert "School" not in owner.of(stranger).get("/projects").text
+
+
+def test_records_of_another_project_are_not_found_below_the_readers_own(owner: Projects) -> None:
+    stranger = owner.of(str(uuid4()))
+    mine, theirs = owner.new_project(), stranger.new_project("Other")
+    table = owner.new_table(mine)
+    tool = owner.new_tool(mine, table)
+    endpoint, _key, _answer = owner.new_endpoint(mine, tool)
+    for path in (table, tool, endpoint):
+        assert stranger.get(path.replace(mine, theirs)).status_code == 404
+    csrf = {"csrf": hidden_fields(stranger.get("/projects").text, "/sign-out")["csrf"]}
+    for action in ("delete", "enable", "rotate", "reindex", "document", "change", "bind"):
+        for path in (table, tool, endpoint):
+            answer = stranger.post(f"{path.replace(mine, theirs)}/{action}", {**csrf, "overlap": "0", "document": "{}"})
+            assert answer.status_code in (404, 405, 422), (path, action)
+    asked = {**csrf, "table": table.rpartition("/")[2], "json_path": "", "name": "x", "description": ""}
+    assert stranger.post(f"{theirs}/tools", asked).status_code == 404
+    asked = {**csrf, "name": "x", f"tool-{tool.rpartition('/')[2]}": "on"}
+    assert stranger.post(f"{theirs}/endpoints", asked).status_code == 404
+    assert len(owner.world.projects.tables(None, mine.rpartition("/")[2])) == 1
+
+
+def test_no_form_changes_anything_without_the_token_of_the_session(owner: Projects) -> None:
+    home = owner.new_project()
+    table = owner.new_table(home)
+    tool = owner.new_tool(home, table)
+    endpoint, _key, _answer = owner.new_endpoint(home, tool)
+    pages = ["/projects", home, table, tool, endpoint, f"{home}/members", f"{home}/synonyms"]
+    pages += [f"{home}/{kind}/new" for kind in ("tables", "tools", "endpoints")]
+    before = owner.world.rows(*_TABLES)
+    every = {each for page in pages for each in actions(owner.get(page).text)}
+    assert len(every) >= 20
+    for action in every:
+        assert owner.post(action, {"name": "x"}).status_code == 403, action
+        assert owner.http.post(f"/console{action}", files={"document": DOCUMENT}).status_code == 403, action
+    assert owner.world.rows(*_TABLES) == before
+
+
+# ---------------------------------------------------------------- hostile texts
+
+
+def test_hostile_names_are_text_on_every_page(owner: Projects) -> None:
+    console = owner.of(owner.user, language="ja")
+    home = console.new_project(HOSTILE)
+    table = console.new_table(home, HOSTILE)
+    tool = console.new_tool(home, table)
+    console.send(tool, f"{tool}/change", {"name": "search_articles", "description": HOSTILE})
+    endpoint, _key, answer = console.new_endpoint(home, tool)
+    console.send(endpoint, f"{endpoint}/rename", {"name": HOSTILE})
+    paths = ["/projects", home, table, tool, endpoint, f"{home}/members", f"{home}/synonyms"]
+    paths += [f"{home}/{kind}/new" for kind in ("tables", "tools", "endpoints")]
+    for page in [answer.text, *(console.get(path).text for path in paths)]:
+        assert HOSTILE in unescape(page)
+        assert "<script>alert" not in page
+        assert "49" not in re.findall(r"&amp;(\w+)", page)
+
+
+def _write_index(console: Projects, tool: str, index: object) -> None:
+    from psycopg.types.json import Jsonb
+
+    update = "update public.tool set metadata = %s where id = %s"
+    console.world.sql.execute(update, (Jsonb({"search_index": index}), tool.rpartition("/")[2]))
