@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
 from sakuin.console.pages import keys, playground, refused
 from sakuin.console.pages.playground import Playground
+from sakuin.console.pages.projects import project
 from sakuin.console.pages.refused import Refused
 from sakuin.console.playground.places import Places
-from sakuin.console.pages.projects import project
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from sakuin.console.answers import content_security_policy
+from sakuin.console.answers import CONTENT_SECURITY_POLICY
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -38,7 +38,7 @@ def origin() -> Iterator[str]:
     page = f"<!doctype html><html lang='en'><title>Faults</title><main><h1>Faults</h1>{''.join(FAULTS)}</main>"
 
     def show(_request: Request) -> Response:
-        return HTMLResponse(page, headers={"Content-Security-Policy": content_security_policy()})
+        return HTMLResponse(page, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
     def file(request: Request) -> Response:
         media_type, content = FILES.get(request.path_params["name"], ("text/plain", None))

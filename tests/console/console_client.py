@@ -10,6 +10,7 @@ from sakuin.console.app import console_app
 from sakuin.console.pages import sign_in
 from sakuin.console.sessions import Refresh, Sessions, UserTokens, unchanged
 from sakuin.console.shell import Shell
+from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.http.app import rest_api
 from sakuin.platform.asgi import at_first_request
 from starlette.testclient import TestClient
@@ -24,14 +25,20 @@ class ConsoleClient:
     """The console of a world. `routes` make the routers of pages from the shell; `ring` has the admin keys."""
 
     def __init__(
-        self, world: World, *routes: Any, ring: Ring | None = None, refresh: Refresh = unchanged, language: str = "en"
+        self,
+        world: World,
+        *routes: Any,
+        ring: Ring | None = None,
+        refresh: Refresh = unchanged,
+        auth: SupabaseAuth | None = None,
+        language: str = "en",
     ) -> None:
         self.world = world
         self.ring = ring or Ring()
         self.sessions = Sessions(world.client, self.ring, refresh)  # type: ignore[arg-type]  # as a KeyRing
         self.shell = Shell(self.sessions, "1.2.3")
         self.used: list[str] = []
-        self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append)]
+        self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append, auth)]
         self.routers += [make(self.shell) for make in routes]
         app = console_app(self.shell, *self.routers)
         rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))  # type: ignore[arg-type]

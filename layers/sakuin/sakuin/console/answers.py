@@ -6,6 +6,17 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 ROOT = "/console"
+# Everything comes from our own origin, and nothing is inline. Browsers apply `form-action` also to the redirect that
+# answers a form: a page that leads elsewhere after a form has a link.
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
 
 
 def redirect(target: str, done: str = "") -> RedirectResponse:
@@ -29,13 +40,3 @@ def set_cookie(request: Request, answer: Response, name: str, value: str, second
     # `sakuin up` has no TLS.
     secure = request.url.scheme == "https"
     answer.set_cookie(name, value, max_age=seconds, path=ROOT, secure=secure, httponly=True, samesite="lax")
-
-
-def content_security_policy(form_targets: str = "") -> str:
-    """Returns the policy of a page: everything comes from our own origin, and nothing is inline.
-
-    `form_targets` are origins beside our own to which its forms lead.
-    """
-    own = (f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
-    forms = f"form-action 'self' {form_targets}".strip()
-    return "; ".join(["default-src 'none'", *own, forms, "base-uri 'none'", "frame-ancestors 'none'"])

@@ -8,9 +8,9 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from sakuin.console.answers import redirect
 from sakuin.console.pages.sign_in import sign_in_path
-from sakuin.console.shell import Shell, SignInNeeded
+from sakuin.console.shell import Shell
 from sakuin.console.static_files import static_file
-from sakuin.errors import NotFound, SakuinError
+from sakuin.errors import NotFound, SakuinError, Unauthorized
 from sakuin.platform.http_errors import CODES, HttpError, http_error, request_id_of
 
 _HEADERS = {
@@ -56,8 +56,8 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
             page.headers["Retry-After"] = error.headers["Retry-After"]
         return page
 
-    @app.exception_handler(SignInNeeded)
-    async def ask_to_sign_in(request: Request, error: SignInNeeded) -> Response:
+    @app.exception_handler(Unauthorized)
+    async def ask_to_sign_in(request: Request, error: Unauthorized) -> Response:
         return redirect(sign_in_path(request))
 
     @app.exception_handler(SakuinError)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry: the path below `/console`, the key of its text, and whether only admins see it."""
+    """One entry: the path below `/console`, the key of its text, and whether only admins or only users see it."""
 
     path: str
     text: str
     admins_only: bool = False
+    users_only: bool = False
 
 
 ENTRIES = (
@@ -25,4 +26,5 @@ ENTRIES = (
     Entry("/refused", "refused.title"),
     Entry("/projects", "projects.title"),
     Entry("/keys", "keys.title", admins_only=True),
+    Entry("/agents", "agents.title", users_only=True),
 )

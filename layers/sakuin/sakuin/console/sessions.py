@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from cryptography.fernet import Fernet, InvalidToken
 
+from sakuin.errors import Unauthorized
 from sakuin.platform.keys import known_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.client import Client, answer
@@ -93,10 +94,7 @@ class Sessions:
         return session
 
     def find(self, session_id: str) -> Session | None:
-        """Returns the session with this id; None if it has ended or its key was revoked.
-
-        Raises `Unauthorized` if the user's tokens cannot be refreshed.
-        """
+        """Returns the session with this id; None if it has ended, its key was revoked, or Supabase Auth ended it."""
         table = self.client.table("console_session").select("admin_key_hash, tokens")
         rows = answer(table.eq("id_hash", _hash(session_id)).gt("expires_at", "now"))
         if not rows:
@@ -104,7 +102,8 @@ class Sessions:
         if (key_hash := rows[0]["admin_key_hash"]) is not None:
             return Session(session_id) if key_hash in self.admin_keys.hashes() else None
         tokens = _decrypted(session_id, rows[0]["tokens"])
-        return Session(session_id, self._valid(session_id, tokens)) if tokens else None
+        valid = self._valid(session_id, tokens) if tokens else None
+        return Session(session_id, valid) if valid else None
 
     def sign_out(self, session: Session) -> None:
         """Ends the session."""
@@ -128,8 +127,11 @@ class Sessions:
         """Returns the hash of a valid admin key, else None."""
         return known_hash(key, self.admin_keys.hashes()) or known_hash(key, self.admin_keys.hashes(newer=True))
 
-    def _valid(self, session_id: str, tokens: UserTokens) -> UserTokens:
-        refreshed = self.refresh(tokens)
+    def _valid(self, session_id: str, tokens: UserTokens) -> UserTokens | None:
+        try:
+            refreshed = self.refresh(tokens)
+        except Unauthorized:
+            return None
         if refreshed != tokens:
             row = {"tokens": _encrypted(session_id, refreshed)}
             answer(self.client.table("console_session").update(row).eq("id_hash", _hash(session_id)))

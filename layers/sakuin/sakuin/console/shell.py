@@ -8,9 +8,9 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
-from sakuin.console.answers import ROOT, content_security_policy, own_path, redirect, set_cookie
+from sakuin.console.answers import CONTENT_SECURITY_POLICY, ROOT, own_path, redirect, set_cookie
 from sakuin.console.forms import Form, checked_form, form_fields
-from sakuin.console.navigation import ENTRIES
+from sakuin.console.navigation import ENTRIES, Entry
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.console.static_files import static_path
 from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
@@ -78,15 +78,13 @@ class Shell:
         session: Session | None = None,
         *,
         status: int = 200,
-        form_targets: str = "",
         **values: Any,
     ) -> HTMLResponse:
         """Returns the page of a template, which extends `base.html`.
 
         Beside `values`, templates know: `t`, the sentence of a key; `language`; `session` and `csrf`; `entries` of the
         menu; `path` and `query` of the request, below the console; `done`, the sentence after a form; `link`, the
-        address of a path below the console; `static`, the address of a file. `form_targets` are origins to which forms
-        of the page lead beside our own.
+        address of a path below the console; `static`, the address of a file.
         """
         texts = language_of(request)
         html = self.templates.get_template(template).render(
@@ -96,7 +94,7 @@ class Shell:
             languages=LANGUAGES,
             session=session,
             csrf=session.csrf if session else "",
-            entries=[entry for entry in ENTRIES if session and (session.is_admin or not entry.admins_only)],
+            entries=_entries(session),
             path=request.url.path.removeprefix(ROOT) or "/",
             query=request.url.query,
             done=_done(request, texts),
@@ -104,7 +102,7 @@ class Shell:
             static=_static,
             version=self.version,
         )
-        return HTMLResponse(html, status, {"Content-Security-Policy": content_security_policy(form_targets)})
+        return HTMLResponse(html, status, {"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
     def error_page(self, request: Request, status: int, sentence: str, code: str, request_id: str) -> HTMLResponse:
         """Returns the page of an error: a heading for its code, and the sentence that says what to do."""
@@ -130,6 +128,12 @@ def _admin(session: Session) -> Session:
     if not session.is_admin:
         raise NotFound("There is no such page")
     return session
+
+
+def _entries(session: Session | None) -> list[Entry]:
+    if session is None:
+        return []
+    return [entry for entry in ENTRIES if not (entry.users_only if session.is_admin else entry.admins_only)]
 
 
 def _link(path: str) -> str:

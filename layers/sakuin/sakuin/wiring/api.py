@@ -32,9 +32,11 @@ _FILTER_VALUES = 50
 @without_gc
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
+    import httpx
     from mangum import Mangum
 
     from sakuin.console.sessions import Sessions
+    from sakuin.console.supabase_auth import SupabaseAuth
     from sakuin.http.app import rest_api
     from sakuin.http.console import console_router
     from sakuin.http.doctor import doctor_router
@@ -84,13 +86,16 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
     services = project_services(settings, secret, client)
-    sessions = Sessions(client, ring)
+    auth = SupabaseAuth(
+        settings.supabase_url, lambda: secret.now().supabase_publishable_key, httpx.Client(timeout=_CHECK_SECONDS)
+    )
+    sessions = Sessions(client, ring, auth.refresh)
     record_use = record_once_a_day(key_use.record)
 
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import keys, playground, refused, sign_in
+        from sakuin.console.pages import agents, keys, playground, refused, sign_in
         from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
         from sakuin.wiring.console import operation_of, operation_pages
@@ -105,15 +110,15 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         searches = searching(settings, client, services.records)
         return console_app(
             shell,
-            sign_in.routes(shell, record_use),
+            sign_in.routes(shell, record_use, auth),
             *(routes(shell, operation) for routes in operation_pages()),
             playground.routes(shell, searches),
             refused.routes(shell, refused_questions(settings, client, searches.places)),
             project.routes(shell, services),
             keys.routes(shell, deployment_keys),
+            agents.routes(shell, auth),
         )
 
-    services = project_services(settings, secret, client)
     rest = rest_api(
         library,
         ring,

@@ -62,6 +62,8 @@ class Sessions:
             raise Refused(401, "no_authorization", "This endpoint requires a valid Bearer token")
         try:
             claims = self.key.claims_of(token)
+            if claims["exp"] <= self.now():
+                raise jwt.ExpiredSignatureError("token is expired")
         except jwt.PyJWTError as error:
             raise Refused(403, "bad_jwt", f"invalid JWT: unable to parse or verify signature, {error}") from error
         user = self.records.users.get(claims["sub"])

@@ -1,5 +1,6 @@
 """Signing in and out, and the choice of a language."""
 
+import logging
 from typing import Annotated
 from urllib.parse import quote
 
@@ -10,26 +11,35 @@ from starlette.concurrency import run_in_threadpool
 from sakuin.console.answers import ROOT, own_path, redirect, set_cookie
 from sakuin.console.forms import Form, form_fields
 from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell
+from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
-from sakuin.errors import NotFound
+from sakuin.errors import NotFound, SakuinError
 from sakuin.platform.keys import RecordUse
 
 _YEAR_SECONDS = 365 * 24 * 3600
 
+logger = logging.getLogger(__name__)
 
-def routes(shell: Shell, record_use: RecordUse) -> APIRouter:
-    """Returns the routes. `record_use` records the use of an admin key."""
+
+def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None) -> APIRouter:
+    """Returns the routes. `record_use` records the use of an admin key; without `auth` only such keys sign in."""
     router = APIRouter()
 
-    def refuse(request: Request, problem: str, target: str) -> Response:
-        return shell.page(request, "sign_in.html", status=401, problem=problem, target=target)
+    def refuse(request: Request, problem: str, target: str, email: str = "") -> Response:
+        return form_page(request, problem, target, email, status=401)
+
+    def form_page(request: Request, problem: str, target: str, email: str = "", status: int = 200) -> Response:
+        users = bool(auth and auth.key())
+        return shell.page(
+            request, "sign_in.html", status=status, problem=problem, target=target, email=email, users=users
+        )
 
     @router.get("/sign-in")
     def show(request: Request, target: str = "/", code: str = "") -> Response:
         """Shows the forms; with the code of a link the one that uses it, since programs also open links."""
         if code:
             return shell.page(request, "sign_in_link.html", code=code)
-        return shell.page(request, "sign_in.html", problem="", target=own_path(target))
+        return form_page(request, "", own_path(target))
 
     @router.post("/sign-in")
     async def sign_in(request: Request) -> Response:
@@ -41,6 +51,17 @@ def routes(shell: Shell, record_use: RecordUse) -> APIRouter:
         await run_in_threadpool(record_use, key_hash)
         return shell.begin(request, await run_in_threadpool(shell.sessions.sign_in_admin, key_hash), target)
 
+    @router.post("/sign-in/user")
+    async def sign_in_user(request: Request) -> Response:
+        fields = await form_fields(request)
+        target, email = own_path(fields.get("target", "/")), fields.get("email", "").strip()
+        if auth is None or not auth.key():
+            raise NotFound("Users cannot sign in here")
+        tokens = await run_in_threadpool(auth.sign_in, email, fields.get("password", ""))
+        if tokens is None:
+            return refuse(request, "sign_in.wrong_password", target, email)
+        return shell.begin(request, await run_in_threadpool(shell.sessions.sign_in_user, tokens), target)
+
     @router.post("/sign-in/link")
     async def use_link(request: Request) -> Response:
         fields = await form_fields(request)
@@ -50,6 +71,12 @@ def routes(shell: Shell, record_use: RecordUse) -> APIRouter:
     @router.post("/sign-out")
     def sign_out(form: Annotated[Form, Depends(shell.form)]) -> Response:
         shell.sessions.sign_out(form.session)
+        if auth and form.session.tokens:
+            try:
+                auth.sign_out(form.session.tokens)
+            except SakuinError:
+                # The tokens are gone from here; their session ends by itself.
+                logger.warning("Supabase Auth did not end a session", exc_info=True)
         answer = redirect("/sign-in", done="signed_out")
         answer.delete_cookie(SESSION_COOKIE, path=ROOT)
         return answer
