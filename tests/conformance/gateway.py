@@ -20,8 +20,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 @contextmanager
-def behind_gateway(handler: Callable[[str], Handler], **added: str) -> Iterator[str]:
-    """The URL of a handler, made for that URL, on a free port.
+def behind_gateway(
+    handler: Callable[[str], Handler], around: Callable[[Any], Any] = lambda inner: inner, **added: str
+) -> Iterator[str]:
+    """The URL of a handler, made for that URL, on a free port. `around` puts something before the gateway.
 
     `added` headers come to requests that have none of the name. As in Lambda one thread makes the handler, and one
     request is in it at a time.
@@ -34,7 +36,7 @@ def behind_gateway(handler: Callable[[str], Handler], **added: str) -> Iterator[
             answer = await anyio.to_thread.run_sync(lambda: worker.submit(made.result(), asked, Context()).result())
             await _answered(send, answer)
 
-        with served(application) as port:
+        with served(around(application)) as port:
             url = f"http://127.0.0.1:{port}"
             made.set_result(worker.submit(handler, url).result())
             yield url
@@ -71,6 +73,7 @@ async def _answered(send: Send, answer: dict[str, Any]) -> None:
     body = answer.get("body", "")
     sent = base64.b64decode(body) if answer.get("isBase64Encoded") else body.encode()
     headers = [(name.encode(), value.encode()) for name, value in (answer.get("headers") or {}).items()]
+    headers += [(b"set-cookie", cookie.encode()) for cookie in answer.get("cookies") or []]
     await send({"type": "http.response.start", "status": answer["statusCode"], "headers": headers})
     await send({"type": "http.response.body", "body": sent})
 

@@ -24,9 +24,9 @@ class Tenant:
     words: str
 
 
-def moved_in(stack: Stack, words: str) -> Tenant:
+def moved_in(stack: Stack, words: str, user: str = "") -> Tenant:
     """A tenant with a Table about `words` that can be searched."""
-    user = str(uuid4())
+    user = user or str(uuid4())
     token = stack.token(user)
 
     def made(path: str, body: object) -> dict[str, str]:

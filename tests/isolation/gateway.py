@@ -40,6 +40,8 @@ class Gateway:
     jwks: dict[str, Any] = field(default_factory=lambda: {"keys": []})
     jwks_read: int = 0
     broken: bool = False
+    # What answers for Supabase Auth in the place of `jwks` alone.
+    auth: Any = None
 
     def asked(self) -> list[Passed]:
         """The requests since the last call."""
@@ -47,6 +49,9 @@ class Gateway:
         return passed
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.auth is not None and scope["path"].startswith(("/auth/v1/", "/.well-known/")):
+            await self.auth(scope, receive, send)
+            return
         if scope["path"] == "/auth/v1/.well-known/jwks.json":
             self.jwks_read += 1
             await _answer(send, 200, self.jwks)

@@ -78,12 +78,16 @@ class Stack:
         told = {"sub": user, "aud": "authenticated", "iss": self.issuer, "exp": int(time.time()) + 21_600, **claims}
         return Keys(self.database.jwt_secret).of_role(**{"role": "authenticated", **told})
 
+    def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
+        """Gives an event to the function that API Gateway would give it to."""
+        path = event["rawPath"]
+        is_search = path.startswith(("/mcp", "/public/mcp", "/v1/explain")) or path.endswith("/search")
+        return (self.mcp if is_search else self.api)(event, context)
+
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
         """One request to the function that API Gateway would give it to."""
-        is_search = path.startswith(("/mcp", "/public/mcp", "/v1/explain")) or path.endswith("/search")
-        handler = self.mcp if is_search else self.api
         self.gateway.asked()
-        told = handler(_event(method, path, body, bearer, headers), Context())
+        told = self.answer(_event(method, path, body, bearer, headers), Context())
         asked = [each for each in self.gateway.passed if not each.path.endswith("/consume_quota")]
         answer = Answer(told["statusCode"], told.get("headers", {}), told.get("body", ""), len(asked))
         self.answers.append(answer)
