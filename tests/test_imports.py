@@ -143,5 +143,5 @@ def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) ->
     assert needed <= loaded("SakuinMcp")
 
 
-def test_a_start_that_nobody_waits_for_loads_what_search_tools_need_too(loaded: Any) -> None:
-    assert "turbopuffer" in loaded("SakuinMcp", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start")
+def test_a_start_that_nobody_waits_for_loads_what_search_tools_and_tokens_need_too(loaded: Any) -> None:
+    assert {"turbopuffer", "jwt"} <= loaded("SakuinMcp", AWS_LAMBDA_INITIALIZATION_TYPE="snap-start")

@@ -116,8 +116,8 @@ class Searches:
         return self._store
 
 
-def searcher_of(settings: Settings, secret: NamedSecret) -> Callable[[str], str]:
-    """Returns the check of access tokens. The first token loads its libraries, which a start does not wait for."""
+def user_tokens(settings: Settings, secret: NamedSecret) -> Callable[[], "UserTokens"]:
+    """Returns what gives the access tokens of users. The first call loads their libraries, which keys do not need."""
 
     @cache
     def tokens() -> "UserTokens":
@@ -125,7 +125,7 @@ def searcher_of(settings: Settings, secret: NamedSecret) -> Callable[[str], str]
 
         return tokens_of(settings.supabase_url, lambda: secret.now().jwt_secrets)
 
-    return lambda token: tokens().searcher_of(token)
+    return tokens
 
 
 def record_refused_questions(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "RecordRefused":
@@ -176,8 +176,10 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
     lexicon_lookup("索引", vocabulary)
     analyze_query("索引", LexiconEntries(), vocabulary)
+    tokens = user_tokens(settings, secret)
     if starts_ahead(environ):
         searches.store()
+        tokens()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     read = ReadKnowledge(index, settings.base_url)
     record_refused = record_refused_questions(settings, secrets, telemetry)
@@ -208,7 +210,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
         if settings.public_library
         else None,
-        users=Users(sign_in_of(settings, secret), searcher_of(settings, secret), records.endpoint_of_user),
+        users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         explain=explain,
         rest=RestSearch(tools, search_tools),
