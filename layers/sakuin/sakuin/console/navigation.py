@@ -26,5 +26,5 @@ ENTRIES = (
     Entry("/refused", "refused.title"),
     Entry("/projects", "projects.title"),
     Entry("/keys", "keys.title", admins_only=True),
-    Entry("/agents", "agents.title", users_only=True),
+    Entry("/agents", "consent.title", users_only=True),
 )
