@@ -4,9 +4,11 @@ Each flow also fails on what `tab.mjs` notes: errors, violations of the policy, 
 axe finds, and pages that are wider than a phone.
 """
 
+import json
 from collections.abc import Iterator
 
 import pytest
+from sakuin.platform.keys import is_key
 
 from tests.browser.driving import Browser
 from tests.browser.sample_console import SampleConsole, sample_console
@@ -54,6 +56,20 @@ def test_a_question_is_answered_and_explained(browser: Browser, console: SampleC
     question = "二次方程式を公式で解きたい"
     given = {"origin": console.origin, "session": console.session, "question": question, "title": "解の公式"}
     browser.run("askInPlayground", **given, expected=expected)
+
+
+def test_a_project_grows_from_a_document_to_the_key_of_an_agent(browser: Browser, console: SampleConsole) -> None:
+    document = json.dumps({"articles": [{"text": "解の公式を使う。" * 50}]})
+    given = {"origin": console.origin, "session": console.session, "document": document}
+    assert is_key(browser.run("fromDocumentToKey", **given))
+
+
+def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleConsole) -> None:
+    project = console.world.projects.projects(None)[0].id
+    (table,) = console.world.projects.tables(None, project)
+    path = f"/console/projects/{project}/tables/{table.id}"
+    browser.run("keepsWhatIsNotConfirmed", origin=console.origin, session=console.session, table=path)
+    assert console.world.projects.tables(None, project) == [table]
 
 
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole) -> None:

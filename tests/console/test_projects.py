@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
 from sakuin.console.pages import overview
 from sakuin.console.pages.projects import project
 from sakuin.console.pages.projects.synonyms import groups_of, lines_of
@@ -275,6 +276,10 @@ def test_each_role_sees_what_it_may_do_and_is_refused_the_rest(owner: Projects) 
     every = {each for page in [*pages, *new] for each in actions(owner.get(page).text)}
     every |= {f"{table}/document", f"{tool}/enable", f"{endpoint}/enable", f"{endpoint}/bind"}
     assert of_owner <= every
+    # A new route has to be tried here.
+    posts = [each for each in owner.routers[-1].routes if isinstance(each, APIRoute) and "POST" in each.methods]
+    untried = {each.path for each in posts if not any(each.path_regex.fullmatch(action) for action in every)}
+    assert untried == {"/projects"}
     before = world.rows(*_TABLES)
     for user, refused in ((viewer, every), (editor, of_owner), (stranger, every)):
         console = owner.of(user)
