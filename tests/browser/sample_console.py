@@ -97,8 +97,8 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
 
 def _trouble(world: World) -> ModelledSqs:
     """Fills the pages about what waits, failed or differs. Returns queues with a dead letter."""
-    world.put("broken.html", b"%PDF-1.7")
-    world.unfinished.defer(WorkSubject("file", "broken.html"), Defer(60, "OpenAI did not answer", "openai"))
+    world.put("unread/broken.html", b"%PDF-1.7")
+    world.unfinished.defer(WorkSubject("file", "unread/broken.html"), Defer(60, "OpenAI did not answer", "openai"))
     world.runs.take("whole", seconds=60, begin=True)
     world.runs.release("whole", None, [Difference("stale", "a.html", "The bucket has another version.", "checked")])
     for days, seconds in ((1, 3), (1, 40), (0, 8)):

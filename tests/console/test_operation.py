@@ -167,7 +167,7 @@ def test_the_first_page_counts_what_is_indexed_and_names_what_needs_attention(
         "Dead letters: Chunks of Tables 1",
         "Differences in the last night 1",
         "openai is away",
-        "1 changes today, 95 of 100 within 8 s",
+        "changes today: 1, 95 of 100 within 8 s",
     ):
         assert text in page
     assert re.search(r"bad .*PDF", page)
@@ -272,7 +272,7 @@ def test_dead_letters_are_shown_with_their_reason_and_sent_again(
 def test_a_look_at_many_dead_letters_is_bounded(console: ConsoleClient, sqs: ModelledSqs) -> None:
     for number in range(35):
         sqs.send_message(QueueUrl="dead-material", MessageBody=f"body {number:02}")
-    assert "35 messages. The list has 20 of them." in shown(console, "/dead-letters/material")
+    assert "20 of 35 messages are shown." in shown(console, "/dead-letters/material")
     assert sum(message.receives for message in sqs.messages) == 20
 
 
@@ -283,13 +283,13 @@ def test_findings_of_validation_open_the_page_at_the_element(console: ConsoleCli
     text = shown(console, "/findings")
     assert "The index leads to an element that the page does not have" in text
     assert "The page cannot be read" in text
-    assert "Looked at 2 pages." in text
-    assert "Looked at 1 pages. Nothing" not in shown(console, "/findings?prefix=bad")
+    assert "Pages looked at: 2" in text
+    assert "Nothing to correct" not in shown(console, "/findings?prefix=bad")
     for number in range(25):
         world.put(f"many/{number:02}.html", a_page({"rule-a": "解の公式: 文。"}))
     more = following(console, "/findings?prefix=many/")
     assert more
-    assert "Looked at 5 pages. Nothing to correct" in shown(console, more)
+    assert "Pages looked at: 5 Nothing to correct" in shown(console, more)
 
 
 def test_a_link_without_a_host_leads_nowhere(a_world: Worlds, sqs: ModelledSqs) -> None:
