@@ -35,6 +35,7 @@ from tests.world import World
 USER = str(uuid4())
 # These lead to other pages, or are none.
 _NO_PAGES = {"/static/{name}", "/language/{language}"}
+_WAITING = "junior/二次方程式の解き方_教材.html"
 _PROBLEM = Problem("openai key", "OpenAI refuses the key.", "Add another key to the secret.")
 
 
@@ -98,7 +99,7 @@ def sample_console(world: World) -> Iterator[SampleConsole]:
 def _trouble(world: World) -> ModelledSqs:
     """Fills the pages about what waits, failed or differs. Returns queues with a dead letter."""
     world.put("unread/broken.html", b"%PDF-1.7")
-    world.unfinished.defer(WorkSubject("file", "unread/broken.html"), Defer(60, "OpenAI did not answer", "openai"))
+    world.unfinished.defer(WorkSubject("file", _WAITING), Defer(60, "OpenAI did not answer", "openai"))
     world.runs.take("whole", seconds=60, begin=True)
     world.runs.release("whole", None, [Difference("stale", "a.html", "The bucket has another version.", "checked")])
     for days, seconds in ((1, 3), (1, 40), (0, 8)):
