@@ -3,6 +3,10 @@
 // A link that signs in: the form is sent at once; without a script there is its button.
 for (const form of document.querySelectorAll('form[data-send-at-once]')) form.requestSubmit();
 
+// On a phone the menu is a strip: shows the entry of this page. `scrollIntoView` would move where Tab begins.
+const here = document.querySelector('.menu [aria-current]');
+if (here) here.closest('.menu').scrollLeft = here.offsetLeft - 40;
+
 // What cannot be undone is asked once more: <form data-confirm="…">.
 document.addEventListener('submit', (event) => {
   const question = event.target.dataset.confirm;
