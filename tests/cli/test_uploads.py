@@ -6,7 +6,7 @@ from sakuin_cli.site.uploads import Upload, folder_path, uploads_of
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> None:
-    others = ("x.css", "x.md", "x.htm", "X.HTML", "learns.yaml", "../x.html")
+    others = ("x.css", "x.md", "x.htm", "X.HTML", "learns.yaml", "../x.html", "404.html", "api/_modules/x.html")
     places = [("s/a.html", "a.html"), ("s/learns.yml", "learns.yml"), *((place, place) for place in others)]
     uploads = uploads_of(places, folder="junior", material_prefix="site/")
     assert uploads.files == (
@@ -21,6 +21,8 @@ def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> N
         "X.HTML": "rename it to .html",
         "learns.yaml": "rename it to .yml",
         "../x.html": "a key with the segment `..` is not accepted",
+        "404.html": "made by the site generator",
+        "api/_modules/x.html": "made by the site generator",
     }
 
 

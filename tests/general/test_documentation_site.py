@@ -4,9 +4,7 @@ The site has no semantic ids, so it is indexed by its headings. Only some pages 
 section whose vector is not recorded.
 """
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,38 +13,15 @@ from sakuin_local.places import REPOSITORY
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import Library, indexed
+from tests.documents import PAGES, QUESTIONS, build_site
 from tests.recorded_vectors import recorded_vectors
-
-MKDOCS = REPOSITORY / ".tools" / "docs" / "bin" / "mkdocs"
-PAGES = (
-    "tutorials/first-pages",
-    "tutorials/first-pages.ja",
-    "tutorials/first-agent",
-    "tutorials/first-search-tool",
-    "how-to/documentation-sites",
-    "how-to/search-over-rest",
-)
-QUESTIONS = (
-    ("How do I start Sakuin on my machine?", "tutorials/first-pages#1-start-sakuin"),
-    ("How do I see why a page was not found?", "tutorials/first-pages#5-see-why"),
-    ("What does validate report about a box without an id?", "tutorials/first-pages#4-correct-what-is-missing"),
-    ("How do I connect Claude Code?", "tutorials/first-agent#1-connect-claude-code"),
-    ("How do I give an agent the key of a Search Tool?", "tutorials/first-search-tool#3-give-it-to-an-agent"),
-    ("What happens when I change a text of the document?", "tutorials/first-search-tool#4-edit-the-document"),
-    ("How do I get more results than fit into one answer?", "how-to/search-over-rest#more-results"),
-    ("Which meta tags can a page have?", "how-to/documentation-sites#settings-of-a-page"),
-    ("検索結果の順位の理由を調べたい", "tutorials/first-pages.ja#5-結果の理由を調べる"),
-    ("箱に id がないと言われたらどう直せばいい", "tutorials/first-pages.ja#4-足りないところを直す"),
-)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site as `make docs` builds it."""
     folder = tmp_path_factory.mktemp("site")
-    command = [str(MKDOCS), "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)  # noqa: S603 - the project's own command
+    build_site(folder)
     return folder
 
 

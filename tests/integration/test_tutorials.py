@@ -4,71 +4,26 @@ A line of a block that begins with `$ ` is typed. The lines below it have to be 
 numbers and bars may differ, and `…` stands for anything.
 """
 
-import os
 import re
-import subprocess
-import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.effort import EFFORT
 from tests.integration.conftest import REPOSITORY, Deployed
+from tests.integration.terminal import ADDRESS, Terminal
 
 pytestmark = pytest.mark.integration
 
 TUTORIALS = REPOSITORY / "docs" / "tutorials"
-ADDRESS = "http://127.0.0.1:8787"
-# With more effort the stack begins without recorded vectors: its samples are still embedded when a tutorial begins.
-SECONDS = 60 * EFFORT
 BLOCK = re.compile(r"(?:`([\w./-]+)`[^`\n]*\n\n)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# What a reader writes in the place of these names is what a command printed beside them.
-PRINTED = re.compile(r"^ *(table_id|tool_id|mcp_id|key) +(\S+)$", re.MULTILINE)
 # Changes of a file that a tutorial describes: the line of the block replaces the line that begins so.
 CHANGED = '<div class="tip-box"'
 
 
-@dataclass
-class Terminal:
-    """A reader's second terminal, in a clone of the repository."""
-
-    folder: Path
-    address: str
-    known: dict[str, str] = field(default_factory=dict)
-
-    def types(self, command: str) -> str:
-        """Runs a command with the variables of those before it; returns what it prints."""
-        for name, value in self.known.items():
-            command = re.sub(rf"\b{name}\b", value, command)
-        state = self.folder / ".state"
-        script = f"[ ! -e {state} ] || source {state}\n{command}\nexport -p > {state}"
-        environment = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "HOME": str(self.folder),
-            "LC_ALL": "C.UTF-8",
-        }
-        done = subprocess.run(  # noqa: S603 - the tutorial's own line
-            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],  # noqa: S607
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        self.known |= {("ENDPOINT_KEY" if n == "key" else n.upper()): v for n, v in PRINTED.findall(done.stdout)}
-        return done.stdout
-
-    def saves(self, name: str, text: str) -> None:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-
-    def changes(self, line: str) -> None:
-        """Replaces the one line of the reader's pages that begins as `line` does."""
-        (page,) = (one for one in self.folder.glob("my-pages/**/*.html") if CHANGED in one.read_text("utf-8"))
-        page.write_text(re.sub(rf"^{CHANGED}.*\n", line, page.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
+def change(folder: Path, line: str) -> None:
+    """Replaces the one line of the reader's pages that begins as `line` does."""
+    (page,) = (one for one in folder.glob("my-pages/**/*.html") if CHANGED in one.read_text("utf-8"))
+    page.write_text(re.sub(rf"^{CHANGED}.*\n", line, page.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
 
 
 def pattern(line: str) -> str:
@@ -95,7 +50,7 @@ def follow(tutorial: str, terminal: Terminal) -> None:
         if name and language:
             terminal.saves(name, block)
         elif block.startswith(CHANGED):
-            terminal.changes(block)
+            change(terminal.folder, block)
         for command, shown in typed(block):
             printed = terminal.types(command)
             rest = iter(line.replace(terminal.address, ADDRESS) for line in printed.splitlines())

@@ -71,7 +71,9 @@ def eval(
     """Measure answer quality; exit code 1 if a floor is missed or a line of QUERIES is invalid."""
     if bootstrap:
         with reporting_errors(as_json) as terminal:
-            terminal.fields(_write_starter_set(queries, sources or (), prefix, data))
+            with terminal.waiting():
+                written = _write_starter_set(queries, sources or (), prefix, data)
+            terminal.fields(written)
         return
     if sources or prefix:
         raise typer.BadParameter("It is for --bootstrap", param_hint="--from" if sources else "--prefix")

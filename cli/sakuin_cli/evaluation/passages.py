@@ -1,6 +1,6 @@
 """The texts of an author's pages, of a JSON document, or of the index, for a starter set of questions."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from sakuin_cli.agent import AgentClient
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.bootstrap import Passage, spread
 from sakuin_cli.files import read_bytes
+from sakuin_cli.portions import portions
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns
 from sakuin_cli.site.uploads import Upload, uploads_below
 
 _LONGEST_TITLE = 80
 _SHORTEST_TEXT = 200
+_IDS_A_CALL = 20
 
 
 def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder: str) -> list[Passage]:
@@ -77,14 +79,27 @@ def passages_in_index(agent: AgentClient, client: DeploymentClient) -> list[Pass
     passages = [passage for passage in found if not passage.id.startswith(OWN_FOLDER)]
     if not passages:
         raise Invalid("The index has no page to ask about: push some, or name files with --from")
-    whole = {passage.id for passage in spread(passages)}
-    indexed = client.indexed({id.rpartition("#")[0] for id in whole})
-    return [_whole(passage, agent, indexed) if passage.id in whole else passage for passage in passages]
+    contents = _contents([passage.id for passage in spread(passages)], agent)
+    indexed = client.indexed({id.rpartition("#")[0] for id in contents})
+    return [_whole(passage, contents, indexed) if passage.id in contents else passage for passage in passages]
 
 
-def _whole(passage: Passage, agent: AgentClient, indexed: Mapping[str, IndexedMaterial]) -> Passage:
+def _contents(ids: Sequence[str], agent: AgentClient) -> dict[str, str]:
+    """Returns the texts of the explanations that are still there."""
+    contents: dict[str, str] = {}
+    for some in portions(ids, _IDS_A_CALL):
+        cursor: str | None = ""
+        while cursor is not None:
+            answer = agent.call("get_chunk_by_id", {"ids": some, "cursor": cursor or None})
+            for chunk in answer["chunks"]:
+                contents[chunk["id"]] = contents.get(chunk["id"], "") + chunk["content"]
+            cursor = answer["next_cursor"]
+    return contents
+
+
+def _whole(passage: Passage, contents: Mapping[str, str], indexed: Mapping[str, IndexedMaterial]) -> Passage:
     material, _, anchor = passage.id.rpartition("#")
-    content = agent.call("get_chunk_by_id", {"id": passage.id})["chunk"]["content"]
+    content = contents[passage.id]
     chunks = indexed[material].chunks if material in indexed else ()
     learns = next((chunk.learns_given for chunk in chunks if chunk.anchor == anchor), None)
     return replace(passage, content=content, learns=learns or ())

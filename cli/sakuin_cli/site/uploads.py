@@ -1,5 +1,6 @@
 """The S3 keys of an author's files."""
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,6 +10,9 @@ from pathlib import Path, PurePosixPath
 from sakuin.errors import Invalid, NotFound
 
 NOT_HTML = "not HTML"
+
+# Pages and folders that site generators add to what an author wrote: errors, indexes of names, listings of source code.
+_GENERATED = re.compile(r"(?:^|/)(?:(?:404|genindex(?:-[^/]*)?|py-modindex)\.html$|_(?:static|modules|sources)/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
     """Returns the uploads among `(path, place)`: `samples/a/x.html`, `a/x.html` → `{material_prefix}{folder}/a/x.html`.
 
-    Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`.
+    Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`, and pages that no author wrote.
     """
     # These import a YAML parser.
     from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
@@ -70,7 +74,7 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
         material = material_of_key(key, prefix=material_prefix)
         is_synonyms = synonyms_folder(key, prefix=material_prefix) is not None
         is_beside = is_synonyms or place.rpartition("/")[2] == LEARNS_FILE
-        if material is None and not is_beside:
+        if (material is None and not is_beside) or _GENERATED.search(place):
             skipped.append(SkippedFile(path, _skip_reason(place)))
         else:
             by_key[key][path] = Upload(path, key, material)
@@ -83,6 +87,8 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
 
 def _skip_reason(place: str) -> str:
     name = PurePosixPath(place)
+    if name.suffix == ".html" and _GENERATED.search(place):
+        return "made by the site generator"
     if ".." in name.parts:
         return "a key with the segment `..` is not accepted"
     if name.name.lower() in ("learns.yaml", "synonyms.yaml"):

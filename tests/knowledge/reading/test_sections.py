@@ -183,6 +183,50 @@ def test_hidden_text_is_no_part_of_a_section() -> None:
     assert by_anchor(html)["a"].content == "A\nSeen"
 
 
+def test_a_panel_of_tabs_is_read_since_a_click_shows_it() -> None:
+    gas, electric = "<div role=tabpanel>Light</div>", "<div role=tabpanel hidden>Press</div>"
+    html = "<h1 id=a>A</h1><ul role=tablist><li role=tab>Gas</li><li role=tab>Electric</li></ul><div>%s</div>"
+    assert by_anchor(html % (gas + electric))["a"].content.endswith("Light\nPress")
+    assert "Press" not in by_anchor(html % electric)["a"].content
+
+
+def test_the_date_and_the_author_of_a_post_are_left_out() -> None:
+    date = "<div class=x><time datetime=2024-05-03>May 3</time> · One min read</div>"
+    post = f"<article><header><h1 id=a>Bread</h1>{date}<div class=avatar>Anna</div></header><p>Dough</p></article>"
+    assert by_anchor(f"<main>{post}</main>")["a"].content == "Bread\nDough"
+
+
+def test_topics_and_footnotes_of_docutils_are_text() -> None:
+    asides = (
+        "<aside class=topic>Topic</aside><aside class='footnote-list brackets'><p>Note</p></aside><aside>Ad</aside>"
+    )
+    assert by_anchor(f"<main><h1 id=a>A</h1><p>x</p>{asides}</main>")["a"].content == "A\nx\nTopic\nNote"
+
+
+@pytest.mark.parametrize(
+    ("part", "titles"),
+    [
+        # Docusaurus: posts, pages of a tag.
+        ("<article><header><h2><a href=/blog/soup>Soup</a></h2></header><p>Hot</p></article>", []),
+        ("<article><a href=/docs/soup><h2>Soup</h2></a><p>Hot</p></article>", []),
+        # Jekyll, WordPress.
+        ("<ul><li><h3> <a class=post-link href=/2024/soup.html>Soup</a></h3><p>Hot</p></li></ul>", []),
+        ("<article class=post><h2><a href=https://a.example/soup rel=bookmark>Soup</a></h2><p>Hot</p></article>", []),
+        # The post itself, a changelog, an overview.
+        ("<article><h1><a href=/blog/soup>Soup</a></h1><p>Hot</p></article>", ["Soup"]),
+        ("<article><h2 id=soup><a href=#soup>Soup</a></h2><p>Hot</p></article>", ["Soup"]),
+        ("<article><h2><a href=https://a.example/compare>Soup</a></h2><p>Hot</p></article>", ["Soup"]),
+        (
+            "<article><h2><a href=/a>Soup</a></h2><p>Hot</p><h2><a href=/b>Tea</a></h2><p>Hot</p></article>",
+            ["Soup", "Tea"],
+        ),
+        ("<article><h2>About <a href=/soup>Soup</a></h2><p>Hot</p></article>", ["About Soup"]),
+    ],
+)
+def test_teasers_of_other_pages_are_left_out(part: str, titles: list[str]) -> None:
+    assert [one.title for one in page(f"<main>{part}</main>").explanations] == titles
+
+
 @pytest.mark.parametrize(
     ("box", "kind"),
     [

@@ -17,6 +17,8 @@ HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 # `main` in it.
 SKIPPED = OPAQUE | {"title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
 
+MOST_TABS = 40
+
 HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -55,6 +57,14 @@ def begins_with_text(tag: Tag) -> bool:
     return any(step.kind == "text" and step.text.strip() for step in islice(steps(tag), 20))
 
 
+def is_tab(tag: Tag) -> bool:
+    """Returns whether an element is a panel of tabs: a click shows it in the place of the panel beside it."""
+    if attribute(tag, "role") != "tabpanel" or tag.parent is None:
+        return False
+    beside = (panel for panel in islice(tag.parent.children, MOST_TABS) if isinstance(panel, Tag))
+    return any(attribute(panel, "role") == "tabpanel" and "hidden" not in panel.attrs for panel in beside)
+
+
 def is_hidden(tag: Tag) -> bool:
     """Returns whether the text of an element is hidden by its tag, an attribute or a style.
 
@@ -65,7 +75,7 @@ def is_hidden(tag: Tag) -> bool:
     if not tag.attrs:
         return False
     return (
-        ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found")
+        ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found" and not is_tab(tag))
         or attribute(tag, "aria-hidden").lower() == "true"
         or HIDING_STYLE.search(attribute(tag, "style")) is not None
     )

@@ -6,15 +6,20 @@ decide.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bs4 import Tag
 
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.sections.admonitions import admonition_type
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.tree import Step
+from sakuin.knowledge.reading.sections.teasers import is_teaser
+from sakuin.knowledge.reading.tree import HEADINGS, Step
 
 FURNITURE_TAGS = frozenset({"footer", "aside", "button"})
+
+# Of Docutils: an `aside` that belongs to the text.
+TEXT_CLASSES = frozenset({"topic", "footnote-list", "footnote"})
 
 FURNITURE_ROLES = frozenset(
     {"navigation", "banner", "contentinfo", "complementary", "search", "directory", "doc-toc", "button", "dialog"}
@@ -33,10 +38,28 @@ FURNITURE_CLASSES = frozenset(
     | {"sl-anchor-link"}
     | {"viewcode-link", "viewcode-back", "edit-this-page", "theme-edit-this-page", "md-source-file", "editsection"}
     | {"mw-editsection", "md-content__button", "theme-doc-version-badge", "theme-last-updated"}
-    # only for screen readers
-    | {"sr-only", "visually-hidden", "screen-reader-text", "screenreader-text", "visuallyhidden"}
+    # only for screen readers, only in print
+    | {
+        "onlyprint",
+        "print-only",
+        "sr-only",
+        "visually-hidden",
+        "screen-reader-text",
+        "screenreader-text",
+        "visuallyhidden",
+    }
     # about an article, and what follows it
-    | {"entry-meta", "post-meta", "byline", "posted-on", "cat-links", "tags-links", "entry-footer", "post-tags"}
+    | {
+        "avatar",
+        "entry-meta",
+        "post-meta",
+        "byline",
+        "posted-on",
+        "cat-links",
+        "tags-links",
+        "entry-footer",
+        "post-tags",
+    }
     | {"sharedaddy", "jp-relatedposts", "related-posts", "related_posts", "yarpp", "share-buttons", "social-share"}
     | {"addtoany_share_save_container", "comments", "comments-area", "comment-respond", "author-box", "newsletter"}
     | {"cookie-notice", "cookie-banner", "wp-block-post-terms", "wp-block-latest-posts", "giscus", "utterances"}
@@ -57,6 +80,8 @@ FURNITURE_IDS = frozenset(
         "cookie-notice",
     }
 )
+
+MOST_DATELINE_PARTS = 5
 
 # An article is the content if it has at least this share of the text around it.
 ARTICLE_SHARE = 0.5
@@ -129,17 +154,26 @@ def _kind(tag: Tag) -> str | None:
     if tag.name == "main" or role == "main":
         return "main"
     if tag.name == "article" or role == "article":
-        return "article"
+        return None if is_teaser(tag) else "article"
     return "body" if tag.name == "body" else None
 
 
 def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
     """Returns whether an element is no content. `of_page`: it is neither in `main` nor in an article."""
+    names = attribute(tag, "class").lower().split()
     if tag.name in FURNITURE_TAGS or (of_page and tag.name == "header"):
-        return admonition_type(tag) is None
+        return TEXT_CLASSES.isdisjoint(names) and admonition_type(tag) is None
+    if is_teaser(tag) or _is_dateline(tag):
+        return True
     if not tag.attrs:
         return False
-    names = attribute(tag, "class").lower().split()
     if not FURNITURE_CLASSES.isdisjoint(names):
         return admonition_type(tag) is None
     return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS
+
+
+def _is_dateline(tag: Tag) -> bool:
+    """Returns whether an element in the header of an article has its date, as "May 3 · One min read"."""
+    if tag.parent is None or tag.parent.name != "header" or tag.name in HEADINGS:
+        return False
+    return any(isinstance(child, Tag) and child.name == "time" for child in islice(tag.children, MOST_DATELINE_PARTS))

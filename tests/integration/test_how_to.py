@@ -1,0 +1,166 @@
+"""The commands of the how-to guides do what the guides say, typed in their order on the local stack."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.documents import PAGES, QUESTIONS, build_site
+from tests.integration.conftest import REPOSITORY, Deployed
+from tests.integration.terminal import Terminal
+
+pytestmark = pytest.mark.integration
+
+GUIDES = REPOSITORY / "docs" / "how-to"
+BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+SHELL = ("", "sh", "console")
+TYPED = (
+    *("clients.md", "documentation-sites.md", "evaluation.md", "rotation.md"),
+    *("search-over-rest.md", "tables.md", "writing-pages.md"),
+)
+ELSEWHERE = {
+    "backup.md": "tests/upkeep/test_backup.py types it",
+    "deploy.md": "tests/integration/test_guides.py types it",
+    "local-invoke.md": "it needs Docker; tests/local_invoke does the same",
+}
+ASKS = "sakuin connect"  # on a terminal
+# Commands that begin so are not typed.
+LEFT_OUT = (
+    "sakuin watch",  # it runs until Ctrl-C
+    "claude ",  # it is another program
+    "npx @modelcontextprotocol/inspector",  # test_clients.py runs it
+    "export SAKUIN_API_KEY=",  # it is known
+    "sakuin eval labels.jsonl --save live.json",  # test_index_beside.py has another index version
+    "sakuin eval labels.jsonl --index next",
+    "sakuin eval articles.jsonl --tool search_columns --index next",
+    "sakuin index activate",
+    ".venv/bin/python -m benchmarks",  # it needs question sets that are public, and not ours
+)
+# One question of each category that `tests/labels/floors.json` names, and one that nothing answers.
+LABELLED = ("natural", "kana-only", "typo", "english", "off-topic")
+
+
+def commands(guide: str) -> list[str]:
+    """The commands in the blocks of a guide, without the comment behind them: a line, with those that continue it."""
+    found = [""]
+    blocks = BLOCK.findall((GUIDES / guide).read_text("utf-8"))
+    for line in "\n".join(block for language, block in blocks if language in SHELL).splitlines():
+        found[-1] += re.sub(r"(^| +)# .*", "", line)
+        if is_open(found[-1]):
+            found[-1] += "\n"
+        else:
+            found.append("")
+    return [command.strip() for command in found if command.strip()]
+
+
+def is_open(command: str) -> bool:
+    """Whether the next line continues the command."""
+    try:
+        shlex.split(command, comments=True)
+    except ValueError:
+        return True
+    return command.endswith("\\")
+
+
+def follow(reader: Terminal, guide: str) -> Iterator[tuple[str, str]]:
+    """Types the commands of a guide; yields each with what it prints."""
+    assert guide in TYPED
+    for command in commands(guide):
+        if command != ASKS and not command.startswith(LEFT_OUT):
+            yield command, reader.types(command)
+
+
+@pytest.fixture
+def reader(deployed: Deployed, tmp_path: Path) -> Terminal:
+    (tmp_path / ".sakuin").symlink_to(deployed.environment["SAKUIN_DATA_FOLDER"])
+    return Terminal(tmp_path, deployed.url, {"https://HOST": deployed.url})
+
+
+@pytest.fixture
+def articles(reader: Terminal) -> str:
+    """The first articles of the sample Table, in the reader's folder."""
+    document = json.loads((REPOSITORY / "samples" / "tables" / "学習コラム.json").read_text("utf-8"))
+    text = json.dumps({"articles": document["articles"][:3]}, ensure_ascii=False)
+    reader.saves("articles.json", text)
+    return text
+
+
+def test_every_guide_with_commands_is_typed_here_or_elsewhere() -> None:
+    assert {path.name for path in GUIDES.glob("*.md") if commands(path.name)} == {*TYPED, *ELSEWHERE}
+
+
+def test_a_command_that_is_left_out_is_in_a_guide() -> None:
+    typed = [command for guide in TYPED for command in commands(guide)]
+    assert [begin for begin in LEFT_OUT if not any(command.startswith(begin) for command in typed)] == []
+
+
+@pytest.mark.usefixtures("articles")
+def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> None:
+    given = deployed.environment
+    reader.known |= {"PROJECT_ID": given["SAKUIN_PROJECT"], "EVENT_BUS_NAME": deployed.outputs["EventBusName"]}
+    aws = {name: value for name, value in given.items() if name.startswith("AWS_")} | {"PYTHONPATH": str(REPOSITORY)}
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in aws.items())
+    reader.installs("aws", f'{exports}exec {sys.executable} -m tests.integration.guide_programs aws "$@"')
+    printed = dict(follow(reader, "tables.md"))
+    assert [json.loads(text)["FailedEntryCount"] for line, text in printed.items() if line.startswith("aws")] == [0]
+    *_, pages, table = follow(reader, "search-over-rest.md")
+    assert json.loads(pages[1])["results"][0]["title"] == "解の公式"
+    assert {"results", "suggestions"} <= json.loads(table[1]).keys()
+    reader.types("sakuin mcp disable MCP_ID && sakuin table rm TABLE_ID")
+
+
+def test_a_site_is_pushed_and_answers_with_links_to_its_anchors(reader: Terminal) -> None:
+    build_site(reader.folder / "whole")
+    copies = (f"mkdir -p site/{Path(page).parent}; cp whole/{page}.html site/{page}.html" for page in PAGES)
+    reader.installs("mkdocs", "\n".join(copies))
+    reader.saves("mkdocs.yml", "site_name: Sakuin")
+    ((_, pushed),) = follow(reader, "documentation-sites.md")
+    assert f"{len(PAGES)} of {len(PAGES)} pages searchable" in pushed
+    for question, expected in QUESTIONS[::4]:
+        answer = json.loads(reader.types(f"sakuin search --json --top-k 3 {shlex.quote(question)}"))
+        (link,) = [hit["url"] for hit in answer["results"] if hit["id"] == f"handbook/{expected}"]
+        page, _, anchor = link.partition("#")
+        assert f'id="{anchor}"' in httpx.get(page).text
+    init, *others = [command for command, _ in follow(reader, "writing-pages.md")]
+    assert init == "sakuin init --prefix handbook"
+    assert others == ["sakuin push --dry-run", "sakuin push --delete", "sakuin list"]
+    reader.types("sakuin rm " + " ".join(f"handbook/{page}" for page in PAGES))
+
+
+def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> None:
+    labels = REPOSITORY / "tests" / "labels"
+    lines = [line for line in (labels / "knowledge.jsonl").read_text("utf-8").splitlines() if '"dev"' in line]
+    chosen = [next(line for line in lines if f'"category": "{name}"' in line) for name in LABELLED]
+    reader.saves("tests/labels/knowledge.jsonl", "\n".join(chosen))
+    reader.saves("tests/labels/table.jsonl", "\n".join((labels / "table.jsonl").read_text("utf-8").splitlines()[:2]))
+    reader.saves("tests/labels/floors.json", (labels / "floors.json").read_text("utf-8"))
+    reader.saves("site/a.html", (REPOSITORY / "samples" / "junior" / "一次関数_教材.html").read_text("utf-8"))
+    for command, _ in follow(reader, "evaluation.md"):
+        if command.startswith("sakuin eval labels.jsonl --bootstrap"):
+            assert len((reader.folder / "labels.jsonl").read_text("utf-8").splitlines()) > 50
+            reader.saves("labels.jsonl", "\n".join(chosen))
+    assert (reader.folder / "report.html").is_file()
+    assert json.loads(articles)["articles"][0]["title"] in (reader.folder / "articles.jsonl").read_text("utf-8")
+
+
+def test_clients_are_connected(reader: Terminal) -> None:
+    for name in (".codex", ".cursor"):
+        (reader.folder / name).mkdir()
+    printed = dict(follow(reader, "clients.md"))
+    assert printed["sakuin connect codex cursor"].count("written") == 2
+    assert not (reader.folder / ".codex" / "config.toml").exists()
+
+
+def test_keys_are_replaced(reader: Terminal, deployed: Deployed) -> None:
+    secret, name = deployed.client("secretsmanager"), deployed.environment["SAKUIN_SECRET"]
+    before = secret.get_secret_value(SecretId=name)["SecretString"]
+    reader.known["MCP_ID"] = deployed.printed("mcp", "create", "--name", "rotated")["mcp_id"]
+    printed = dict(follow(reader, "rotation.md"))
+    assert "removed" in printed["sakuin keys rm HASH"]
+    assert json.loads(secret.get_secret_value(SecretId=name)["SecretString"]) == json.loads(before)
+    reader.types("sakuin mcp disable MCP_ID")
