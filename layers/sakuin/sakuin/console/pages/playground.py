@@ -49,51 +49,43 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
 
         `target` is the library or the id of a Tool, `expected` what the reader misses in the results.
         """
-        projects = places.projects(session)
-        target = target or (LIBRARY if places.may_search_library(session) else _first(projects))
-        if target == LIBRARY and not places.may_search_library(session):
+        projects, has_library = places.projects(session), places.may_search_library(session)
+        target = target or (LIBRARY if has_library else _first(projects))
+        if target == LIBRARY and not has_library:
             raise NotFound("There is no such Tool")
         tool = places.tool(session, target) if target and target != LIBRARY else None
+        mcp_id = places.endpoint(session.user, tool) if tool else None
         given = {name: request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}
-        values: dict[str, Any] = {
+        form: dict[str, Any] = {
             "projects": projects,
-            "has_library": places.may_search_library(session),
+            "has_library": has_library,
             "target": target,
             "tool": tool,
-            "mcp_id": tool and places.endpoint(session.user, tool),
+            "mcp_id": mcp_id,
             "q": q,
             "expected": expected.strip(),
             "given": given | {"top_k": given["top_k"] or "5"},
             "types": _TYPES,
             "known": playground.filter_values() if target == LIBRARY else None,
         }
-        answer, problem, status = None, None, 200
-        if q.strip() and (values["mcp_id"] or target == LIBRARY):
-            asked = PlaygroundQuestion(
-                _arguments(q, given, with_filters=tool is None),
-                values["mcp_id"],
-                tool.id if tool else None,
-                values["expected"] or None,
-                cast("Language", language_of(request).language),
-            )
-            try:
-                answer = playground.ask(asked)
-            except SakuinError as error:
-                problem, status = error, http_error(error, request.headers).status
-        explanation = shown_values(answer.explanation) if answer else None
-        return shell.page(
-            request,
-            "playground.html",
-            session,
-            status=status,
-            **values,
-            answer=answer,
-            shown=answer and readable(answer),
-            explanation=explanation,
-            legs=_legs(explanation),
-            problem=problem,
-            problem_text=problem and _problem_text(problem),
+        if not q.strip() or not (mcp_id or target == LIBRARY):
+            return shell.page(request, "playground.html", session, **form, answer=None, problem=None)
+        question = PlaygroundQuestion(
+            _arguments(q, given, with_filters=tool is None),
+            mcp_id,
+            tool.id if tool else None,
+            expected.strip() or None,
+            cast("Language", language_of(request).language),
         )
+        try:
+            answer = playground.ask(question)
+        except SakuinError as error:
+            status, why = http_error(error, request.headers).status, _problem_text(error)
+            problem: dict[str, Any] = {"problem": error, "problem_text": why}
+            return shell.page(request, "playground.html", session, status=status, **form, answer=None, **problem)
+        explanation = shown_values(answer.explanation)
+        shown: dict[str, Any] = {"shown": readable(answer), "explanation": explanation, "legs": _legs(explanation)}
+        return shell.page(request, "playground.html", session, **form, answer=answer, problem=None, **shown)
 
     return router
 
