@@ -184,7 +184,7 @@ def test_without_a_session_the_question_waits_for_the_sign_in(world: World, tabl
     ("failure", "status", "sentence"),
     [
         (Unavailable("The function mcp did not answer", vendor="lambda"), 503, "The search does not answer"),
-        (OverLimit("The limit is reached", retry_after=3), 429, "That were too many searches"),
+        (OverLimit("The limit is reached", retry_after=3), 429, "Too many searches in this minute"),
     ],
 )
 def test_a_search_that_fails_keeps_the_form_and_says_what_to_do(
