@@ -1,6 +1,7 @@
 """Signing in to the console, and what a browser without a session gets."""
 
 import pytest
+from sakuin.console.navigation import ENTRIES
 from sakuin.console.pages import overview
 from sakuin.console.sessions import UserTokens
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
@@ -208,6 +209,10 @@ def test_both_languages_have_the_same_sentences_with_the_same_values() -> None:
     english, *others = LANGUAGES
     for other in others:
         assert values(other) == values(english)
+
+
+def test_every_entry_of_the_menu_has_its_text() -> None:
+    assert [entry.text for entry in ENTRIES if entry.text not in texts_in("en")] == []
 
 
 @pytest.mark.parametrize(

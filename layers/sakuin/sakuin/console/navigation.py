@@ -18,7 +18,7 @@ ENTRIES = (
     Entry("/playground", "playground.title"),
     Entry("/refused", "refused.title"),
     Entry("/projects", "projects.title"),
-    Entry("/agents", "agents.title", users_only=True),
+    Entry("/agents", "consent.title", users_only=True),
     Entry("/pages", "pages.title", admins_only=True),
     Entry("/learns", "learns.title", admins_only=True),
     Entry("/findings", "findings.title", admins_only=True),
