@@ -169,6 +169,8 @@ def test_the_library_opens_to_users_where_the_deployment_says_so(world: World, t
     reader = Console(world, tables, library_for_users=True)
     reader.sign_in_user(STRANGER)
     assert "解の公式" in reader.page(q="公式").text
+    # Their searches count with those that their agents make.
+    assert reader.asked[-1].user_id == STRANGER
 
 
 def test_without_a_session_the_question_waits_for_the_sign_in(world: World, tables: TableWorld) -> None:

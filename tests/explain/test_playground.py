@@ -19,6 +19,7 @@ from tests.world import World
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 TASUKIGAKE = "junior/二次方程式の解き方_教材#method-tasukigake"
+STRANGER = "00000000-0000-4000-8000-0000000000b2"
 DOCUMENT = {
     "articles": [{"content": long("一次関数の傾き")}, {"content": long("確率の求め方")}],
     "notes": {"a": "短い"},
@@ -99,7 +100,7 @@ def test_a_tool_that_no_endpoint_has_is_not_found(tables: TableWorld) -> None:
             playground(None, tables)(PlaygroundQuestion({"query": "x"}, mcp_id, tool))
 
 
-def test_a_question_counts_with_those_of_its_project(tables: TableWorld) -> None:
+def test_a_question_counts_with_those_of_its_project_or_user(tables: TableWorld) -> None:
     _, tool, endpoint = tables.documented(DOCUMENT)
     taken: list[tuple[str, int]] = []
 
@@ -110,6 +111,10 @@ def test_a_question_counts_with_those_of_its_project(tables: TableWorld) -> None
     with pytest.raises(OverLimit, match="The limit is reached"):
         playground(None, tables, allow)(PlaygroundQuestion({"query": "x"}, endpoint, tool))
     assert taken == [(tables.project, 1)]
+    for user in (STRANGER, None):
+        with pytest.raises(OverLimit):
+            playground(None, None, allow)(PlaygroundQuestion({"query": "x"}, user_id=user))
+    assert taken[1:] == [(STRANGER, 1), ("console", 1)]
 
 
 def test_a_hostile_page_travels_as_it_is(a_world: Any) -> None:

@@ -27,16 +27,16 @@ _ToolOfEndpoint = tuple[Endpoint, BoundTool]
 
 # The chunks that are explained, at least.
 _DEPTH = 20
-# All questions about the library together have the limit of a key.
-_PRINCIPAL = "console"
+# All admins together have the limit of a key.
+_ADMINS = "console"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlayground:
     """Answers with the tools that agents call, and explains with the same searches.
 
-    The tools count nothing in metrics and record no refused question. `allow` counts the searches: those of a Tool with
-    the others of its project.
+    The tools count nothing in metrics and record no refused question. `allow` counts the searches with those of agents:
+    of a Tool with the others of its project, of the library with the others of the user.
     """
 
     knowledge: KnowledgeTools
@@ -55,7 +55,7 @@ class AnswerPlayground:
 
     def _answer(self, asked: PlaygroundQuestion) -> PlaygroundAnswer:
         of_tool = None if asked.tool_id is None else self._tool(asked.mcp_id or "", asked.tool_id)
-        self.allow(of_tool[0].project_id if of_tool else _PRINCIPAL, 1)
+        self.allow(of_tool[0].project_id if of_tool else asked.user_id or _ADMINS, 1)
         began = self.clock()
         result = self._result(dict(asked.arguments), of_tool)
         milliseconds = (self.clock() - began) * 1000

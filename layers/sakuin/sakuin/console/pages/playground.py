@@ -76,6 +76,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             tool.id if tool else None,
             expected.strip() or None,
             cast("Language", language_of(request).language),
+            session.user.id if session.user else None,
         )
         try:
             answer = playground.ask(question)
