@@ -62,6 +62,7 @@ class SampleConsole:
         """The regular expression of the path of each page, by a name that can be one of a file."""
         routes = [route for router in self.client.routers for route in router.routes]
         found = [each for each in routes if isinstance(each, APIRoute) and "GET" in each.methods]
+        found = [each for each in found if each.include_in_schema]
         return {
             # JavaScript writes named groups without the P.
             re.sub(r"\W+", "-", each.path).strip("-") or "overview": f"^{ROOT}{each.path_regex.pattern[1:]}".replace(

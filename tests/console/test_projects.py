@@ -337,6 +337,18 @@ def test_no_form_changes_anything_without_the_token_of_the_session(owner: Projec
     assert owner.world.rows(*_TABLES) == before
 
 
+def test_the_address_of_a_form_leads_to_the_page_above_it(owner: Projects) -> None:
+    home = owner.new_project()
+    endpoint, key, answer = owner.new_endpoint(home)
+    assert answer.url.path == f"/console{home}/endpoints"
+    for form, page in ((f"{home}/endpoints", home), (f"{endpoint}/rotate", endpoint), (f"{home}/delete", home)):
+        again = owner.get(form)
+        assert (again.status_code, again.url.path) == (200, f"/console{page}")
+        assert key not in again.text
+    switched = owner.get(f"/language/ja?back={home}/endpoints")
+    assert (switched.status_code, '<html lang="ja">' in switched.text) == (200, True)
+
+
 # ---------------------------------------------------------------- hostile texts
 
 

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 
-from sakuin.console.answers import redirect
+from sakuin.console.answers import ROOT, redirect
 from sakuin.console.forms import Form
 from sakuin.console.pages.projects.endpoints import add_endpoint_routes
 from sakuin.console.pages.projects.members import add_member_routes
@@ -35,7 +36,24 @@ def routes(shell: Shell, services: ProjectServices) -> APIRouter:
         add_synonym_routes,
     ):
         add(router, pages)
+    _add_ways_back(router)
     return router
+
+
+def _add_ways_back(router: APIRouter) -> None:
+    """Adds a GET for the address of each form, which leads to the page above it.
+
+    The answer to a form may be a page. Its address is opened when somebody goes there again or switches the language.
+    """
+    forms = {
+        (route.path, method) for route in router.routes if isinstance(route, APIRoute) for method in route.methods or ()
+    }
+    for path, _post in sorted(each for each in forms if (each[0], "GET") not in forms):
+        router.add_api_route(path.removeprefix(router.prefix), _lead_back, methods=["GET"], include_in_schema=False)
+
+
+def _lead_back(request: Request) -> Response:
+    return redirect(request.url.path.removeprefix(ROOT).rpartition("/")[0])
 
 
 def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
