@@ -209,6 +209,7 @@ def test_both_languages_have_the_same_sentences_with_the_same_values() -> None:
     english, *others = LANGUAGES
     for other in others:
         assert values(other) == values(english)
+    assert {entry.text for entry in ENTRIES} <= set(values(english))
 
 
 def test_every_entry_of_the_menu_has_its_text() -> None:
