@@ -85,7 +85,7 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
             if options.samples:
                 _show_answer(output, answer.result())
             _show_connection(output, stack)
-            _show_console(output, stack)
+            _show_console(output, stack, folder)
             output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
             if stack.was_killed:
                 threading.Thread(target=_reconcile, args=(stack, show), daemon=True).start()
@@ -180,11 +180,13 @@ def _show_connection(console: Console, stack: Stack) -> None:
     console.print()
 
 
-def _show_console(console: Console, stack: Stack) -> None:
-    """Prints a link that signs in to the console."""
+def _show_console(console: Console, stack: Stack, folder: Path) -> None:
+    """Prints a link that signs in to the console as an admin, and how to sign in as a user."""
     asked = {"Authorization": f"Bearer {stack.environment['SAKUIN_ADMIN_KEY']}"}
     link = json.loads(_call(stack, "POST", "/v1/console-links", expected=201, headers=asked))
     console.print(f"Open the console (this link signs you in once):\n\n{stack.url}{link['path']}\n", soft_wrap=True)
+    user = f"{stack.environment['SAKUIN_USER_EMAIL']} with SAKUIN_USER_PASSWORD of {folder / 'env'}"
+    console.print(f"or sign in there as a user: {user}\n", soft_wrap=True, highlight=False, markup=False)
 
 
 def _stop_on_signals() -> threading.Event:
