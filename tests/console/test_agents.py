@@ -21,7 +21,7 @@ from tests.console.console_client import ConsoleClient
 from tests.world import Worlds
 
 URL, SITE = "http://127.0.0.1:54321", "http://testserver"
-EMAIL, PASSWORD = "山田@example.test", "correct horse"
+EMAIL, PASSWORD = "yamada@example.test", "correct horse"
 BACK = "http://127.0.0.1:33418/callback"
 
 
@@ -150,7 +150,13 @@ def test_a_user_who_is_not_signed_in_does_so_and_decides(place: Place, action: s
     page = shown.url.path.removeprefix("/console") + f"?{shown.url.query.decode()}"
     decided = place.console.send(page, "/consent", {"action": action})
 
-    for said in ("My agent", "this computer (127.0.0.1:33418)", EMAIL, "your e-mail address", "may stay connected"):
+    for said in (
+        "My agent",
+        "this computer (127.0.0.1:33418)",
+        EMAIL,
+        "your e-mail address",
+        "permission to stay connected",
+    ):
         assert said in unescape(shown.text)
     assert agent_link(decided).startswith(f"{BACK}?{query}")
     assert "state=s" in agent_link(decided)
