@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
-from tests.integration.conftest import Deployed, eventually
+from tests.integration.conftest import REQUEST_SECONDS, Deployed, eventually
 
 pytestmark = pytest.mark.integration
 
@@ -65,6 +67,15 @@ def letters(deployed: Deployed) -> list[dict[str, Any]]:
     return [letter for letter in deployed.printed("redrive")["dead_letters"] if KEY in letter["what"]]
 
 
+def shown_in_console(deployed: Deployed) -> str:
+    """The console's page of the dead letters about pages, after signing in with a link."""
+    link = deployed.api("POST", "/v1/console-links")["path"]
+    headers = {"Sec-Fetch-Site": "same-origin"}
+    with httpx.Client(base_url=deployed.url, headers=headers, timeout=REQUEST_SECONDS, follow_redirects=True) as http:
+        http.post("/console/sign-in/link", data={"code": link.rpartition("code=")[2]}).raise_for_status()
+        return unescape(http.get("/console/dead-letters/material").raise_for_status().text)
+
+
 def status(deployed: Deployed) -> Any:
     return deployed.printed("status", "--material", MATERIAL)
 
@@ -85,6 +96,9 @@ def test_a_dead_letter_says_why_and_is_sent_again_after_the_repair(deployed: Dep
         assert letter["what"].startswith(f"{KEY} was uploaded (version {version})")
         assert (letter["queue"], letter["why"]) == ("material", "The database refused the data (23514)")
         assert letter["tries"] >= 5
+        page = shown_in_console(deployed)
+        assert letter["what"] in page
+        assert letter["why"] in page
         material = status(deployed)
         assert (material["status"], [row["state"] for row in material["work"]]) == ("failed", ["failed"])
         assert "sakuin redrive" in material["error"]
