@@ -157,19 +157,11 @@ def _show_answer(console: Console, answer: Mapping[str, Any]) -> None:
     if not results:
         console.print(Padding("nothing yet: no pages are indexed (`sakuin push FOLDER`)", (0, 2)))
     for result in results[:SHOWN]:
-        console.print(Padding(_card(result), (0, 2, 1, 2)))
-
-
-def _card(result: Mapping[str, Any]) -> Text:
-    card = Text()
-    card.append(f"{result['similarity']:.2f} ", style="green")
-    card.append(str(result["title"]), style="bold")
-    card.append(f"  {result['type']}\n", style="dim")
-    card.append(f"{result['url']}\n", style="cyan")
-    for learned in result["learns"]:
-        card.append(f"  · {learned}\n")
-    card.append(str(result["excerpt"]), style="dim")
-    return card
+        title = ((f"  {result['similarity']:.2f} ", "green"), (result["title"], "bold"), (f"  {result['type']}", "dim"))
+        # A link must stay on one line.
+        console.print(Text.assemble(*title, "\n  ", (result["url"], "cyan")), soft_wrap=True)
+        learns = "".join(f"  · {learned}\n" for learned in result["learns"])
+        console.print(Padding(Text.assemble(learns, (result["excerpt"], "dim")), (0, 2, 1, 2)))
 
 
 def _show_connection(console: Console, stack: Stack) -> None:

@@ -190,6 +190,13 @@ def test_a_panel_of_tabs_is_read_since_a_click_shows_it() -> None:
     assert "Press" not in by_anchor(html % electric)["a"].content
 
 
+@pytest.mark.parametrize("label", ["Tip", "ヒント", "提示", "Tipp"])
+def test_the_name_of_its_kind_is_neither_title_nor_text_of_an_admonition(label: str) -> None:
+    box = f"<div class='admonition tip'><p class=admonition-title>{label}</p><p>Reef early.</p></div>"
+    (tip,) = page(f"<main><h1 id=a>A</h1>{box}</main>").explanations
+    assert (tip.type, tip.title, tip.content) == ("tip", "Reef early.", "Reef early.")
+
+
 def test_the_date_and_the_author_of_a_post_are_left_out() -> None:
     date = "<div class=x><time datetime=2024-05-03>May 3</time> · One min read</div>"
     post = f"<article><header><h1 id=a>Bread</h1>{date}<div class=avatar>Anna</div></header><p>Dough</p></article>"

@@ -2,7 +2,7 @@
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption
-from sakuin_cli.terminal import counted, reporting_errors
+from sakuin_cli.terminal import counted, minute, reporting_errors
 
 
 def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
@@ -13,7 +13,7 @@ def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOpti
         found = list(deployment(data).materials(prefix=folder_path(prefix)))
     rows = [
         {"material": one["material"], "explanations": one["chunks_count"], "status": one["status"]}
-        | {"indexed_at": one["indexed_at"], "error": one["error"]}
+        | {"indexed_at": _moment(one["indexed_at"], as_json), "error": one["error"]}
         for one in found
     ]
     terminal.rows("materials", rows)
@@ -21,3 +21,7 @@ def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOpti
         place = f" below {prefix}" if prefix else ""
         total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'explanation')}"
         terminal.out.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")
+
+
+def _moment(moment: str | None, as_json: bool) -> str | None:
+    return moment if as_json or moment is None else minute(moment)

@@ -151,11 +151,13 @@ def _page_settings(material: str, page: Page) -> Iterator[Finding]:
 
 def _duplicate_ids(material: str, page: Page) -> Iterator[Finding]:
     # Themes repeat ids that nothing leads to, and the author of a site cannot change them.
-    reached = {*page.links, *(one.anchor for one in page.explanations)} if page.by_headings else set(page.ids)
+    explained = {one.anchor for one in page.explanations}
+    reached = {*page.links, *explained} if page.by_headings else set(page.ids)
     for anchor, times in Counter(page.ids).items():
         if times > 1 and anchor in reached:
+            severity: Severity = "warning" if page.by_headings and anchor not in explained else "error"
             message = f"{times} elements have the id {anchor!r}; a link reaches only the first. Rename the rest."
-            yield Finding("error", "duplicate-id", material, anchor, message)
+            yield Finding(severity, "duplicate-id", material, anchor, message)
 
 
 def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
 from sakuin.knowledge.reading.sections.anchors import (
     first_of_duplicates,
+    section_content,
     section_title,
     sections_of,
     skipped_headings,
@@ -125,7 +126,11 @@ def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[E
     explanations = []
     for position, anchored in enumerate(found):
         content = texts[id(anchored.element)]
-        title = section_title(anchored, content) if anchored.scope is not None else title_of(anchored, content)
+        if anchored.scope is not None:
+            content = section_content(anchored, content)
+            title = section_title(anchored, content)
+        else:
+            title = title_of(anchored, content)
         explanations.append(
             Explanation(
                 anchor=anchored.anchor,

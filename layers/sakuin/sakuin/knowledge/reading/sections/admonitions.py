@@ -35,6 +35,13 @@ AFFIXED = ALONE | TYPE_OF_KIND.keys() | {"info", "success", "error", "question",
 # `<details class="info">` of MkDocs.
 OF_DETAILS = AFFIXED | {"abstract", "summary", "todo", "failure", "bug", "quote", "faq", "help", "check", "seealso"}
 
+# As Docusaurus, Sphinx and others name kinds in Japanese, Chinese and German.
+TRANSLATED = frozenset(
+    {"ヒント", "注意", "注記", "注釈", "備考", "補足", "情報", "重要", "警告", "危険", "例", "参考"}
+    | {"提示", "备注", "信息", "危险", "示例", "参见"}
+    | {"hinweis", "tipp", "info", "achtung", "warnung", "vorsicht", "gefahr", "wichtig", "beispiel"}
+)
+
 
 def admonition_type(tag: Tag) -> ChunkType | None:
     """Returns the type of an admonition, None if `tag` is none. What is no tip, example or the like is a rule."""
@@ -55,7 +62,7 @@ def admonition_type(tag: Tag) -> ChunkType | None:
 def is_kind(title: str, tag: Tag) -> bool:
     """Returns whether a title only repeats the kind of its admonition, such as "Warning"."""
     label = "".join(title.casefold().split())
-    kinds = OF_DETAILS | set(map(_kind, attribute(tag, "class").lower().split()))
+    kinds = OF_DETAILS | TRANSLATED | set(map(_kind, attribute(tag, "class").lower().split()))
     return not kinds.isdisjoint((label, label.removesuffix("s")))
 
 

@@ -88,6 +88,12 @@ def section_title(section: AnchoredElement, content: str) -> str:
     return section.type
 
 
+def section_content(section: AnchoredElement, content: str) -> str:
+    """Returns the text of a section, of an admonition without the line that only names its kind, such as "Tip"."""
+    first, _, rest = content.partition("\n")
+    return rest if rest and not section.title and is_kind(first, section.element) else content
+
+
 def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[str, ...]:
     """Returns the titles of the headings that no link can lead to. To the page's own heading the page's link leads."""
     headings = [
