@@ -24,7 +24,7 @@ class Generator:
 
 
 # Their admonitions cannot have an id in the source, and their pages are indexed by headings.
-WITHOUT_BOX_IDS = ("mkdocs", "sphinx")
+WITHOUT_BOX_IDS = ("docusaurus", "mkdocs", "sphinx")
 
 _NODE = """\
 - uses: actions/setup-node@v4
@@ -54,6 +54,12 @@ GENERATORS = (
         "dist",
         f"{_NODE}- run: npx astro build\n",
     ),
+    Generator(
+        "docusaurus",
+        ("docusaurus.config.ts", "docusaurus.config.js", "docusaurus.config.mjs"),
+        "build",
+        f"{_NODE}- run: npx docusaurus build\n",
+    ),
     Generator("mkdocs", ("mkdocs.yml", "mkdocs.yaml"), "site", f"{_PIP}- run: mkdocs build\n"),
     *(
         Generator(
@@ -80,7 +86,7 @@ def generator_of(folder: Path, name: str | None) -> Generator:
         lists = (path for path in ("requirements.txt", "docs/requirements.txt") if (folder / path).is_file())
         packages = next((f"-r {path}" for path in lists), found.name)
         return replace(found, steps=found.steps.replace("PACKAGES", packages))
-    built = next((place for place in ("public", "html", "www", "_site") if (folder / place).is_dir()), ".")
+    built = next((place for place in ("public", "html", "www", "site", "_site") if (folder / place).is_dir()), ".")
     return replace(found, pages=built)
 
 

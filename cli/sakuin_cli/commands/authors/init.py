@@ -19,7 +19,7 @@ def init(
         typer.Option(
             "--generator",
             metavar="NAME",
-            help="jekyll, hugo, astro, mkdocs, sphinx or html.",
+            help="jekyll, hugo, astro, docusaurus, mkdocs, sphinx or html.",
             show_default="the one whose files are there",
         ),
     ] = None,
