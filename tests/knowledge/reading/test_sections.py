@@ -238,6 +238,10 @@ def test_teasers_of_other_pages_are_left_out(part: str, titles: list[str]) -> No
     ("box", "kind"),
     [
         ("<aside class='starlight-aside starlight-aside--tip'><p>Box</p></aside>", "tip"),
+        (
+            "<aside class='starlight-aside starlight-aside--tip' aria-label=Box><p aria-hidden=true>Box</p>x</aside>",
+            "tip",
+        ),
         ("<div class='markdown-alert markdown-alert-note'><p>Box</p></div>", "rule"),
         ("<div class='tip custom-block'><p class=custom-block-title>TIP</p><p>Box</p></div>", "tip"),
         ("<div class='hint-container tip'><p class=hint-container-title>Tips</p><p>Box</p></div>", "tip"),

@@ -206,7 +206,9 @@ class _Reader:
 
     def _add_box(self, tag: Tag, chunk_type: ChunkType) -> None:
         self._boxes.append(tag)
-        title = next((name for words in leading_titles(tag) if (name := _title(words)) and not is_kind(name, tag)), "")
+        # Starlight hides the title from screen readers, which get it from the label.
+        written = (*leading_titles(tag), attribute(tag, "aria-label"))
+        title = next((name for words in written if (name := _title(words)) and not is_kind(name, tag)), "")
         begin = (step.tag for step in islice(steps(tag), BOX_STEPS) if step.kind == "open")
         names = [name for inner in begin if inner is tag or inner.name in HEADINGS for name in self._names(inner)]
         anchor = self._usable(names) or self.name_of(title, chunk_type, near=self._last)
