@@ -103,10 +103,12 @@ def _trouble(world: World) -> ModelledSqs:
     world.unfinished.defer(WorkSubject("file", _WAITING), Defer(60, "OpenAI did not answer", "openai"))
     world.runs.take("whole", seconds=60, begin=True)
     world.runs.release("whole", None, [Difference("stale", "a.html", "The bucket has another version.", "checked")])
-    for slowest in (4, 5, 7, 4, 280, 45, 9, 5, 6, 4, 14, 5):
-        world.sql.execute("update public.freshness_day set day = day - 1")
+    for days_ago, slowest in reversed([*enumerate((4, 5, 7, 4, 280, 45, 9, 5, 6, 4, 14, 5))]):
         for seconds in (2, 3, slowest):
             world.sql.execute("select record_freshness('pages', now() - make_interval(secs => %s))", [seconds])
+        world.sql.execute(
+            "update freshness_day set day = day - %s where day = timezone('utc', now())::date", [days_ago]
+        )
     sqs = ModelledSqs()
     sqs.send_message(QueueUrl="dead-material", MessageBody="not JSON")
     return sqs
