@@ -1,6 +1,6 @@
 """A deployment where agents sign in: the functions behind a gateway, and Supabase with Auth, each at its address."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,13 +24,17 @@ WORDS = "二次方程式の解の公式"
 
 @dataclass
 class Deployment:
-    """`url` is the address of the functions. The person owns the project of `tenant`, who has a Search Tool."""
+    """`url` is the address of the functions. The person owns the project of `tenant`, who has a Search Tool.
+
+    While `renames_header`, the gateway renames `WWW-Authenticate` as API Gateway does; CloudFront names it back.
+    """
 
     stack: Stack
     auth: Auth
     tenant: Tenant
     trace: Trace = field(default_factory=Trace)
     url: str = ""
+    renames_header: bool = True
 
     @property
     def endpoint(self) -> str:
@@ -43,12 +47,10 @@ class Deployment:
 
 
 @contextmanager
-def deployment(database: Database, store: str, *, renames_header: bool = True) -> Iterator[Deployment]:
-    """Serves a deployment while the block runs.
-
-    With `renames_header` the gateway renames `WWW-Authenticate`, as API Gateway does; CloudFront names it back.
-    """
-    trace, made = Trace(), []
+def deployment(database: Database, store: str) -> Iterator[Deployment]:
+    """Serves a deployment while the block runs."""
+    trace = Trace()
+    made: list[Deployment] = []
     with ExitStack() as until_the_end:
 
         def start(url: str) -> Handler:
@@ -63,7 +65,7 @@ def deployment(database: Database, store: str, *, renames_header: bool = True) -
             return stack.answer
 
         def front(inner: Any) -> Any:
-            return Traced(_Renamed(inner) if renames_header else inner, "Sakuin", trace)
+            return Traced(_Renamed(inner, lambda: made[0].renames_header), "Sakuin", trace)
 
         until_the_end.enter_context(behind_gateway(start, around=front, **{"X-Forwarded-Proto": "http"}))
         yield made[0]
@@ -71,13 +73,14 @@ def deployment(database: Database, store: str, *, renames_header: bool = True) -
 
 @dataclass(frozen=True, slots=True)
 class _Renamed:
-    """What API Gateway does to a header of answers."""
+    """What API Gateway does to a header of answers, while `is_on`."""
 
     inner: Any
+    is_on: Callable[[], bool]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def renamed(message: Any) -> None:
-            if "headers" in message:
+            if "headers" in message and self.is_on():
                 headers = [(REMAPPED.get(name.lower(), name), value) for name, value in message["headers"]]
                 message = {**message, "headers": headers}
             await send(message)

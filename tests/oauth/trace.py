@@ -47,6 +47,12 @@ class Trace:
             lines = [heading, *(f"     {each}" for each in said)]
             self.blocks[at] = "\n".join([*lines, f"   <- {status}", *(f"     {each}" for each in got)])
 
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self.blocks.clear()
+            self._numbers.clear()
+
     def text(self) -> str:
         """Returns all of it."""
         return "\n".join(self.blocks) + "\n"

@@ -1,4 +1,4 @@
-"""`mcp-remote`, through which agents that know only local servers reach this one, signs in from an address alone."""
+"""`mcp-remote`, through which agents that start programs only reach a server, as a running program."""
 
 import json
 import re
@@ -13,26 +13,15 @@ from queue import Queue
 from typing import Any
 
 import httpx
-import pytest
-from sakuin_local.addresses import free_port
-from sakuin_local.supabase.database import Database
 
 from tests.clients.node import MODULES, node
-from tests.oauth.deployment import Deployment, deployment
+from tests.oauth.deployment import Deployment
 from tests.oauth.person import Person
 
 PROGRAM = MODULES / "mcp-remote" / "dist" / "proxy.js"
 # It starts in two; four cores of a busy machine need longer.
 SECONDS = 120
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-@pytest.fixture
-def place(database: Database, stand_in: str) -> Iterator[Deployment]:
-    with deployment(database, stand_in) as made:
-        yield made
-    # With `pytest -s` a person can read who said what.
-    print(f"\n{made.trace.text()}")
 
 
 @dataclass
@@ -108,21 +97,3 @@ def expire(place: Deployment, home: Path) -> None:
     claims = place.auth.sessions.key.claims_of(kept["access_token"])
     kept["access_token"] = place.auth.sessions.key.sign({**claims, "exp": int(time.time()) - 86_400})
     file.write_text(json.dumps(kept))
-
-
-def test_mcp_remote_signs_in_searches_refreshes_and_stops_when_it_is_revoked(place: Deployment, tmp_path: Path) -> None:
-    person, port = place.person(), free_port()
-
-    with remote(place, tmp_path, port, person) as first:
-        assert place.tenant.words in search(first, place)
-    assert first.shown.qsize() == 1
-    expire(place, tmp_path)
-    with remote(place, tmp_path, port) as second:
-        assert place.tenant.words in search(second, place)
-    assert second.shown.empty(), "the person was not asked again"
-
-    person.revoke_agents()
-    expire(place, tmp_path)
-    with remote(place, tmp_path, port) as third:
-        third.send("initialize", **HELLO)
-        assert person.is_asked(third.shown.get(timeout=SECONDS))
