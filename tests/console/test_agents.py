@@ -61,7 +61,7 @@ def place(a_world: Worlds) -> Iterator[Place]:
         auth.sessions.now = lambda: clock[0]
         of_console = SupabaseAuth(URL, lambda: "publishable", supabase, lambda: clock[0])
         pages = (overview.routes, lambda shell: agents.routes(shell, of_console))
-        console = ConsoleClient(a_world(), *pages, auth=of_console, refresh=of_console.refresh)
+        console = ConsoleClient(a_world(empty=False), *pages, auth=of_console, refresh=of_console.refresh)
         yield Place(console, auth, supabase, user, clock)
 
 
