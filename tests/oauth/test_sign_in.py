@@ -10,7 +10,7 @@ from mcp.client.auth import OAuthFlowError
 from sakuin_local.addresses import free_port
 from sakuin_local.supabase.database import Database
 
-from tests.oauth.deployment import Deployment, deployment
+from tests.oauth.deployment import PASSWORD, Deployment, deployment
 from tests.oauth.mcp_remote import HELLO, SECONDS, expire, remote, search
 from tests.oauth.sdk_agent import Agent, found
 
@@ -39,7 +39,7 @@ def place(deployed: Deployment) -> Iterator[Deployment]:
 @pytest.mark.anyio
 @pytest.mark.parametrize("renames_header", [True, False], ids=["behind API Gateway", "behind CloudFront"])
 async def test_the_sdk_signs_in_searches_refreshes_and_stops_when_it_is_revoked(
-    place: Deployment, renames_header: bool
+    place: Deployment, caplog: pytest.LogCaptureFixture, renames_header: bool
 ) -> None:
     place.renames_header = renames_header
     agent, tool, words = Agent(place.endpoint, place.person()), place.tenant.tool, place.tenant.words
@@ -65,6 +65,16 @@ async def test_the_sdk_signs_in_searches_refreshes_and_stops_when_it_is_revoked(
         async with agent.connected(expired=True):
             pass
     assert len(agent.shown) == 2, "the person is asked again"
+
+    lines = place.stack.log.getvalue() + caplog.text
+    assert "request answered" in lines
+    secrets = [
+        PASSWORD,
+        *agent.person.http.cookies.values(),
+        *place.trace.secrets("access token", "refresh token", "code"),
+    ]
+    assert len(secrets) > 7
+    assert not [secret for secret in secrets if secret in lines]
 
 
 def test_mcp_remote_signs_in_searches_refreshes_and_stops_when_it_is_revoked(place: Deployment, tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ class Trace:
             self.blocks.clear()
             self._numbers.clear()
 
+    def secrets(self, *kinds: str) -> list[str]:
+        """Returns the secrets of these kinds that the trace only numbers."""
+        return [value for kind, value in self._numbers if kind in kinds]
+
     def text(self) -> str:
         """Returns all of it."""
         return "\n".join(self.blocks) + "\n"
