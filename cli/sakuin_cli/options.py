@@ -24,19 +24,22 @@ PathsArgument = Annotated[
     typer.Argument(
         metavar="PATH",
         exists=True,
-        help="Folders, .html files, learns.yml or synonyms.yml.",
+        help="Folders, whose pages keep their paths below them, .html files, learns.yml or synonyms.yml.",
         show_default="`pages` of sakuin.toml",
     ),
 ]
 PrefixOption = Annotated[str, typer.Option("--prefix", metavar="P", help="The folder of the library for the pages.")]
 TimeoutOption = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for the index.")
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How many seconds to wait for the index.")
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Report a box without an id as an error.")]
 ProjectOption = Annotated[
     str | None,
     typer.Option(
-        "--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` creates"
+        "--project",
+        metavar="ID",
+        help="The id of the project.",
+        show_default="SAKUIN_PROJECT, the one that `up` creates",
     ),
 ]
 TypeOption = Annotated[
@@ -48,7 +51,12 @@ LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of 
 MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
 IndexOption = Annotated[
     str | None,
-    typer.Option("--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the live one"),
+    typer.Option(
+        "--index",
+        metavar="FINGERPRINT",
+        help="The index version: a fingerprint, its beginning, or next.",
+        show_default="the live one",
+    ),
 ]
 
 

@@ -17,7 +17,8 @@ def register(app: typer.Typer) -> None:
         fresh: Annotated[bool, typer.Option("--fresh", help="Delete all data first.")] = False,
         no_samples: Annotated[bool, typer.Option("--no-samples", help="Do not load the samples.")] = False,
         parameter: Annotated[
-            list[str] | None, typer.Option(help="NAME=VALUE: override a parameter of the template.")
+            list[str] | None,
+            typer.Option(help="NAME=VALUE: a parameter of the template with another value; may be repeated."),
         ] = None,
     ) -> None:
         """Start the whole stack on this machine; Ctrl-C stops it."""

@@ -29,7 +29,9 @@ _SIGNS = {"failed": ("✗", "red"), "written": ("✓", "green"), "removed": ("�
 def connect(
     agents: Annotated[
         list[str] | None,
-        typer.Argument(metavar="AGENT", help="claude-code, claude-desktop, cursor, vscode, codex or gemini."),
+        typer.Argument(
+            metavar="AGENT", help="claude-code, claude-desktop, cursor, vscode, codex or gemini; without one it asks."
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All agents that are installed here.")] = False,
     tools: Annotated[bool, typer.Option("--tools", help="The endpoint with Search Tools, not the library.")] = False,

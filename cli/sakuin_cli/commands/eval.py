@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def eval(
     queries: Annotated[
         Path,
-        typer.Argument(metavar="QUERIES", dir_okay=False, help='JSON Lines with "query", "gold" and "category".'),
+        typer.Argument(
+            metavar="QUERIES", dir_okay=False, help='JSON Lines: "query", "gold" and, if wanted, "category" and "half".'
+        ),
     ],
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold then contains json_pointers.")
@@ -38,21 +40,42 @@ def eval(
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", metavar="RUN", exists=True, dir_okay=False, help="Compare with a saved run."),
+        typer.Option(
+            "--compare",
+            metavar="RUN",
+            exists=True,
+            dir_okay=False,
+            help="Compare with a saved run, question by question.",
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as an HTML page.")
     ] = None,
     gate: Annotated[
         Path | None,
-        typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="Floors and ceilings, in JSON."),
+        typer.Option(
+            "--gate",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help='Floors and ceilings: {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}.',
+        ),
     ] = None,
     at_least: Annotated[
-        list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
+        list[str] | None,
+        typer.Option(
+            "--min", metavar="M=V", help="A floor: recall@5=0.85, of a category typo:hit@5=0.9; may be repeated."
+        ),
     ] = None,
-    at_most: Annotated[list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02.")] = None,
+    at_most: Annotated[
+        list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02; may be repeated.")
+    ] = None,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Write a starter set of questions to QUERIES, for people to edit.")
+        bool,
+        typer.Option(
+            "--bootstrap",
+            help="Ask nothing: write a starter set of questions to QUERIES, a new file, for people to edit.",
+        ),
     ] = False,
     sources: Annotated[
         list[Path] | None,
@@ -60,7 +83,7 @@ def eval(
             "--from",
             metavar="PATH",
             exists=True,
-            help="Pages or a JSON document for --bootstrap.",
+            help="Pages or a JSON document of a Table, for --bootstrap; may be repeated.",
             show_default="the index",
         ),
     ] = None,

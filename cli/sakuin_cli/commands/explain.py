@@ -36,7 +36,10 @@ _COLUMNS = {
 def explain(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term.")],
     expected: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The expected result: an id, or a json_pointer.")
+        str | None,
+        typer.Argument(
+            metavar="ID", help="The expected result: material#anchor, or for a Search Tool the absolute json_pointer."
+        ),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results an agent asks for.")] = 5,
     type: TypeOption = None,
@@ -48,7 +51,9 @@ def explain(
         list[str] | None,
         typer.Option("--without", metavar="RULE", help=f"Leave out a rule: {', '.join(RULES)}; may be repeated."),
     ] = None,
-    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool.")] = None,
+    tool: Annotated[
+        str | None, typer.Option("--tool", metavar="NAME", help="Ask this Search Tool of SAKUIN_TOOLS_MCP_URL.")
+    ] = None,
     index: IndexOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,

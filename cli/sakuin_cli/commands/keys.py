@@ -28,7 +28,7 @@ app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.",
 def new(
     purpose: Annotated[
         Literal["knowledge", "admin"],
-        typer.Option("--for", help="knowledge is for agents (/mcp), admin for operators (/v1)."),
+        typer.Option("--for", help="For agents (/mcp) or for operators (/v1)."),
     ],
     as_json: JsonOption = False,
     data: DataOption = None,
@@ -62,7 +62,7 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
 
 @app.command()
 def rm(
-    hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or its beginning.")],
+    hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or its beginning of at least 8 digits.")],
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:

@@ -8,7 +8,7 @@ from sakuin_cli.connections import project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption
 from sakuin_cli.terminal import reporting_errors
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The user.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The user's id in Supabase Auth.")]
 
 app = typer.Typer(name="member", help="The members of a project and their roles.", no_args_is_help=True)
 

@@ -28,7 +28,9 @@ def redrive(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", metavar="MESSAGE", help="Send this message again: its id, or the beginning."),
+        typer.Option(
+            "--id", metavar="MESSAGE", help="Send this message again: its id, or the beginning; may be repeated."
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Send all messages again.")] = False,
     as_json: JsonOption = False,

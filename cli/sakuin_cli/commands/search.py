@@ -33,7 +33,14 @@ def search(
     category: CategoryOption = None,
     level: LevelOption = None,
     material: MaterialOption = None,
-    tool: Annotated[str, typer.Option("--tool", metavar="NAME", help="The MCP tool to ask.")] = KNOWLEDGE,
+    tool: Annotated[
+        str,
+        typer.Option(
+            "--tool",
+            metavar="NAME",
+            help="The MCP tool to ask; the answer of a Search Tool of SAKUIN_TOOLS_MCP_URL is printed as JSON.",
+        ),
+    ] = KNOWLEDGE,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:

@@ -22,7 +22,9 @@ REQUEST_BYTES = 4_000_000
 NameOption = Annotated[str | None, typer.Option("--name", metavar="N", help="The name.")]
 ThresholdOption = Annotated[
     int | None,
-    typer.Option("--chunk-threshold", metavar="N", min=1, help="Index strings with at least N characters."),
+    typer.Option(
+        "--chunk-threshold", metavar="N", min=1, help="Index strings with at least N characters; a new Table has 200."
+    ),
 ]
 
 app = typer.Typer(name="table", help="JSON documents that Search Tools search.", no_args_is_help=True)
@@ -30,7 +32,9 @@ app = typer.Typer(name="table", help="JSON documents that Search Tools search.",
 
 @app.command()
 def put(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A JSON document.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A JSON document in UTF-8.")
+    ],
     id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Replace this Table.")] = None,
     project: ProjectOption = None,
     name: Annotated[
@@ -107,7 +111,10 @@ def rm(
 @app.command()
 def synonyms(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The new list; none: show it.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="The new list, an empty file deletes it; none: show it."
+        ),
     ] = None,
     project: ProjectOption = None,
     as_json: JsonOption = False,

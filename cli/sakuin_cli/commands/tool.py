@@ -26,12 +26,16 @@ def create(
     json_path: Annotated[
         str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
     ],
-    name: Annotated[str, typer.Option("--name", metavar="N", help="The name for agents: a-z, A-Z, 0-9, _ and -.")],
+    name: Annotated[
+        str, typer.Option("--name", metavar="N", help="The name for agents: 1 to 64 of a-z, A-Z, 0-9, _ and -.")
+    ],
     description: Annotated[
         str | None, typer.Option("--description", metavar="D", help="The description for agents.")
     ] = None,
     project: ProjectOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it can be searched.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until it can be searched; exit code 1 if it cannot.")
+    ] = False,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,

@@ -60,7 +60,7 @@ def annotate(
         list[str] | None,
         typer.Option(
             metavar="CSS",
-            help="Only these boxes; may be repeated.",
+            help="A CSS selector: only such elements are boxes; may be repeated.",
             show_default="SAKUIN_BOX_SELECTORS, otherwise class names such as rule-box, theorem, 定理",
         ),
     ] = None,

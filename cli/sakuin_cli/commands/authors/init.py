@@ -24,7 +24,9 @@ def init(
         ),
     ] = None,
     prefix: PrefixOption = "",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that exist; without it nothing is written if one does.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write sakuin.toml and a workflow for GitHub Actions that builds, checks and pushes the site."""

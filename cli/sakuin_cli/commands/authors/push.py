@@ -26,9 +26,13 @@ def push(
     prefix: PrefixOption = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
     delete: Annotated[
-        bool, typer.Option("--delete", help="Then delete what the library has in these folders and you have not.")
+        bool,
+        typer.Option(
+            "--delete",
+            help="Then delete what the library has below --prefix and your folders have not; it lists that and asks.",
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without a question.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without a question, where nobody can answer.")] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")
     ] = False,

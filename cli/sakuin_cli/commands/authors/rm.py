@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def rm(
     materials: Annotated[
         list[str],
-        typer.Argument(metavar="MATERIAL", help="Names as in search results, or the path of a learns.yml."),
+        typer.Argument(
+            metavar="MATERIAL",
+            help="Names as in search results, or the path of a learns.yml or synonyms.yml in the library.",
+        ),
     ],
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,

@@ -30,7 +30,9 @@ _PAGES_A_REQUEST = 50
 def validate(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH", exists=True, help="Check only these pages, as they are on this machine."),
+        typer.Argument(
+            metavar="PATH", exists=True, help="Check only these pages, as they are on this machine; keys as in push."
+        ),
     ] = None,
     strict: StrictOption = False,
     prefix: PrefixOption = "",
@@ -38,7 +40,8 @@ def validate(
         bool, typer.Option("--offline", help="Check the files of PATH alone, without a deployment.")
     ] = False,
     sarif: Annotated[
-        Path | None, typer.Option("--sarif", metavar="FILE", help="Write the findings of PATH as SARIF, too.")
+        Path | None,
+        typer.Option("--sarif", metavar="FILE", help="Write the findings of PATH to this file as SARIF 2.1.0, too."),
     ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
