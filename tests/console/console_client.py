@@ -8,7 +8,7 @@ import httpx
 from fastapi import APIRouter
 from sakuin.console.app import console_app
 from sakuin.console.pages import sign_in
-from sakuin.console.sessions import Refresh, Sessions, UserTokens, unchanged
+from sakuin.console.sessions import Refresh, Sessions, SessionTokens, unchanged
 from sakuin.console.shell import Shell
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.http.app import rest_api
@@ -66,7 +66,7 @@ class ConsoleClient:
 
     def sign_in_user(self, user_id: str) -> "ConsoleClient":
         """Signs in as a user of Supabase Auth, as if the password had been asked."""
-        tokens = UserTokens(user_id, f"{user_id[:8]}@example.test", self.world.token(user_id), "refresh", 2**33)
+        tokens = SessionTokens(user_id, f"{user_id[:8]}@example.test", self.world.token(user_id), "refresh", 2**33)
         session = self.sessions.sign_in_user(tokens)
         self.http.cookies.set("sakuin_console", session.id, domain="testserver.local", path="/console")
         return self

@@ -3,7 +3,7 @@
 import pytest
 from sakuin.console.navigation import ENTRIES
 from sakuin.console.pages import overview
-from sakuin.console.sessions import UserTokens
+from sakuin.console.sessions import SessionTokens
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
 
@@ -150,11 +150,11 @@ def test_signing_in_leads_to_no_other_site(console: ConsoleClient, target: str) 
 
 
 def test_a_users_tokens_are_stored_encrypted_and_refreshed(empty_world: World) -> None:
-    def refresh(tokens: UserTokens) -> UserTokens:
-        return UserTokens(tokens.user_id, tokens.email, f"{tokens.access_token}+", tokens.refresh_token, 2**33)
+    def refresh(tokens: SessionTokens) -> SessionTokens:
+        return SessionTokens(tokens.user_id, tokens.email, f"{tokens.access_token}+", tokens.refresh_token, 2**33)
 
     console = ConsoleClient(empty_world, overview.routes, refresh=refresh)
-    session = console.sessions.sign_in_user(UserTokens(USER, "a@example.test", "access", "refresh", 0))
+    session = console.sessions.sign_in_user(SessionTokens(USER, "a@example.test", "access", "refresh", 0))
     for expected in ("access+", "access++"):
         found = console.sessions.find(session.id)
         assert found is not None

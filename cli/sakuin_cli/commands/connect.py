@@ -16,7 +16,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.console.agents import Endpoint
+    from sakuin.console.agents import AgentEndpoint
 
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.connecting.agents import Agent
@@ -98,14 +98,14 @@ def _chosen(
     return _chosen(terminal, files, names, every=False, show=show, undo=undo)
 
 
-def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, Endpoint]":
-    from sakuin.console.agents import TOOLS_VARIABLE, Endpoint
+def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, AgentEndpoint]":
+    from sakuin.console.agents import TOOLS_VARIABLE, AgentEndpoint
 
     client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
-    return client, Endpoint(name, client.url, TOOLS_VARIABLE if tools else "SAKUIN_API_KEY")
+    return client, AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else "SAKUIN_API_KEY")
 
 
-def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", to: "Endpoint") -> None:
+def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", to: "AgentEndpoint") -> None:
     from sakuin.console.agents import HIDDEN_KEY
 
     shown = {agent.name: (agent, agent.configuration(to, HIDDEN_KEY)) for agent in chosen}
@@ -138,7 +138,7 @@ def _removed(files: "ConnectedFiles", agent: "Agent") -> dict[str, Any]:
 
 
 def _connected(
-    files: "ConnectedFiles", agent: "Agent", to: "Endpoint", client: "AgentClient", question: str
+    files: "ConnectedFiles", agent: "Agent", to: "AgentEndpoint", client: "AgentClient", question: str
 ) -> dict[str, Any]:
     """Writes the configuration, reads it again and asks the question with what it says."""
     if not agent.is_installed(files.home):
@@ -158,7 +158,7 @@ def _connected(
     return {"state": state, "notes": notes}
 
 
-def _answer(entry: Mapping[str, Any], to: "Endpoint", client: "AgentClient", question: str) -> str:
+def _answer(entry: Mapping[str, Any], to: "AgentEndpoint", client: "AgentClient", question: str) -> str:
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.connecting.agents import target_of
 

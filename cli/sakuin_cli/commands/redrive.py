@@ -14,7 +14,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.upkeep.dead_letters import DeadLetter, DeadLetterQueues, KnownFailure
+    from sakuin.upkeep.dead_letters import DeadLetterQueues, DeadMessage, KnownFailure
 
     from sakuin_cli.settings import CommandSettings
 
@@ -59,7 +59,7 @@ def redrive(
         _show(terminal, letters, sends=sends)
 
 
-def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequence[str]) -> "list[DeadLetter]":
+def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadMessage]", ids: Sequence[str]) -> "list[DeadMessage]":
     """Returns the letters whose ids begin with one of `ids`. An unknown id is `NotFound`, and all letters stay."""
     unknown = [one for one in ids if not any(letter.id.startswith(one) for letter in found)]
     chosen = [] if unknown else [letter for letter in found if letter.id.startswith(tuple(ids))]
@@ -69,7 +69,7 @@ def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequen
     return chosen
 
 
-def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> list[dict[str, Any]]:
+def _described(settings: "CommandSettings", letters: "Sequence[DeadMessage]") -> list[dict[str, Any]]:
     """Returns the letters with their unfinished work; `why` is None if the deployment cannot be asked."""
     from sakuin.upkeep.dead_letters import described
 

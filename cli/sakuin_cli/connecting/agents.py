@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from sakuin.console.agents import FORMATS, AgentFormat, Endpoint
+from sakuin.console.agents import FORMATS, AgentEndpoint, AgentFormat
 
 from sakuin_cli.connecting import json_text, toml_text
 
@@ -41,7 +41,7 @@ class Agent:
         """Returns the module that edits the format of the file."""
         return toml_text if self.format.is_toml else json_text
 
-    def configuration(self, to: Endpoint, key: str) -> dict[str, Any]:
+    def configuration(self, to: AgentEndpoint, key: str) -> dict[str, Any]:
         """Returns the configuration of an endpoint, with its key if the agent cannot read it from elsewhere."""
         return self.format.entry(to, key)
 

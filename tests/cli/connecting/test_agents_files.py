@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sakuin.console.agents import HIDDEN_KEY, Endpoint
+from sakuin.console.agents import HIDDEN_KEY, AgentEndpoint
 from sakuin.errors import Invalid
 from sakuin_cli.connecting.agents import AGENTS, Agent, target_of
 from sakuin_cli.connecting.files import ConnectedFiles
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/how-to/clients.md").read_text()
 KEY = "sk_sakuin_secret"
-LIBRARY = Endpoint("sakuin", "https://sakuin.example/mcp", "SAKUIN_API_KEY")
-TOOLS = Endpoint("sakuin-tools", "https://sakuin.example/mcp/1", "SAKUIN_TOOLS_API_KEY")
+LIBRARY = AgentEndpoint("sakuin", "https://sakuin.example/mcp", "SAKUIN_API_KEY")
+TOOLS = AgentEndpoint("sakuin-tools", "https://sakuin.example/mcp/1", "SAKUIN_TOOLS_API_KEY")
 OTHERS = {
     "codex": '# mine\nmodel = "x"\n\n[mcp_servers.other]\nurl = "https://other"\n',
     "vscode": '{\r\n\t// mine\r\n\t"servers": {\r\n\t\t"other": {"url": "https://other"},\r\n\t},\r\n}\r\n',
@@ -39,7 +39,7 @@ def written(files: ConnectedFiles, agent: Agent, text: str | None) -> Path:
     return file
 
 
-def add(files: ConnectedFiles, agent: Agent, to: Endpoint = LIBRARY, key: str = KEY) -> bool:
+def add(files: ConnectedFiles, agent: Agent, to: AgentEndpoint = LIBRARY, key: str = KEY) -> bool:
     return files.connect(agent, to.name, agent.configuration(to, key))
 
 

@@ -12,7 +12,7 @@ TOOLS_VARIABLE: Final = "SAKUIN_TOOLS_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class AgentEndpoint:
     """What an entry points to: `variable` is the environment variable that holds the key."""
 
     name: str
@@ -31,7 +31,7 @@ class AgentFormat:
 
     title: str
     places: Mapping[str, tuple[str, ...]]
-    entry: Callable[[Endpoint, str], dict[str, Any]]
+    entry: Callable[[AgentEndpoint, str], dict[str, Any]]
     key_in: Literal["variable", "question", "file"] = "variable"
     servers: str = "mcpServers"
     is_toml: bool = False
@@ -48,7 +48,7 @@ class Configuration:
     key_in: str
 
 
-def configurations(to: Endpoint, key: str) -> Sequence[Configuration]:
+def configurations(to: AgentEndpoint, key: str) -> Sequence[Configuration]:
     """Returns the configuration of each agent for an endpoint."""
     return [
         Configuration(name, each.title, _files(each), _text(each, to, key), each.key_in)
@@ -67,19 +67,19 @@ def _files(each: AgentFormat) -> Sequence[str]:
     return list(dict.fromkeys(f"~/{places[-1]}" for places in each.places.values()))
 
 
-def _text(each: AgentFormat, to: Endpoint, key: str) -> str:
+def _text(each: AgentFormat, to: AgentEndpoint, key: str) -> str:
     written = each.entry(to, key)
     if not each.is_toml:
         return json.dumps(written, ensure_ascii=False, indent=2)
     return toml_table(f"{each.servers}.{to.name}", written[each.servers][to.name]).strip()
 
 
-def _claude_code(to: Endpoint, _key: str) -> dict[str, Any]:
+def _claude_code(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer ${{{to.variable}}}"}
     return {"mcpServers": {to.name: {"type": "http", "url": to.url, "headers": headers}}}
 
 
-def _claude_desktop(to: Endpoint, key: str) -> dict[str, Any]:
+def _claude_desktop(to: AgentEndpoint, key: str) -> dict[str, Any]:
     arguments = ["-y", "mcp-remote", to.url, "--transport", "http-only"]
     arguments += ["--header", "Authorization:${SAKUIN_AUTHORIZATION}"]
     if to.url.startswith("http://"):
@@ -88,22 +88,22 @@ def _claude_desktop(to: Endpoint, key: str) -> dict[str, Any]:
     return {"mcpServers": {to.name: server}}
 
 
-def _cursor(to: Endpoint, _key: str) -> dict[str, Any]:
+def _cursor(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer ${{env:{to.variable}}}"}
     return {"mcpServers": {to.name: {"url": to.url, "headers": headers}}}
 
 
-def _vscode(to: Endpoint, _key: str) -> dict[str, Any]:
+def _vscode(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     question = {"type": "promptString", "id": f"{to.name}-key", "description": f"Key of {to.name}", "password": True}
     headers = {"Authorization": f"Bearer ${{input:{to.name}-key}}"}
     return {"inputs": [question], "servers": {to.name: {"type": "http", "url": to.url, "headers": headers}}}
 
 
-def _codex(to: Endpoint, _key: str) -> dict[str, Any]:
+def _codex(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     return {"mcp_servers": {to.name: {"url": to.url, "bearer_token_env_var": to.variable}}}
 
 
-def _gemini(to: Endpoint, _key: str) -> dict[str, Any]:
+def _gemini(to: AgentEndpoint, _key: str) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer ${{{to.variable}}}"}
     return {"mcpServers": {to.name: {"httpUrl": to.url, "headers": headers}}}
 

@@ -20,7 +20,7 @@ SESSION_SECONDS = 8 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class UserTokens:
+class SessionTokens:
     """What Supabase Auth gave a user who signed in. `expires_at` of the access token is in seconds since 1970."""
 
     user_id: str
@@ -36,10 +36,10 @@ class UserTokens:
 
 
 # Returns tokens that are still valid: the same, or refreshed ones. Raises `Unauthorized` if that is not possible.
-Refresh = Callable[[UserTokens], UserTokens]
+Refresh = Callable[[SessionTokens], SessionTokens]
 
 
-def unchanged(tokens: UserTokens) -> UserTokens:
+def unchanged(tokens: SessionTokens) -> SessionTokens:
     """Refreshes nothing: a user's session ends with the access token."""
     return tokens
 
@@ -49,7 +49,7 @@ class Session:
     """Somebody who is signed in: an admin if `tokens` is None, else a user of Supabase Auth."""
 
     id: str = field(repr=False)
-    tokens: UserTokens | None = None
+    tokens: SessionTokens | None = None
 
     @property
     def user(self) -> User | None:
@@ -86,7 +86,7 @@ class Sessions:
         self._insert("console_session", {"id_hash": _hash(session.id), "admin_key_hash": key_hash})
         return session
 
-    def sign_in_user(self, tokens: UserTokens) -> Session:
+    def sign_in_user(self, tokens: SessionTokens) -> Session:
         """Starts a session of a user of Supabase Auth."""
         session = Session(secrets.token_urlsafe(32), tokens)
         row = {"id_hash": _hash(session.id), "user_id": tokens.user_id, "tokens": _encrypted(session.id, tokens)}
@@ -127,7 +127,7 @@ class Sessions:
         """Returns the hash of a valid admin key, else None."""
         return known_hash(key, self.admin_keys.hashes()) or known_hash(key, self.admin_keys.hashes(newer=True))
 
-    def _valid(self, session_id: str, tokens: UserTokens) -> UserTokens | None:
+    def _valid(self, session_id: str, tokens: SessionTokens) -> SessionTokens | None:
         try:
             refreshed = self.refresh(tokens)
         except Unauthorized:
@@ -151,13 +151,13 @@ def _cipher(session_id: str) -> Fernet:
     return Fernet(urlsafe_b64encode(hashlib.sha256(b"tokens" + session_id.encode()).digest()))
 
 
-def _encrypted(session_id: str, tokens: UserTokens) -> str:
+def _encrypted(session_id: str, tokens: SessionTokens) -> str:
     members = [tokens.user_id, tokens.email, tokens.access_token, tokens.refresh_token, tokens.expires_at]
     return _cipher(session_id).encrypt(json.dumps(members).encode()).decode()
 
 
-def _decrypted(session_id: str, text: str) -> UserTokens | None:
+def _decrypted(session_id: str, text: str) -> SessionTokens | None:
     try:
-        return UserTokens(*json.loads(_cipher(session_id).decrypt(text)))
+        return SessionTokens(*json.loads(_cipher(session_id).decrypt(text)))
     except InvalidToken:
         return None

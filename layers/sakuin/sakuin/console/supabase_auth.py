@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from sakuin.console.sessions import UserTokens
+from sakuin.console.sessions import SessionTokens
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, SakuinError, Unauthorized, Unavailable
 from sakuin.platform.supabase.client import VENDOR, credentials
 
@@ -59,7 +59,7 @@ class SupabaseAuth:
     http: httpx.Client = field(repr=False)
     now: Callable[[], float] = time.time
 
-    def sign_in(self, email: str, password: str) -> UserTokens | None:
+    def sign_in(self, email: str, password: str) -> SessionTokens | None:
         """Returns the tokens of a new session; None if there is no such user with this password."""
         try:
             if not email or not password:
@@ -68,17 +68,17 @@ class SupabaseAuth:
         except _WrongPassword:
             return None
 
-    def refresh(self, tokens: UserTokens) -> UserTokens:
+    def refresh(self, tokens: SessionTokens) -> SessionTokens:
         """Returns tokens that are valid for a minute or more: the same, or refreshed ones."""
         if tokens.expires_at - self.now() > _SECONDS_LEFT:
             return tokens
         return self._tokens("refresh_token", refresh_token=tokens.refresh_token)
 
-    def sign_out(self, tokens: UserTokens) -> None:
+    def sign_out(self, tokens: SessionTokens) -> None:
         """Ends this session, and neither others of the user nor those of his agents."""
         self._call("POST", "/logout?scope=local", tokens)
 
-    def agent_request(self, tokens: UserTokens, request_id: str) -> AgentRequest | str:
+    def agent_request(self, tokens: SessionTokens, request_id: str) -> AgentRequest | str:
         """Returns what an agent asks for, or the address where it waits if the user has allowed it before."""
         found = self._call("GET", f"/oauth/authorizations/{request_id}", tokens)
         if "redirect_url" in found:
@@ -86,28 +86,28 @@ class SupabaseAuth:
         name, scopes = found["client"].get("name", ""), tuple(found.get("scope", "").split())
         return AgentRequest(request_id, name, found["redirect_uri"], scopes)
 
-    def answer_agent(self, tokens: UserTokens, request_id: str, *, allow: bool) -> str:
+    def answer_agent(self, tokens: SessionTokens, request_id: str, *, allow: bool) -> str:
         """Allows or denies what an agent asks for; returns the address where it waits for the answer."""
         action = {"action": "approve" if allow else "deny"}
         return str(self._call("POST", f"/oauth/authorizations/{request_id}/consent", tokens, action)["redirect_url"])
 
-    def allowed_agents(self, tokens: UserTokens) -> list[AllowedAgent]:
+    def allowed_agents(self, tokens: SessionTokens) -> list[AllowedAgent]:
         """Returns the agents that the user allows."""
         grants = self._call("GET", "/user/oauth/grants", tokens)
         return [AllowedAgent(one["client"]["id"], one["client"].get("name", ""), one["granted_at"]) for one in grants]
 
-    def revoke_agent(self, tokens: UserTokens, agent_id: str) -> None:
+    def revoke_agent(self, tokens: SessionTokens, agent_id: str) -> None:
         """Ends what the user allowed an agent. The access token that it has is valid until it expires."""
         self._call("DELETE", f"/user/oauth/grants?client_id={agent_id}", tokens)
 
-    def _tokens(self, grant: str, **fields: str) -> UserTokens:
+    def _tokens(self, grant: str, **fields: str) -> SessionTokens:
         found = self._call("POST", f"/token?grant_type={grant}", None, fields)
         user = found["user"]
-        return UserTokens(
+        return SessionTokens(
             user["id"], user.get("email") or "", found["access_token"], found["refresh_token"], found["expires_at"]
         )
 
-    def _call(self, method: str, path: str, tokens: UserTokens | None, body: object = None) -> Any:
+    def _call(self, method: str, path: str, tokens: SessionTokens | None, body: object = None) -> Any:
         headers = credentials(self.key(), tokens.access_token if tokens else "")
         try:
             answer = self.http.request(method, f"{self.url}/auth/v1{path}", headers=headers, json=body)

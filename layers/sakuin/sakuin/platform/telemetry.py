@@ -128,13 +128,13 @@ def vendor_subsegment(tracer: Tracer, name: str) -> Iterator[None]:
         recorder.end_subsegment()
 
 
-class Session(Protocol):
+class HttpSession(Protocol):
     """A client of httpx or httpx2: each SDK uses one."""
 
     event_hooks: Any
 
 
-def instrument_client(session: Session, meter: Meter, work: Callable[[], str], *, header: str, system: str) -> None:
+def instrument_client(session: HttpSession, meter: Meter, work: Callable[[], str], *, header: str, system: str) -> None:
     """Adds the id that `work` returns to each request of `session`, and records its duration for `system`.
 
     The hooks that the session has already stay.

@@ -40,7 +40,7 @@ _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetter:
+class DeadMessage:
     """A message in a dead letter queue.
 
     `since` is the time of its first sending, in seconds since 1970. `bus_reason` is the reason of an event bus that
@@ -110,12 +110,12 @@ class DeadLetterQueues:
             answer = self.sqs.get_queue_attributes(QueueUrl=self.dead_urls[queue], AttributeNames=list(_COUNTS))
         return sum(int(answer["Attributes"][name]) for name in _COUNTS)
 
-    def receive(self, queue: QueueName, *, most: int | None = None) -> list[DeadLetter]:
+    def receive(self, queue: QueueName, *, most: int | None = None) -> list[DeadMessage]:
         """Receives the dead letters of a queue, or at least `most` of them, oldest first.
 
         They are hidden from others for half a minute.
         """
-        found: dict[str, DeadLetter] = {}
+        found: dict[str, DeadMessage] = {}
         while (most is None or len(found) < most) and (some := self._some(queue)):
             new = [letter for letter in some if letter.id not in found]
             if not new:
@@ -124,14 +124,14 @@ class DeadLetterQueues:
             found |= {letter.id: letter for letter in new}
         return sorted(found.values(), key=lambda letter: (letter.since, letter.id))
 
-    def release(self, letters: Sequence[DeadLetter]) -> None:
+    def release(self, letters: Sequence[DeadMessage]) -> None:
         """Makes letters visible again. A letter that no longer exists is not an error."""
         for letter in letters:
             # It is already visible, or deleted.
             with suppress(Unavailable):
                 SqsQueue(self.sqs, self.dead_urls[letter.queue]).hide(letter.handle, seconds=0)
 
-    def send_again(self, letter: DeadLetter) -> None:
+    def send_again(self, letter: DeadMessage) -> None:
         """Sends a letter to its original queue, and then deletes it from the dead letters."""
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
         own = {MESSAGE_ATTRIBUTE: letter.correlation_id}
@@ -152,7 +152,7 @@ class DeadLetterQueues:
                 sent += 1
         return sent
 
-    def _some(self, queue: QueueName) -> list[DeadLetter]:
+    def _some(self, queue: QueueName) -> list[DeadMessage]:
         with translate_errors():
             answer = self.sqs.receive_message(
                 QueueUrl=self.dead_urls[queue],
@@ -166,12 +166,12 @@ class DeadLetterQueues:
         return [_letter(queue, message) for message in answer.get("Messages", ())]
 
 
-def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
+def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadMessage:
     system = message.get("Attributes", {})
     own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
     # Listing a letter counts as a receive.
     receives = min(int(system.get("ApproximateReceiveCount", 1)), MAX_RECEIVES)
-    return DeadLetter(
+    return DeadMessage(
         id=message["MessageId"],
         queue=queue,
         body=message["Body"],
@@ -184,7 +184,7 @@ def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
     )
 
 
-def described(letters: Sequence[DeadLetter], failures_of: FailuresOf) -> list[DescribedLetter]:
+def described(letters: Sequence[DeadMessage], failures_of: FailuresOf) -> list[DescribedLetter]:
     """Returns the letters with what the deployment knows of their failures."""
     asked = [contents(letter.queue, letter.body) for letter in letters]
     failures = failures_of({each.subject.id for each in asked if each.subject})
@@ -192,7 +192,7 @@ def described(letters: Sequence[DeadLetter], failures_of: FailuresOf) -> list[De
 
 
 def _described(
-    letter: DeadLetter, asked: Contents, failures: Mapping[tuple[str, str, str], KnownFailure] | None
+    letter: DeadMessage, asked: Contents, failures: Mapping[tuple[str, str, str], KnownFailure] | None
 ) -> DescribedLetter:
     subject = asked.subject
     failure = (failures or {}).get((subject.kind, subject.id, subject.fingerprint)) if subject else None

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
 from sakuin.console.forms import Form
-from sakuin.console.sessions import Session, UserTokens
+from sakuin.console.sessions import Session, SessionTokens
 from sakuin.console.shell import Shell
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Forbidden, NotFound
@@ -61,7 +61,7 @@ def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
     return router
 
 
-def _tokens(session: Session) -> UserTokens:
+def _tokens(session: Session) -> SessionTokens:
     if session.tokens is None:
         raise NotFound("There is no such page")
     return session.tokens

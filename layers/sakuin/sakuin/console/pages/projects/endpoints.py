@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, Endpoint, configurations
+from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
 from sakuin.console.forms import Form
 from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
@@ -145,7 +145,7 @@ def _endpoint(endpoints: Sequence[McpEndpoint], mcp_id: UUID) -> McpEndpoint:
     return found[0]
 
 
-def _connection(request: Request, endpoint: McpEndpoint) -> Endpoint:
+def _connection(request: Request, endpoint: McpEndpoint) -> AgentEndpoint:
     """Returns what an agent needs for an endpoint, on the host that served this page."""
     address = f"{request.url.scheme}://{request.url.netloc}/mcp/{endpoint.id}"
-    return Endpoint("sakuin-tools", address, TOOLS_VARIABLE)
+    return AgentEndpoint("sakuin-tools", address, TOOLS_VARIABLE)
