@@ -72,7 +72,7 @@ class Sessions:
     """The tables `console_session` and `console_link`.
 
     A row has the SHA-256 of the id or code. An admin's session ends when the key is revoked. A user's tokens are
-    encrypted with a key that is derived from the id: whoever reads the table can neither use the session nor the
+    encrypted with a key that is derived from the id: who reads the table can use neither the session nor the
     tokens.
     """
 

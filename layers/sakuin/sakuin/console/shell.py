@@ -50,7 +50,7 @@ class Shell:
         session = self.sessions.find(session_id) if session_id else None
         if session is None:
             raise SignInNeeded("Sign in first")
-        # The page of an error has the menu of whoever asked.
+        # The page of an error has the menu of the person who asked.
         request.state.session = session
         return session
 

@@ -30,7 +30,7 @@ class PlaygroundQuestion:
 
     It is for `search_knowledge`, or with `tool_id` for a Tool of the endpoint `mcp_id`. `expected` is a chunk (its id
     or link) or a node (its json_pointer) of which the answer says in `language` why it is or is not in the results.
-    `user_id` is whoever asks, for the limit of searches of the library; None is an admin.
+    `user_id` is the user who asks, for the limit of searches of the library; None is an admin.
     """
 
     arguments: Mapping[str, Any]

@@ -59,7 +59,7 @@ class LearnsRecords:
         call(self.client, "release_learns", arguments)
 
     def drop(self, material: str, *, generation: int) -> None:
-        """Ends the work on a page for good, unless it has changed since `generation`: its next version begins anew."""
+        """Ends the work on a page for good, unless it has changed since `generation`: its next version begins again."""
         call(self.client, "drop_learns", {"p_material": material, "p_generation": generation})
 
 

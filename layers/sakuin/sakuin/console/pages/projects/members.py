@@ -56,7 +56,7 @@ def add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
 
     @router.post("/{project_id}/members/remove")
     def remove_member(request: Request, form: sent, project_id: UUID) -> Response:
-        """Removes a member. Whoever left the project sees the list of projects."""
+        """Removes a member. A person who left the project sees the list of projects."""
         try:
             member = _user_id(form)
             records.remove_member(form.session.user, str(project_id), member)
