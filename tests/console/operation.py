@@ -1,10 +1,13 @@
 """The services of the pages for operators over a world; SQS is a double, and nothing is wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from fastapi import APIRouter
+from sakuin.console.pages import overview
 from sakuin.console.pages.operation.services import Operation
+from sakuin.console.shell import Shell
 from sakuin.http.unfinished_work import WorkOfMaterials
 from sakuin.knowledge.learns.listed import Explanations
 from sakuin.upkeep.counts import project_counts
@@ -37,6 +40,11 @@ def operation_over(world: World, sqs: ModelledSqs, problems: Sequence[Problem] =
         doctor=lambda: problems,
         base_url=world.base_url,
     )
+
+
+def first_page(world: World) -> Callable[[Shell], APIRouter]:
+    """Returns what makes the routes of the first page."""
+    return partial(overview.routes, operation=operation_over(world, ModelledSqs()))
 
 
 def operators_console(world: World, operation: Operation, **options: Any) -> ConsoleClient:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sakuin.console.pages import agents, overview
+from sakuin.console.pages import agents
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Conflict, NotFound, OverLimit, Refused, Unauthorized, Unavailable
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
@@ -18,6 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from tests.console.console_client import ConsoleClient
+from tests.console.operation import first_page
 from tests.world import Worlds
 
 URL, SITE = "http://127.0.0.1:54321", "http://testserver"
@@ -60,8 +61,9 @@ def place(a_world: Worlds) -> Iterator[Place]:
         clock = [1_800_000_000.0]
         auth.sessions.now = lambda: clock[0]
         of_console = SupabaseAuth(URL, lambda: "publishable", supabase, lambda: clock[0])
-        pages = (overview.routes, lambda shell: agents.routes(shell, of_console))
-        console = ConsoleClient(a_world(empty=False), *pages, auth=of_console, refresh=of_console.refresh)
+        world = a_world(empty=False)
+        pages = (first_page(world), lambda shell: agents.routes(shell, of_console))
+        console = ConsoleClient(world, *pages, auth=of_console, refresh=of_console.refresh)
         yield Place(console, auth, supabase, user, clock)
 
 
@@ -102,7 +104,7 @@ def test_a_wrong_password_is_told_so_and_does_not_say_which_part_is_wrong(
 
 def test_without_a_publishable_key_only_admins_sign_in(a_world: Worlds) -> None:
     none = SupabaseAuth(URL, lambda: "", httpx.Client())
-    console = ConsoleClient(a_world(), overview.routes, auth=none)
+    console = ConsoleClient(a_world(), auth=none)
 
     assert "E-mail" not in console.get("/sign-in").text
     assert console.post("/sign-in/user", {"email": EMAIL, "password": PASSWORD}).status_code == 404
@@ -197,7 +199,9 @@ def test_the_request_of_another_user_does_not_exist(place: Place) -> None:
     page = place.request_of_agent()
     place.console.get(page)
     place.auth.sessions.records.add_user("another@example.test", PASSWORD)
-    other = ConsoleClient(place.console.world, overview.routes, *_agents_of(place), auth=_auth_of(place))
+    other = ConsoleClient(
+        place.console.world, first_page(place.console.world), *_agents_of(place), auth=_auth_of(place)
+    )
     other.send("/sign-in", "/sign-in/user", {"email": "another@example.test", "password": PASSWORD})
     own = re.search(r'name="csrf" value="([^"]*)"', other.get("/agents").text)
     assert own is not None

@@ -2,10 +2,11 @@
 
 from uuid import uuid4
 
-from sakuin.console.pages import keys, overview
+from sakuin.console.pages import keys
 from sakuin.platform.keys import hash_of_key
 
 from tests.console.console_client import ConsoleClient
+from tests.console.operation import first_page
 from tests.events import KEY
 from tests.world import World, Worlds
 
@@ -14,7 +15,7 @@ HASH = hash_of_key(KEY)
 
 def console(world: World) -> ConsoleClient:
     stored = [keys.DeploymentKey("knowledge", "ab" * 32, None), keys.DeploymentKey("admin", HASH, "2026-11-22")]
-    return ConsoleClient(world, overview.routes, lambda shell: keys.routes(shell, lambda: stored))
+    return ConsoleClient(world, first_page(world), lambda shell: keys.routes(shell, lambda: stored))
 
 
 def test_an_admin_sees_the_first_digits_of_hashes_and_the_command(a_world: Worlds) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from sakuin.console.pages import overview, playground, refused
+from sakuin.console.pages import playground, refused
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.refused import Refused
 from sakuin.console.playground.cards import href
@@ -21,6 +21,7 @@ from sakuin.retrieval.refused_questions import RefusedQuestions
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient
+from tests.console.operation import first_page
 from tests.doubles.playground import playground as on_this_machine
 from tests.table_world import TableWorld, long
 from tests.world import World
@@ -46,7 +47,7 @@ class Console(ConsoleClient):
         questions = RefusedQuestions(world.client)
         super().__init__(
             world,
-            overview.routes,
+            first_page(world),
             lambda shell: playground.routes(shell, values),
             lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
             language=language,
@@ -277,5 +278,5 @@ def test_a_member_sees_the_refused_questions_of_their_tools(
 def test_the_page_says_how_to_switch_it_on(world: World, tables: TableWorld, language: str) -> None:
     off = Refused(Places(world.projects), lambda _tools, _most: [], is_recorded=False)
     make: Callable[[Any], Any] = lambda shell: refused.routes(shell, off)  # noqa: E731 - as the others
-    console = ConsoleClient(world, overview.routes, make, language=language).sign_in_admin()
+    console = ConsoleClient(world, first_page(world), make, language=language).sign_in_admin()
     assert "RecordRefusedQuestions=true" in console.get("/refused").text

@@ -8,13 +8,13 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from sakuin.console.pages import overview
 from sakuin.console.pages.projects import project
 from sakuin.console.pages.projects.synonyms import groups_of, lines_of
 from sakuin.platform.keys import hash_of_key
 from starlette.testclient import TestClient
 
 from tests.console.console_client import ORIGIN, ConsoleClient, hidden_fields
+from tests.console.operation import first_page
 from tests.world import World, Worlds
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7 * 7 }}{% raw %}"
@@ -29,7 +29,7 @@ class Projects(ConsoleClient):
     user: str | None = None
 
     def __init__(self, world: World) -> None:
-        super().__init__(world, overview.routes, lambda shell: project.routes(shell, world.project_services))
+        super().__init__(world, first_page(world), lambda shell: project.routes(shell, world.project_services))
 
     def of(self, user: str | None, language: str = "en") -> "Projects":
         """The same console in another browser."""

@@ -2,12 +2,12 @@
 
 import pytest
 from sakuin.console.navigation import ENTRIES
-from sakuin.console.pages import overview
 from sakuin.console.sessions import SessionTokens
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
 
 from tests.console.console_client import ConsoleClient, hidden_fields
+from tests.console.operation import first_page
 from tests.events import AUTHORIZATION, KEY, Ring
 from tests.world import World, Worlds
 
@@ -16,7 +16,7 @@ USER = "00000000-0000-4000-8000-0000000000aa"
 
 @pytest.fixture
 def console(empty_world: World) -> ConsoleClient:
-    return ConsoleClient(empty_world, overview.routes)
+    return ConsoleClient(empty_world, first_page(empty_world))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_session_ends_after_eight_hours(console: ConsoleClient) -> None:
 
 def test_a_revoked_key_ends_its_session(empty_world: World) -> None:
     ring = Ring()
-    console = ConsoleClient(empty_world, overview.routes, ring=ring).sign_in_admin()
+    console = ConsoleClient(empty_world, first_page(empty_world), ring=ring).sign_in_admin()
     object.__setattr__(ring, "key", "another")
     assert console.get("/").url.path == "/console/sign-in"
 
@@ -116,7 +116,7 @@ def test_a_link_is_too_old_after_an_hour_and_none_of_a_revoked_key(console: Cons
 
 def test_a_form_needs_the_token_of_its_session(console: ConsoleClient, a_world: Worlds) -> None:
     console.sign_in_admin()
-    stolen = ConsoleClient(console.world, overview.routes).sign_in_admin()
+    stolen = ConsoleClient(console.world, first_page(console.world)).sign_in_admin()
     foreign = hidden_fields(stolen.get("/").text, "/sign-out")["csrf"]
     for token in ("", "wrong", "トークン", foreign):
         assert console.post("/sign-out", {"csrf": token}).status_code == 403
@@ -153,7 +153,7 @@ def test_a_users_tokens_are_stored_encrypted_and_refreshed(empty_world: World) -
     def refresh(tokens: SessionTokens) -> SessionTokens:
         return SessionTokens(tokens.user_id, tokens.email, f"{tokens.access_token}+", tokens.refresh_token, 2**33)
 
-    console = ConsoleClient(empty_world, overview.routes, refresh=refresh)
+    console = ConsoleClient(empty_world, first_page(empty_world), refresh=refresh)
     session = console.sessions.sign_in_user(SessionTokens(USER, "a@example.test", "access", "refresh", 0))
     for expected in ("access+", "access++"):
         found = console.sessions.find(session.id)

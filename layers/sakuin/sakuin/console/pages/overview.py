@@ -16,13 +16,13 @@ from sakuin.platform.retry import QUEUES
 _NAMED = 5
 
 
-def routes(shell: Shell, operation: Operation | None = None) -> APIRouter:
-    """Returns the routes. Without `operation` admins see what users see."""
+def routes(shell: Shell, operation: Operation) -> APIRouter:
+    """Returns the routes."""
     router = APIRouter()
 
     @router.get("/")
     def show(request: Request, session: Annotated[Session, Depends(shell.signed_in)]) -> Response:
-        if operation is None or not session.is_admin:
+        if not session.is_admin:
             return shell.page(request, "overview.html", session)
         records = operation.library.records
         live = next((each for each in operation.indexes.all() if each.live), None)
