@@ -94,12 +94,16 @@ def items_of(title: str, content: str, kind: ChunkType = "example", page: Page =
             ),
         ),
         (
+            "Wind\nFrom force six on, every crew reefs.\n- Jib first\nboat reef --all\nA reefed sail is smaller.",
+            ("Explain Wind", "Explain that every crew reefs", "Explain that a reefed sail is smaller"),
+        ),
+        (
             "条约\n维多利亚州1975年颁布了成文宪法，但它是基于英国议会通过的1855年殖民宪法，作为《1855年维多利亚州宪法》的一部分。"
             "宪法可由州议会进行修订。霍顿的声明发表于2013年5月。",
             ("条约", "维多利亚州1975年颁布了成文宪法", "宪法可由州议会进行修订", "霍顿的声明发表于2013年5月"),
         ),
     ],
-    ids=["ja", "en", "de", "zh"],
+    ids=["ja", "en", "de", "list and code", "zh"],
 )
 def test_a_text_without_exercises_gets_what_its_sentences_say(content: str, items: tuple[str, ...]) -> None:
     found = items_of(content.partition("\n")[0], content, page=Page(title="", explanations=()))

@@ -33,7 +33,7 @@ def by_anchor(html: str) -> dict[str, Explanation]:
             [
                 ("definition", "watering", "Watering"),
                 ("definition", "how-often", "How often"),
-                ("tip", "how-often:~:tip", "Push a finger into the soil."),
+                ("tip", "how-often:~:tip", "Push a finger into the soil"),
                 ("rule", "how-often:~:never-at-noon", "Never at noon"),
                 ("definition", "pots", "Pots"),
                 ("example", "pots:~:a-pot-on-a-balcony", "A pot on a balcony"),
@@ -43,8 +43,8 @@ def by_anchor(html: str) -> dict[str, Explanation]:
             "sphinx",
             [
                 ("definition", "boiling", "Boiling"),
-                ("rule", "height", "On a mountain it boils earlier."),
-                ("tip", "boiling:~:tip", "A lid helps everywhere."),
+                ("rule", "height", "On a mountain it boils earlier"),
+                ("tip", "boiling:~:tip", "A lid helps everywhere"),
                 ("definition", "descaling", "Descaling"),
                 ("definition", "tea.Kettle", "tea.Kettle"),
                 ("definition", "tea.Kettle.boil", "tea.Kettle.boil"),
@@ -55,7 +55,7 @@ def by_anchor(html: str) -> dict[str, Explanation]:
             [
                 ("definition", ":~:sails", "Sails"),
                 ("definition", "reefing", "Reefing"),
-                ("tip", "reefing:~:tip", "Reef before you have to."),
+                ("tip", "reefing:~:tip", "Reef before you have to"),
                 ("rule", "reefing:~:rule", "Wind force"),
             ],
         ),
@@ -194,7 +194,7 @@ def test_a_panel_of_tabs_is_read_since_a_click_shows_it() -> None:
 def test_the_name_of_its_kind_is_neither_title_nor_text_of_an_admonition(label: str) -> None:
     box = f"<div class='admonition tip'><p class=admonition-title>{label}</p><p>Reef early.</p></div>"
     (tip,) = page(f"<main><h1 id=a>A</h1>{box}</main>").explanations
-    assert (tip.type, tip.title, tip.content) == ("tip", "Reef early.", "Reef early.")
+    assert (tip.type, tip.title, tip.content) == ("tip", "Reef early", "Reef early.")
 
 
 def test_the_date_and_the_author_of_a_post_are_left_out() -> None:

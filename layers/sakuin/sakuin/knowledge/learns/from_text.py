@@ -40,6 +40,7 @@ NOT_ENGLISH = re.compile(
 
 # Not behind an ordinal or an initial: 21. Jahrhundert, H. G. Wells.
 SENTENCE_END = re.compile(r"(?<=[。！？!?])|(?<=[^\W\dA-Z_][.;])\s+|(?<=(?:\d{3}|..[^\w\s])[.;])\s+|\n+")
+FULL_STOP = re.compile(r"[。．.！!][」』”\")）]*$")
 BRACKETS = re.compile(r"\s+\([^()]*\)|\s*(?:（[^（）]*）|［[^［］]*］)")
 NUMBERED = re.compile(r"^\d+[.)] ")
 
@@ -135,12 +136,16 @@ def _spread(items: Sequence[str]) -> Iterator[str]:
 
 
 def sentences_of(explanation: Explanation, *, with_steps: bool = True) -> Iterator[str]:
-    """Yields the sentences of the content without its heading, brackets and questions; short ones are left out."""
+    """Yields the sentences of the content without its heading, brackets and questions; short ones are left out.
+
+    If some lines end with a full stop, the others are no sentences: code, cells of tables, entries of lists.
+    """
     heading, _, rest = explanation.content[:EMBEDDED_LENGTH].partition("\n")
     is_heading = explanation.title in heading and len(heading) <= len(explanation.title) + LONGEST_NUMBER
-    content = plain_tex(rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH])
-    lines = (line for line in content.split("\n") if with_steps or not NUMBERED.match(line))
-    for sentence in SENTENCE_END.split("\n".join(lines)):
+    content = rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH]
+    lines = [plain_tex(line) for line in content.split("\n") if with_steps or not NUMBERED.match(line)]
+    ended = [line for line in lines if FULL_STOP.search(line)]
+    for sentence in SENTENCE_END.split("\n".join(ended or lines)):
         text = NUMBERED.sub("", one_line(sentence).strip(" -*•・●"), count=1)
         if not text.endswith(("?", "？", "か。", "か")):
             shown = BRACKETS.sub("", text).rstrip("。．.！!:：; ")

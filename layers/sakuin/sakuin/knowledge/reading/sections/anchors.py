@@ -82,7 +82,7 @@ def section_title(section: AnchoredElement, content: str) -> str:
         return section.title
     for line in content[:1000].split("\n"):
         limit = JAPANESE_TITLE if is_japanese(line) else OTHER_TITLE
-        name = concept_name(shortened(line.removeprefix("- "), limit=limit))
+        name = concept_name(shortened(line.removeprefix("- "), limit=limit)).removesuffix(".")
         if name and not is_kind(name, section.element):
             return name
     return section.type
