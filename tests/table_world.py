@@ -27,6 +27,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
+from tests.effort import EFFORT
 
 FINGERPRINT = TableIndexVersion(MODEL, TableCut())
 
@@ -173,11 +174,11 @@ class TableWorld:
             self.embed(project, table, ids)
 
     def settle(self) -> None:
-        """Delivers messages until there are none, each twice."""
+        """Delivers messages until there are none; with more effort each twice, as queues may."""
         while self.queues.asked:
             message = self.queues.asked.pop(0)
-            self.deliver(message)
-            self.deliver(message)
+            for _ in range(min(EFFORT, 2)):
+                self.deliver(message)
 
     def status(self, tool: str) -> dict[str, Any]:
         status: dict[str, Any] = self.call("read_tool", tool=tool)["metadata"]["search_index"]

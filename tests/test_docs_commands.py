@@ -22,12 +22,6 @@ SUBJECT = r"material|clash\.material|upload\.key|key|finding"
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 
-def _commands() -> dict[str, Any]:
-    app = commands()
-    register(app)
-    return dict(_below(typer.main.get_command(app), ""))
-
-
 def _below(group: Any, words: str) -> Iterator[tuple[str, Any]]:
     """The commands of a group by all their words: `table put`."""
     for name, command in group.commands.items():
@@ -37,7 +31,9 @@ def _below(group: Any, words: str) -> Iterator[tuple[str, Any]]:
             yield f"{words}{name}", command
 
 
-COMMANDS = _commands()
+APP = commands()
+register(APP)
+COMMANDS = dict(_below(typer.main.get_command(APP), ""))
 
 
 def _parameters(command: Any) -> set[str]:
@@ -120,9 +116,7 @@ def test_the_reference_names_commands_that_there_are(field: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_ends_with_examples_that_the_command_takes(name: str) -> None:
-    app = commands()
-    register(app)
-    shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*name.split(), "--help"]).output
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(APP, [*name.split(), "--help"]).output
     examples = re.findall(rf"^ *(sakuin {name}\b.*?) *$", shown, re.MULTILINE)
     assert examples
     assert {option for line in examples for option in re.findall(r"--[a-z-]+", line)} <= _parameters(COMMANDS[name])

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin_cli.main import commands
 from sakuin_local.supabase.database import Database
-from typer.testing import CliRunner
 
 from tests.builders import a_page
+from tests.cli.command import run
 from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
 
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
@@ -54,7 +53,7 @@ class Operator:
             **{"SAKUIN_API_KEY": API_KEY, "SAKUIN_ADMIN_KEY": ADMIN_KEY},
             **settings,
         }
-        result = CliRunner(env=environ).invoke(commands(), [str(one) for one in arguments], catch_exceptions=False)
+        result = run(*arguments, **environ)
         return Output(result.exit_code, result.stdout, result.stderr)
 
 

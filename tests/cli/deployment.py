@@ -45,6 +45,8 @@ class Deployment:
     database: Database
     openai: OpenAIServer
     sql: psycopg.Connection
+    s3: Any
+    sqs: Any
     queue_url: str
     secret: str
     url: str = ""
@@ -62,9 +64,8 @@ class Deployment:
     def empty(self) -> None:
         """Leaves nothing of the test before."""
         emptied(self.sql)
-        s3 = boto3.client("s3")
         for key, version, _ in self._versions():
-            s3.delete_object(Bucket=BUCKET, Key=key, VersionId=version)
+            self.s3.delete_object(Bucket=BUCKET, Key=key, VersionId=version)
         self.stuck, self.openai.statuses, self.openai.headers = False, [], {"retry-after-ms": "1"}
         self.failures.clear()
         self._followed.clear()
@@ -77,26 +78,25 @@ class Deployment:
 
     def write(self, key: str, body: bytes) -> str:
         """Uploads a file and returns the version."""
-        return str(boto3.client("s3").put_object(Bucket=BUCKET, Key=key, Body=body)["VersionId"])
+        return str(self.s3.put_object(Bucket=BUCKET, Key=key, Body=body)["VersionId"])
 
     def keys(self) -> list[str]:
         """The keys that the bucket holds now."""
-        found = boto3.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", ())
+        found = self.s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())
         return [item["Key"] for item in found]
 
     def settle(self) -> None:
         """Delivers what happened in the bucket, and what lies in the queue, until there is nothing more."""
-        sqs = boto3.client("sqs")
         for body in self._notifications():
-            sqs.send_message(QueueUrl=self.queue_url, MessageBody=body)
-        while messages := sqs.receive_message(
+            self.sqs.send_message(QueueUrl=self.queue_url, MessageBody=body)
+        while messages := self.sqs.receive_message(
             QueueUrl=self.queue_url, AttributeNames=["All"], MessageAttributeNames=["All"]
         ).get("Messages"):
             records = [_record(message) for message in messages]
             answer = self.index_materials({"Records": records}, Context())
             assert not answer["batchItemFailures"], answer
             for message in messages:
-                sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
+                self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
 
     def lose_events(self) -> None:
         """Forgets what happened in the bucket: the index is told nothing of it."""
@@ -112,7 +112,7 @@ class Deployment:
 
     def _versions(self) -> list[tuple[str, str, bool]]:
         """Key, version and whether it is a delete marker, of all versions in the bucket."""
-        found = boto3.client("s3").list_object_versions(Bucket=BUCKET)
+        found = self.s3.list_object_versions(Bucket=BUCKET)
         kinds = ((found.get("Versions", ()), False), (found.get("DeleteMarkers", ()), True))
         versions = [(one["Key"], one["IsLatest"], one["VersionId"], gone) for some, gone in kinds for one in some]
         return [(key, version, gone) for key, _, version, gone in sorted(versions)]
@@ -162,10 +162,12 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         patched.setenv("POWERTOOLS_METRICS_DISABLED", "true")
         boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(members(database)))
         boto3.client("events").create_event_bus(Name=name)
-        queues = {name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in _QUEUES}
+        # To make a client takes longer than what most tests do with it.
+        s3, sqs = boto3.client("s3"), boto3.client("sqs")
+        queues = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in _QUEUES}
         for bucket in (BUCKET, "tables"):
-            boto3.client("s3").create_bucket(Bucket=bucket)
-            boto3.client("s3").put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+            s3.create_bucket(Bucket=bucket)
+            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
         environ = environment(
             SUPABASE_URL=database.rest_url,
             OPENAI_BASE_URL=openai.url,
@@ -182,7 +184,7 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
                 **settings,
             },
         )
-        deployment = Deployment(database, openai, sql, queues["MATERIAL_QUEUE_URL"], name)
+        deployment = Deployment(database, openai, sql, s3, sqs, queues["MATERIAL_QUEUE_URL"], name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
             deployment.url = url
             yield deployment

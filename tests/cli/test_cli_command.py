@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from sakuin_cli.main import commands
-from typer.testing import CliRunner
+
+from tests.cli.command import run as run_here
 
 REPOSITORY = Path(__file__).parents[2]
 WITHOUT_LOCAL = """
@@ -80,7 +80,7 @@ def sakuin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     monkeypatch.chdir(tmp_path)
 
     def ran(*arguments: str, **environ: str) -> Result:
-        return CliRunner(env={"NO_COLOR": "1", **environ}).invoke(commands(), arguments, catch_exceptions=False)
+        return run_here(*arguments, NO_COLOR="1", **environ)
 
     return ran
 

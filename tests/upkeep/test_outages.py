@@ -20,8 +20,8 @@ from tests.convergence.passing import work_ages
 from tests.doubles.sqs import ModelledSqs
 from tests.worked_queue import WorkedQueue
 
-PAGES = 24
-A_MINUTE = 8
+PAGES = 12
+A_MINUTE = 4
 NOWHERE = UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
 
 
@@ -179,7 +179,7 @@ def test_an_open_circuit_makes_no_call(stack: Stack) -> None:
 def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(stack: Stack) -> None:
     stack.pages.key_refused = True
     # Sixty hours.
-    stack.steps(360, minutes=10)
+    stack.steps(180, minutes=20)
     assert (stack.dead, stack.pages.done) == ([], set())
     # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
     assert stack.pages.asked <= PAGES + 60 * 8 + 20
@@ -199,7 +199,7 @@ def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_
     stack.steps(60)
     assert (len(stack.pages.done), stack.states(), stack.dead) == (PAGES - 1, {"waiting": 1}, [])
     # Twenty days, in case somebody only has to correct the key.
-    stack.steps(20 * 24, minutes=60)
+    stack.steps(20 * 12, minutes=120)
     assert stack.dead == []
     stack.steps(60, until=lambda: bool(stack.dead))
     assert stack.dead == stack.pages.gave_up == ["07.html"]

@@ -13,8 +13,8 @@ from sakuin.language.vocabulary import NO_VOCABULARY, vocabulary_of
 from sakuin_cli.annotation.boxes import find_boxes
 from sakuin_cli.annotation.slugs import Slugs
 from sakuin_cli.annotation.source import read_source
-from sakuin_cli.main import commands
-from typer.testing import CliRunner
+
+from tests.cli.command import run
 
 SLUGS = Slugs(vocabulary_of("school-mathematics"))
 Annotate = Callable[..., Result]
@@ -24,9 +24,7 @@ Annotate = Callable[..., Result]
 def annotate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Annotate:
     monkeypatch.chdir(tmp_path)
     environ = {"NO_COLOR": "1", "FORCE_COLOR": None, "COLUMNS": "80", "SAKUIN_BOX_SELECTORS": None}
-    return lambda *arguments, **settings: CliRunner(env={**environ, **settings}).invoke(
-        commands(), ["annotate", *arguments], catch_exceptions=False
-    )
+    return lambda *arguments, **settings: run("annotate", *arguments, **{**environ, **settings})
 
 
 def boxes(html: str, *selectors: str, suffix: str = ".html") -> list[tuple[str | None, str | None]]:

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 from sakuin_cli.commands.authors.learns import DEFAULT_MODEL
-from sakuin_cli.main import commands
 from sakuin_local.aws.template import read_template
 from sakuin_local.places import TEMPLATE
-from typer.testing import CliRunner
 
 from tests.builders import a_page
+from tests.cli.command import run
 from tests.contracts.openai_server import OpenAIServer, openai_server
 
 Learns = Callable[..., Result]
@@ -33,9 +32,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def learns(site: Path) -> Learns:
     environ = {"NO_COLOR": "1", "FORCE_COLOR": None, "COLUMNS": "80", "OPENAI_API_KEY": None}
-    return lambda *arguments, **settings: CliRunner(env={**environ, **settings}).invoke(
-        commands(), ["learns", ".", *arguments], catch_exceptions=False
-    )
+    return lambda *arguments, **settings: run("learns", ".", *arguments, **{**environ, **settings})
 
 
 @pytest.fixture
@@ -91,8 +88,7 @@ def test_pages_with_one_name_are_named_in_full(learns: Learns, site: Path) -> No
 
 def test_the_folder_is_that_of_the_site(learns: Learns, site: Path) -> None:
     (site / "sakuin.toml").write_text('pages = "junior"\nprefix = "math"\n')
-    environ = {"NO_COLOR": "1", "FORCE_COLOR": None}
-    shown = CliRunner(env=environ).invoke(commands(), ["learns", "--json"], catch_exceptions=False)
+    shown = run("learns", "--json", NO_COLOR="1", FORCE_COLOR=None)
     assert {entry["material"] for entry in json.loads(shown.stdout)["entries"]} == {"math/x"}
 
 
