@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 settings.register_profile(
     "sakuin",
     derandomize=True,
-    max_examples=times(50),
+    max_examples=times(25),
     deadline=None,
     database=None,
     print_blob=True,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
+from tests.effort import times
 from tests.world import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
@@ -170,7 +171,7 @@ def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable
 
 
 @given(st.data())
-@settings(max_examples=50)
+@settings(max_examples=times(25))
 def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))

@@ -54,7 +54,7 @@ def ids_of(source: Source) -> dict[int, str]:
     return {box.position: box.id for box in found.without_id if box.id and box.position is not None}
 
 
-@settings(max_examples=times(150), deadline=None)
+@settings(max_examples=times(75), deadline=None)
 @given(TEXTS, ENCODINGS, st.sampled_from([".html", ".md"]))
 def test_without_the_inserted_attributes_it_is_the_original(text: str, encoding: str, suffix: str) -> None:
     data = (DECLARED.get(encoding, "") + text).encode(encoding)

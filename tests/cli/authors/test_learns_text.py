@@ -61,7 +61,7 @@ def said(data: bytes) -> dict[str, dict[str, tuple[str, ...]]]:
     return {page: {key: tuple(map(str.rstrip, items)) for key, items in some.items()} for page, some in lists.items()}
 
 
-@settings(max_examples=times(150), deadline=None)
+@settings(max_examples=times(75), deadline=None)
 @given(st.lists(PAGES, max_size=3), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
 def test_every_line_of_the_author_stays(
     pages: list[tuple[str, list[tuple[str, bool, list[str]]]]], newline: str, has_bom: bool, has_end: bool

@@ -62,7 +62,7 @@ def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.nd
 
 def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(impacts, min_size=1, max_size=6), slots)
-    @settings(max_examples=times(40), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(20), suppress_health_check=list(HealthCheck))
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
         emptied(sql)
         knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
@@ -123,7 +123,7 @@ def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
 
 def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
-    @settings(max_examples=times(25), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
         emptied(sql)
         last: dict[str, list[dict[str, float]]] = {}

@@ -73,7 +73,7 @@ def assert_contract(text: str, found: list[ChunkText], size: int, overlap: int) 
 
 
 @given(TEXTS, SIZES)
-@settings(max_examples=times(500))
+@settings(max_examples=times(250))
 @example(FAMILY * 30, (5, 2))
 @example("\r\n" * 9 + "a\r\n\u0301b", (2, 1))
 @example("a" + " " * 50 + "b", (3, 2))
@@ -85,7 +85,7 @@ def test_windows_cover_a_text_in_rising_stretches_within_their_size(text: str, s
 
 
 @given(TEXTS, SIZES)
-@settings(max_examples=times(500))
+@settings(max_examples=times(250))
 @example("\u0600\ud83d\ude00a", (2, 1))
 @example("\ud83d\ude00\u0301a", (2, 1))
 def test_no_grapheme_is_cut_that_a_window_can_hold(text: str, sizes: tuple[int, int]) -> None:
@@ -130,7 +130,7 @@ def test_four_hundred_thousand_characters_are_cut_at_once(kind: str) -> None:
         st.sampled_from(["これは文である。", "短い。", "次の段落\n\n", "a b c. ", FAMILY]), min_size=300, max_size=500
     )
 )
-@settings(max_examples=times(20))
+@settings(max_examples=times(10))
 def test_the_default_sizes_keep_the_contract(pieces: list[str]) -> None:
     text = "".join(pieces)
     assert_contract(text, chunks(text), 1000, 150)
