@@ -11,15 +11,26 @@ import pytest
 from sakuin.platform.keys import is_key
 
 from tests.browser.driving import Browser
-from tests.browser.sample_console import SampleConsole, sample_console
+from tests.browser.sample_console import LOOKS, Look, SampleConsole, sample_console
+from tests.browser.sample_users import EMAIL, PASSWORD
+from tests.effort import EFFORT
 from tests.events import KEY
+from tests.table_world import world_of
 from tests.world import Worlds
+
+MATERIAL = "junior/二次方程式の解き方_教材"
+QUESTION = "二次方程式を公式で解きたい"
+NO_QUESTION = "量子もつれとブラックホールの情報パラドックス"
 
 
 @pytest.fixture(scope="module")
-def console(a_world: Worlds) -> Iterator[SampleConsole]:
-    with sample_console(a_world()) as console:
+def console(a_world: Worlds, stand_in: str) -> Iterator[SampleConsole]:
+    world = a_world()
+    with sample_console(world, world_of(world.database, stand_in), is_hostile=True) as console:
         yield console
+
+
+# ---------------------------------------------------------------- signing in
 
 
 def test_a_link_signs_in_once(browser: Browser, console: SampleConsole) -> None:
@@ -29,14 +40,19 @@ def test_a_link_signs_in_once(browser: Browser, console: SampleConsole) -> None:
 def test_a_key_signs_in_and_leads_to_the_wanted_page_and_is_stored_nowhere(
     browser: Browser, console: SampleConsole
 ) -> None:
-    session = browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/?a=1")
-    assert session
+    browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/work?state=failed")
 
 
 def test_an_ended_session_leads_back_to_its_page(browser: Browser, console: SampleConsole) -> None:
     session = console.session
     console.world.sql.execute("update console_session set expires_at = now()")
-    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/")
+    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/doctor")
+
+
+def test_a_user_signs_in_allows_an_agent_and_revokes_it(browser: Browser, console: SampleConsole) -> None:
+    back = f"{console.origin}/school/css/site.css"
+    asked = console.users.agent_asks(back)
+    browser.run("allowAgent", origin=console.origin, asked=asked, email=EMAIL, password=PASSWORD, back=back)
 
 
 def test_the_language_can_be_switched(browser: Browser, console: SampleConsole) -> None:
@@ -47,35 +63,60 @@ def test_the_keyboard_is_enough_to_sign_in(browser: Browser, console: SampleCons
     browser.run("signInWithKeyboard", origin=console.origin, key=KEY)
 
 
-def test_no_scripts_are_needed_to_sign_in(browser: Browser, console: SampleConsole) -> None:
-    browser.run("signInWithoutScripts", origin=console.origin, link=console.link, start="/console/")
+def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None:
+    given = {"origin": console.origin, "link": console.link, "question": QUESTION, "title": "解の公式"}
+    browser.run("workWithoutScripts", **given)
+
+
+# ---------------------------------------------------------------- pages
+
+
+@pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[:1], ids=str)
+def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
+    answers = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
+    visited, faults = console.visit_every_page(browser, console.session, look, **answers)
+    assert faults == []
+    # Nobody who is signed in needs a link to it; a user has agents, and Supabase Auth leads to the consent.
+    assert {*visited, "sign-in", "agents", "consent"} == {*console.routes, *answers}
+
+
+@pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[-1:], ids=str)
+def test_every_page_of_a_user_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
+    asked = console.users.agent_asks(f"{console.origin}/")
+    visited, faults = console.visit_every_page(browser, console.session_of_user, look, consent=asked)
+    assert faults == []
+    assert {"overview", "projects", "playground", "agents", "consent"} <= set(visited)
+    assert not {"pages", "findings", "work", "dead-letters", "keys"} & set(visited)
+
+
+def test_a_page_leads_to_its_explanation_on_the_site(browser: Browser, console: SampleConsole) -> None:
+    address = browser.run("findExplanation", origin=console.origin, session=console.session, material=MATERIAL)
+    assert ".html#rule-" in address
 
 
 def test_a_question_is_answered_and_explained(browser: Browser, console: SampleConsole) -> None:
-    expected = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
-    question = "二次方程式を公式で解きたい"
-    given = {"origin": console.origin, "session": console.session, "question": question, "title": "解の公式"}
-    browser.run("askInPlayground", **given, expected=expected)
+    given = {"origin": console.origin, "session": console.session, "question": QUESTION, "title": "解の公式"}
+    browser.run("askInPlayground", **given, expected=f"{MATERIAL}#rule-quadratic-formula")
+
+
+def test_a_refused_question_is_told_so(browser: Browser, console: SampleConsole) -> None:
+    browser.run("askForNothing", origin=console.origin, session=console.session, question=NO_QUESTION)
 
 
 def test_a_project_grows_from_a_document_to_the_key_of_an_agent(browser: Browser, console: SampleConsole) -> None:
     document = json.dumps({"articles": [{"text": "解の公式を使う。" * 50}]})
-    given = {"origin": console.origin, "session": console.session, "document": document}
+    given = {"origin": console.origin, "session": console.session_of_user, "document": document}
     assert is_key(browser.run("fromDocumentToKey", **given))
 
 
 def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleConsole) -> None:
-    project = console.world.projects.projects(None)[0].id
+    project = console.content.project
     (table,) = console.world.projects.tables(None, project)
     path = f"/console/projects/{project}/tables/{table.id}"
     browser.run("keepsWhatIsNotConfirmed", origin=console.origin, session=console.session, table=path)
     assert console.world.projects.tables(None, project) == [table]
 
 
-def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole) -> None:
-    look = {"language": "en", "scheme": "light", "phone": False}
-    visited = browser.run(
-        "everyPage", **look, origin=console.origin, session=console.session, start="/console/", routes=console.routes
-    )
-    # Nobody who is signed in needs a link to it.
-    assert {*visited, "sign-in"} == set(console.routes)
+def test_dead_letters_are_sent_again(browser: Browser, console: SampleConsole) -> None:
+    browser.run("redrive", origin=console.origin, session=console.session)
+    assert {message.queue for message in console.content.sqs.messages} == {"material"}

@@ -26,9 +26,10 @@ export async function signInWithKeyboard(open, { key }) {
   await tab.visit('/console/sign-in');
   await tabTo(page, 'Skip to the content', 1);
   await page.keyboard.press('Enter');
-  await tabTo(page, 'Admin key', 1);
+  await tabTo(page, 'E-mail address', 1);
+  await tabTo(page, 'Admin key', 3);
   await page.keyboard.type(key);
-  await tabTo(page, 'Sign in', 3);
+  await tabTo(page, 'Sign in', 1);
   await tab.go(() => page.keyboard.press('Enter'));
   await tabTo(page, 'Skip to the content', 1);
   await page.keyboard.press('Enter');

@@ -5,23 +5,33 @@ const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 };
 const DESKTOP = { viewport: { width: 1200, height: 800 } };
 
 // Follows links from the page `start`, and checks of each route the first page that is found. `routes` are regular
-// expressions by the name of a page. With `folder` it takes a picture of each. Returns the addresses by these names.
-export async function everyPage(open, { session, start, routes, language, scheme, phone, folder }) {
+// expressions by the name of a page; `more` are addresses of other pages by their names. With `folder` it takes a picture of each. Returns addresses by these names.
+export async function everyPage(open, { session, start, routes, language, scheme, phone, folder, more }) {
   const tab = await open({ session, locale: language, colorScheme: scheme, ...(phone ? PHONE : DESKTOP) });
+  tab.checksBothSchemes = true;
   const visited = {};
-  const waiting = [start];
+  const faults = [];
   if (folder) mkdirSync(folder, { recursive: true });
+  const visit = async (name, address) => {
+    visited[name] = address;
+    await tab.visit(address).catch((error) => {
+      faults.push(error.message);
+      tab.problems = [];
+    });
+    if (folder) await tab.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+  };
+
+  const waiting = [start];
   while (waiting.length) {
     const address = waiting.shift();
-    const path = new URL(address, tab.origin).pathname;
-    const name = Object.keys(routes).find((each) => new RegExp(routes[each]).test(path));
-    if (!name || name in visited) continue;
-    await tab.visit(address);
-    visited[name] = address;
-    if (folder) await tab.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+    const { origin, pathname } = new URL(address, tab.origin);
+    const name = Object.keys(routes).find((each) => new RegExp(routes[each]).test(pathname));
+    if (origin !== tab.origin || !name || name in visited) continue;
+    await visit(name, address);
     waiting.push(...(await tab.page.locator('a[href]').evaluateAll((all) => all.map((one) => one.href))));
   }
-  return visited;
+  for (const [name, address] of Object.entries(more)) await visit(name, address);
+  return { visited, faults };
 }
 
 // What a browser without a cache loads for each page, and how long that takes.

@@ -20,3 +20,11 @@ export async function askInPlayground(open, { session, question, title, expected
   await tab.page.getByRole('table', { name: 'By words' }).waitFor();
   await tab.check();
 }
+
+export async function askForNothing(open, { session, question }) {
+  const tab = await open({ session });
+  await tab.visit('/console/playground');
+  await tab.page.getByLabel('Question').fill(question);
+  await tab.press('Ask');
+  await tab.page.getByText('No good match').waitFor();
+}

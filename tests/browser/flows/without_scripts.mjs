@@ -1,11 +1,14 @@
 // The console with JavaScript switched off. Checks run scripts, so there are none; other tests do them.
 import assert from 'node:assert/strict';
 
-export async function signInWithoutScripts(open, { link, start }) {
+export async function workWithoutScripts(open, { link, question, title }) {
   const { page, problems } = await open({ javaScriptEnabled: false });
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`**${start}`);
+  await page.getByRole('link', { name: 'Search playground' }).click();
+  await page.getByLabel('Question').fill(question);
+  await page.getByRole('button', { name: 'Ask' }).click();
+  await page.getByRole('region', { name: 'Answer' }).getByRole('link', { name: title }).first().waitFor();
   await page.getByRole('link', { name: '日本語' }).click();
   await page.getByRole('button', { name: 'サインアウト' }).click();
   await page.waitForURL('**/console/sign-in*');

@@ -1,0 +1,111 @@
+"""A library, a project and an operator's day: something of everything that the console shows."""
+
+import json
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sakuin.platform.reconciliation import Difference
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin_local.places import SAMPLES
+
+from tests.doubles.sqs import ModelledSqs
+from tests.table_world import TableWorld
+from tests.world import World
+
+HOSTILE = "\"'><script>alert(1)</script><img src=//elsewhere.example/x onerror=alert(2)>\u202e{{ 7 * 7 }}"
+_MATERIAL = "senior/微分と接線_教材"
+_DAYS = (4, 6, 5, 9, 7, 5, 14, 8, 6, 5, 7, 6, 5, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What flows use: the queues, and the ids of the project and of a Search Tool."""
+
+    sqs: ModelledSqs
+    project: str
+    tool: str
+
+
+def add_content(world: World, tables: TableWorld, owner: str, *, is_hostile: bool) -> Content:
+    """Fills an empty deployment; with `is_hostile` also with texts of attackers."""
+    add_pages(world)
+    content = Content(ModelledSqs(now=time.time()), tables.project, add_project(world, tables, owner))
+    add_troubles(world, content)
+    if is_hostile:
+        add_hostile_texts(world, tables, content)
+    return content
+
+
+def add_pages(world: World) -> None:
+    """Indexes the samples, and pages with which something is wrong."""
+    world.bucket.now = datetime.now(UTC) - timedelta(seconds=4)
+    for file in sorted([*SAMPLES.rglob("learns.yml"), *SAMPLES.rglob("*.html")]):
+        world.bucket.write(file.relative_to(SAMPLES).as_posix(), file.read_bytes())
+    world.bucket.write("junior/図形の性質_教材.html", b"%PDF-1.7")
+    world.settle()
+    # Written since it was indexed: the index is behind.
+    changed = (SAMPLES / f"{_MATERIAL}.html").read_text().replace('id="', 'id="new-', 1)
+    world.bucket.write(f"{_MATERIAL}.html", changed.encode())
+    world.bucket.forget_messages()
+
+
+def add_project(world: World, tables: TableWorld, owner: str) -> str:
+    """Creates a project with an indexed Table, an endpoint and members; returns the id of its Tool."""
+    world.sql.execute("update project set name = '学校の教材' where id = %s", [tables.project])
+    for user, role in ((owner, "owner"), ("00000000-0000-4000-8000-0000000000b2", "viewer")):
+        world.projects.add_member(None, tables.project, user, role)  # type: ignore[arg-type]  # a Role
+    document = json.loads((SAMPLES / "tables" / "学習コラム.json").read_text())
+    made = world.project_services.tables.create(
+        None, tables.project, name="学習コラム", document=document, chunk_threshold_chars=None
+    )
+    tool = tables.tool(made.id, "/articles", "search_columns")
+    tables.settle()
+    broken = tables.tool(made.id, "/about", "search_about")
+    index = {
+        "state": "error",
+        "last_error": "OpenAI did not accept the key",
+        "skipped_nodes": [{"json_pointer": "/about", "reason": "Character 4 is NUL"}],
+    }
+    world.sql.execute("update tool set metadata = %s where id = %s", (json.dumps({"search_index": index}), broken))
+    world.project_services.endpoints.create(None, tables.project, name="先生のエージェント", tools=[tool])
+    world.projects.replace_synonyms(None, tables.project, [("解の公式", "かいのしき")])
+    return tool
+
+
+def add_troubles(world: World, content: Content) -> None:
+    """Adds work that did not finish, dead letters, refused questions and two weeks of changes."""
+    away = Defer(300, "OpenAI did not answer within 20 seconds", "openai")
+    world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html", version_id="v2"), away)
+    world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), "OpenAI refused the API key")
+    for key in ("junior/確率の基本_教材.html", "junior/一次関数_教材.html"):
+        stored = {"bucket": {"name": "materials"}, "object": {"key": key, "versionId": "v1", "sequencer": "0A"}}
+        body = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": stored}]})
+        content.sqs.send_message(QueueUrl="dead-material", MessageBody=body)
+    world.runs.take("whole", seconds=60, begin=True)
+    late = Difference("stale", f"{_MATERIAL}.html", "The bucket has another version.", "the key is checked again")
+    world.runs.release("whole", None, [late])
+    questions = RefusedQuestions(world.client)
+    for question, target in (("微積分の歴史", None), ("円周率の求め方は?", None), ("英単語の覚え方", content.tool)):
+        questions.record(question, target)
+    world.sql.execute("delete from freshness_day")
+    for age, changes in reversed(list(enumerate(_DAYS))):
+        for number in range(changes):
+            seconds = 3 + number * (1 + changes // 6)
+            world.sql.execute("select record_freshness('pages', now() - make_interval(secs => %s))", [seconds])
+        world.sql.execute("update freshness_day set day = day - %s where day = timezone('utc', now())::date", [age])
+
+
+def add_hostile_texts(world: World, tables: TableWorld, content: Content) -> None:
+    """Adds markup wherever somebody else may write a text."""
+    title = HOSTILE.replace("<", "&lt;")
+    section = f"<section id='rule-a'><h3>{title}</h3>{title}</section>"
+    page = f"<!DOCTYPE html><title>{title}</title><h1>{title}</h1>{section}"
+    world.put("hostile/'\"><b>{{ 7 * 7 }}.html", page.encode())
+    world.unfinished.record_retry(WorkSubject("material", HOSTILE), HOSTILE, vendor=HOSTILE, seconds=5)
+    content.sqs.send_message(QueueUrl="dead-material", MessageBody=HOSTILE)
+    RefusedQuestions(world.client).record(HOSTILE, content.tool)
+    world.projects.create_endpoint(None, tables.project, name=HOSTILE[:60], key_hash="0" * 64, tools=[content.tool])
+    world.projects.replace_synonyms(None, tables.project, [(HOSTILE[:60], "二次")])

@@ -1,0 +1,89 @@
+"""Pictures of the console's pages, and what each weighs; `scripts/screenshots` says how to call it."""
+
+import logging
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from sakuin.console.texts import LANGUAGES
+from sakuin.platform.supabase.client import connected
+from sakuin_local.serving import served
+from sakuin_local.supabase.database import running_database
+from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.pace import AT_ONCE
+from sakuin_local.turbopuffer.store import Store
+
+from tests.browser.driving import Browser, started_browser
+from tests.browser.sample_console import LOOKS, Look, SampleConsole, sample_console
+from tests.clients.node import ROOT
+from tests.table_world import world_of
+from tests.world import World
+
+IMAGES = ROOT / "docs" / "images"
+# The pages that README and docs show, in both languages.
+SHOWN = ("overview", "playground")
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 1:
+        sys.exit("usage: scripts/screenshots FOLDER | --docs")
+    logging.disable(logging.CRITICAL)
+    with sampled_console() as console, started_browser() as browser:
+        if arguments == ["--docs"]:
+            write_images(browser, console)
+        else:
+            pages = write_all(browser, console, Path(arguments[0]).resolve())
+            print_weights(browser.run("weights", origin=console.origin, session=console.session, pages=pages))
+
+
+@contextmanager
+def sampled_console() -> Iterator[SampleConsole]:
+    """Serves the console over a database of its own."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_database(Path(folder)) as database,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+        served(application(Store(Path(folder) / "turbopuffer.sqlite", AT_ONCE))) as port,
+        sample_console(
+            World(database, connected(database.rest_url, database.service_key), sql),
+            world_of(database, f"http://127.0.0.1:{port}"),
+            is_hostile=False,
+        ) as console,
+    ):
+        yield console
+
+
+def write_all(browser: Browser, console: SampleConsole, folder: Path) -> dict[str, str]:
+    """Takes a picture of each page in each look; returns the addresses of the pages."""
+    pages: dict[str, str] = {}
+    for look in LOOKS:
+        console.visit_every_page(browser, None, look, start="/console/sign-in", folder=folder / str(look))
+        pages, faults = console.visit_every_page(browser, console.session, look, folder=folder / str(look))
+        print(f"{folder / str(look)}: {len(pages)} pages", *faults, sep="\n")
+    return pages
+
+
+def write_images(browser: Browser, console: SampleConsole) -> None:
+    """Takes the pictures of docs/images."""
+    with tempfile.TemporaryDirectory() as folder:
+        for language in LANGUAGES:
+            look = Look(language)
+            console.visit_every_page(browser, console.session, look, folder=Path(folder))
+            for name in SHOWN:
+                shutil.copy(Path(folder) / f"{name}.png", IMAGES / f"console-{name}.{language}.png")
+
+
+def print_weights(weights: dict[str, dict[str, int]]) -> None:
+    """Prints what a browser without a cache loads for each page."""
+    print(f"{'page':40} {'kB':>6} {'HTML kB':>8} {'requests':>8} {'ms':>6}")
+    for name, page in weights.items():
+        sizes = f"{page['bytes'] / 1000:6.1f} {page['document'] / 1000:8.1f}"
+        print(f"{name:40} {sizes} {page['requests']:8} {page['ms']:6}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
