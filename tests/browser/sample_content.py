@@ -62,8 +62,8 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
         None, tables.project, name="学習コラム", document=document, chunk_threshold_chars=None
     )
     tool = tables.tool(made.id, "/articles", "search_columns")
-    tables.settle()
     broken = tables.tool(made.id, "/about", "search_about")
+    tables.settle()
     index = {
         "state": "error",
         "last_error": "OpenAI did not accept the key",

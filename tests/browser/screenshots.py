@@ -1,7 +1,6 @@
 """Pictures of the console's pages, and what each weighs; `scripts/screenshots` says how to call it."""
 
 import logging
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,14 +17,15 @@ from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 
 from tests.browser.driving import Browser, started_browser
-from tests.browser.sample_console import LOOKS, Look, SampleConsole, sample_console
+from tests.browser.sample_console import LOOKS, SampleConsole, sample_console
 from tests.clients.node import ROOT
 from tests.table_world import world_of
 from tests.world import World
 
 IMAGES = ROOT / "docs" / "images"
-# The pages that README and docs show, in both languages.
-SHOWN = ("overview", "playground")
+_ANSWER = "/console/playground?q=解の公式"
+# What README and docs show.
+SHOWN = {"overview": "/console/", "playground": _ANSWER}
 
 
 def main(arguments: list[str]) -> None:
@@ -58,23 +58,29 @@ def sampled_console() -> Iterator[SampleConsole]:
 
 
 def write_all(browser: Browser, console: SampleConsole, folder: Path) -> dict[str, str]:
-    """Takes a picture of each page in each look; returns the addresses of the pages."""
+    """Takes a picture of each page in each look, as an operator and as a user; returns the operator's addresses."""
     pages: dict[str, str] = {}
     for look in LOOKS:
         console.visit_every_page(browser, None, look, start="/console/sign-in", folder=folder / str(look))
-        pages, faults = console.visit_every_page(browser, console.session, look, folder=folder / str(look))
-        print(f"{folder / str(look)}: {len(pages)} pages", *faults, sep="\n")
+        asked = console.users.agent_asks(f"{console.origin}/")
+        for name, session, more in (
+            ("user", console.session_of_user, {"consent": asked}),
+            ("operator", console.session, {"answer": _ANSWER}),
+        ):
+            there = folder / f"{look}-{name}"
+            pages, faults = console.visit_every_page(browser, session, look, folder=there, **more)
+            print(f"{there}: {len(pages)} pages", *faults, sep="\n")
     return pages
 
 
 def write_images(browser: Browser, console: SampleConsole) -> None:
-    """Takes the pictures of docs/images."""
-    with tempfile.TemporaryDirectory() as folder:
-        for language in LANGUAGES:
-            look = Look(language)
-            console.visit_every_page(browser, console.session, look, folder=Path(folder))
-            for name in SHOWN:
-                shutil.copy(Path(folder) / f"{name}.png", IMAGES / f"console-{name}.{language}.png")
+    """Takes the pictures of docs/images, in both languages."""
+    IMAGES.mkdir(exist_ok=True)
+    for language in LANGUAGES:
+        for name, address in SHOWN.items():
+            path = str(IMAGES / f"console-{name}.{language}.png")
+            given = {"origin": console.origin, "session": console.session, "language": language}
+            browser.run("picture", **given, address=address, path=path)
 
 
 def print_weights(weights: dict[str, dict[str, int]]) -> None:

@@ -49,3 +49,10 @@ export async function weights(open, { session, pages }) {
   }
   return measured;
 }
+
+// Takes a picture of the upper part of a page, for the documents.
+export async function picture(open, { session, language, address, path }) {
+  const { page } = await open({ session, locale: language, viewport: { width: 1100, height: 760 } });
+  await page.goto(address);
+  await page.screenshot({ path });
+}
