@@ -25,6 +25,7 @@ from sakuin.tables.model import BoundTool, Endpoint
 
 _ToolOfEndpoint = tuple[Endpoint, BoundTool]
 
+_SEARCH = "search_knowledge"
 # The chunks that are explained, at least.
 _DEPTH = 20
 # All admins together have the limit of a key.
@@ -78,7 +79,7 @@ class AnswerPlayground:
 
     def _result(self, arguments: dict[str, Any], of_tool: _ToolOfEndpoint | None) -> CallToolResult:
         if of_tool is None:
-            result = self.knowledge.call("search_knowledge", arguments)
+            result = self.knowledge.call(_SEARCH, arguments)
         else:
             endpoint, tool = of_tool
             result = self.tools.call(endpoint, tool.name, arguments)
