@@ -8,7 +8,8 @@ const DESKTOP = { viewport: { width: 1200, height: 800 } };
 // expressions by the name of a page; `more` are addresses of other pages by their names. With `folder` it takes a picture of each. Returns addresses by these names.
 export async function everyPage(open, { session, start, routes, language, scheme, phone, folder, more }) {
   const tab = await open({ session, locale: language, colorScheme: scheme, ...(phone ? PHONE : DESKTOP) });
-  tab.checksBothSchemes = true;
+  // The colours are the same on a phone.
+  tab.checksBothSchemes = !phone;
   const visited = {};
   const faults = [];
   if (folder) mkdirSync(folder, { recursive: true });
