@@ -124,10 +124,9 @@ def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
-def empty_database(database: Database) -> Database:
+def empty_database(database: Database, sql: psycopg.Connection) -> Database:
     """The same database without a row."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        emptied(sql)
+    emptied(sql)
     return database
 
 
