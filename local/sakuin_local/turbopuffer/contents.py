@@ -23,15 +23,15 @@ TOGETHER = 1_000
 class Contents:
     """The rows of a namespace, built from storage; texts are tokenized before the first search for them."""
 
-    def __init__(self, storage: Storage, namespace: str, schema: Schema, metric: str | None) -> None:
+    def __init__(self, storage: Storage, namespace: str, schema: Schema) -> None:
         self._storage, self._namespace = storage, namespace
-        self.schema, self.metric = schema, metric
+        self.schema = schema
         self.ids: list[Id] = []
         self._numbers = Growing(np.int64)
         self._alive = Growing(np.bool_)
         self._row_of: dict[Id, int] = {}
         self._hidden: Collection[Id] = ()
-        self.vectors = Vectors(metric or "cosine_distance")
+        self.vectors = Vectors()
         self._columns = {name: Column() for name, attribute in schema.items() if attribute.filterable and name != "id"}
         self._postings = {
             name: Postings(attribute.full_text)
@@ -120,13 +120,6 @@ class Contents:
                 postings.add(self._words(part, name))
             self._postings[name] = postings
         return self._postings[name]
-
-    def values(self, name: str, rows: Sequence[int]) -> dict[int, Any]:
-        """Returns the values of an attribute by row, without rows that have none."""
-        documents = self._storage.numbered(self.numbers(rows), parts=Parts(vectors=False))
-        pairs = zip(rows, self.numbers(rows), strict=True)
-        found = {row: documents[number].attributes.get(name) for row, number in pairs}
-        return {row: value for row, value in found.items() if value is not None}
 
     def _words(self, documents: Sequence[Stored], name: str) -> list[tuple[int, Sequence[str]]]:
         full_text = self._full_text(name)

@@ -29,7 +29,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A valid document. A patch has only the changed attributes, and never a vector."""
+    """A valid document."""
 
     id: Id
     attributes: Mapping[str, Any]
@@ -69,21 +69,10 @@ def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
     return document
 
 
-def patch_of(row: Mapping[str, Any], schema: Schema) -> Document:
-    """Parses a row of a patch; null removes an attribute."""
-    if "vector" in row:
-        raise Refused("a vector cannot be patched: upsert the whole document")
-    attributes = {name: value for name, value in row.items() if name != "id"}
-    for name, value in attributes.items():
-        if value is not None:
-            _check(name, value, schema.get(name))
-    return Document(id_of(row["id"]), attributes)
-
-
-def vector_of(value: Any, dimensions: int | None) -> Floats:
-    """Parses a vector, a list or base64, without zeros at its end; `dimensions` None accepts any length."""
+def vector_of(value: Any, dimensions: int) -> Floats:
+    """Parses a vector, a list or base64, without zeros at its end."""
     vector = floats_of(value)
-    if dimensions is not None and len(vector) != dimensions:
+    if len(vector) != dimensions:
         raise Refused(f"the vector has {len(vector)} dimensions, the namespace has {dimensions}")
     return trimmed(vector)
 

@@ -96,7 +96,6 @@ def application(store: Store) -> Starlette:
     query = guarded(lambda request, body: store.query(_name(request), body))
     metadata = guarded(lambda request, body: store.metadata(_name(request)))
     schema = guarded(lambda request, body: store.schema(_name(request)))
-    update_schema = guarded(lambda request, body: store.update_schema(_name(request), body))
     return Starlette(
         routes=[
             Route("/v1/namespaces", guarded(listed)),
@@ -106,7 +105,6 @@ def application(store: Store) -> Starlette:
             Route(f"{one_v1}/metadata", metadata),
             Route(f"{one_v2}/metadata", metadata),
             Route(f"{one_v1}/schema", schema),
-            Route(f"{one_v1}/schema", update_schema, methods=["POST"]),
             Route(f"{one_v1}/hint_cache_warm", guarded(warmed, status=202)),
             Route("/_stand_in/failures", failing, methods=["POST"]),
             Route("/healthz", healthz),

@@ -1,8 +1,6 @@
 """The rows that match a filter."""
 
-import fnmatch
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +10,6 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import fits
 from sakuin_local.turbopuffer.limits import Refused
-from sakuin_local.turbopuffer.postings import tokens
 from sakuin_local.turbopuffer.schema import Attribute
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
@@ -26,10 +23,8 @@ _NEGATED = {
     "NotIn": "In",
     "NotContains": "Contains",
     "NotContainsAny": "ContainsAny",
-    "NotGlob": "Glob",
-    "NotIGlob": "IGlob",
 }
-_TOKENS = ("ContainsAllTokens", "ContainsAnyToken")
+_KNOWN = {"Eq", "In", "Contains", "ContainsAny", *_ORDER}
 
 
 def passing(filter: Any, contents: Contents) -> Mask:
@@ -56,9 +51,7 @@ def _compared(name: str, comparison: str, value: Any, contents: Contents) -> Mas
     attribute = _attribute(name, contents)
     if comparison in _NEGATED:
         return ~_compared(name, _NEGATED[comparison], value, contents)
-    if comparison in _TOKENS:
-        return _holding_tokens(name, comparison, value, attribute, contents)
-    if not (attribute.filterable or (comparison in ("Glob", "IGlob") and attribute.glob)):
+    if not attribute.filterable:
         raise Refused(f"attribute '{name}' is not filterable: set filterable to true in the schema")
     column, size = contents.column(name), contents.size
     if comparison == "Eq" and value is None:
@@ -68,16 +61,7 @@ def _compared(name: str, comparison: str, value: Any, contents: Contents) -> Mas
         return column.having([value], size)
     if comparison in ("In", "ContainsAny"):
         return column.having(value, size)
-    if comparison.removeprefix("Any") in _ORDER:
-        compare = _ORDER[comparison.removeprefix("Any")]
-        return column.fulfilling(lambda each: compare(each, value), size)
-    if comparison == "Regex" and not attribute.regex:
-        raise Refused(f"attribute '{name}' has no regex index: set regex to true in the schema")
-    pattern = re.compile(
-        value if comparison == "Regex" else fnmatch.translate(value), re.IGNORECASE if comparison == "IGlob" else 0
-    )
-    matches = pattern.search if comparison == "Regex" else pattern.match
-    return column.fulfilling(lambda each: matches(each) is not None, size)
+    return column.fulfilling(lambda each: _ORDER[comparison](each, value), size)
 
 
 def _attribute(name: str, contents: Contents) -> Attribute:
@@ -87,11 +71,9 @@ def _attribute(name: str, contents: Contents) -> Attribute:
 
 
 def _check_operand(name: str, comparison: str, value: Any, attribute: Attribute) -> None:
-    is_element = comparison in ("Contains", "ContainsAny") or comparison.startswith("Any")
-    known = {"Eq", "In", "Contains", "ContainsAny", "Glob", "IGlob", "Regex", *_ORDER}
-    if comparison.removeprefix("Any") not in known and comparison not in known:
-        raise Refused(f"unknown filter operator '{comparison}'", status=422)
-    if attribute.is_list != is_element and comparison not in ("In", "Glob", "IGlob", "Regex"):
+    if comparison not in _KNOWN:
+        raise Refused(f"this stand-in has no filter operator '{comparison}'", status=422)
+    if attribute.is_list != comparison.startswith("Contains") and comparison != "In":
         raise Refused(f"{comparison} does not go with '{name}', which is {attribute.type}")
     one = Attribute(attribute.type.removeprefix("[]"))
     values = value if comparison in ("In", "ContainsAny") else [value]
@@ -99,11 +81,3 @@ def _check_operand(name: str, comparison: str, value: Any, attribute: Attribute)
         raise Refused(f"{comparison} on '{name}' needs a value of type {one.type}")
     if any(isinstance(each, str) and len(each.encode()) > limits.FILTERABLE_VALUE_BYTES for each in values):
         raise Refused(f"a value of the filter on '{name}' is larger than 4 KiB")
-
-
-def _holding_tokens(name: str, comparison: str, value: Any, attribute: Attribute, contents: Contents) -> Mask:
-    if attribute.full_text is None:
-        raise Refused(f"{comparison} needs full_text_search on '{name}'")
-    asked = set(tokens(value, attribute.full_text))
-    at_least = len(asked) if comparison == "ContainsAllTokens" else 1
-    return contents.postings(name).holding(sorted(asked), contents.size, at_least=max(at_least, 1))

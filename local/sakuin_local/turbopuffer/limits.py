@@ -15,7 +15,6 @@ QUERIES_A_REQUEST = 16
 ROWS_AN_ANSWER = 10_000
 NAMESPACES_A_PAGE = 1_000
 DELETED_BY_FILTER = 5_000_000
-PATCHED_BY_FILTER = 50_000
 # Beyond this much, further writes are not visible until they are indexed.
 UNINDEXED_SEARCHED_BYTES = 128 * 1024 * 1024
 # Beyond this much, writes are refused.

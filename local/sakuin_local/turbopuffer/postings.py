@@ -114,12 +114,6 @@ class Postings:
         np.add.at(scores, rows, unsorted[hits] * (k1 + 1) * counts / (counts + lengths[rows]))
         return scores
 
-    def holding(self, query: Sequence[str], size: int, *, at_least: int) -> NDArray[np.bool_]:
-        """Returns the rows with at least so many of the distinct words."""
-        numbers = [self._numbers[word] for word in set(query) if word in self._numbers]
-        asked = np.isin(self._words.view, numbers)
-        return np.bincount(self._rows.view[asked], minlength=size)[:size] >= at_least
-
     def _weights(self, query: Sequence[str]) -> dict[int, float]:
         weights = {}
         k3 = self._full_text.k3

@@ -13,20 +13,8 @@ from sakuin_local.turbopuffer.filters import passing
 from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.ranking import Ranked, ranked
 
-_KNOWN = {
-    "rank_by",
-    "limit",
-    "top_k",
-    "offset",
-    "filters",
-    "include_attributes",
-    "exclude_attributes",
-    "aggregate_by",
-    "distance_metric",
-    "consistency",
-    "vector_encoding",
-}
-_KNOWN_OF_MANY = {"queries", "rerank_by", "limit", "offset", "consistency", "vector_encoding"}
+_OF_A_REQUEST = {"consistency", "vector_encoding"}
+_KNOWN = {"rank_by", "limit", "filters", "include_attributes", "aggregate_by", *_OF_A_REQUEST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +26,17 @@ class Found:
 
 
 def answered(body: Any, contents: Contents) -> list[Found | dict[str, Any]]:
-    """Returns a result for each query: rows, or aggregations; with `rerank_by` one for all."""
+    """Returns a result for each query: rows, or aggregations."""
     if not isinstance(body, dict):
         raise Refused("a query is an object", status=422)
     if "queries" not in body:
         return [_answer(body, contents)]
     queries = body["queries"]
-    if set(body) - _KNOWN_OF_MANY:
-        raise Refused(f"unknown in a multi-query: {sorted(set(body) - _KNOWN_OF_MANY)}", status=422)
+    if unknown := set(body) - {"queries", *_OF_A_REQUEST}:
+        raise Refused(f"unknown in a multi-query: {sorted(unknown)}", status=422)
     if not isinstance(queries, list) or not 1 <= len(queries) <= limits.QUERIES_A_REQUEST:
         raise Refused(f"a multi-query has 1 to {limits.QUERIES_A_REQUEST} queries")
-    results = [_answer(query, contents) for query in queries]
-    return [_fused(body, results)] if body.get("rerank_by") else results
+    return [_answer(query, contents) for query in queries]
 
 
 def projected(found: Found, documents: Mapping[int, Document], contents: Contents) -> list[dict[str, Any]]:
@@ -66,38 +53,31 @@ def projected(found: Found, documents: Mapping[int, Document], contents: Content
 def _answer(query: Any, contents: Contents) -> Found | dict[str, Any]:
     if not isinstance(query, dict) or set(query) - _KNOWN:
         raise Refused(f"unknown in a query: {sorted(set(query) - _KNOWN)}", status=422)
-    if query.get("distance_metric") not in (None, contents.metric):
-        raise Refused(f"the distance_metric of this namespace is {contents.metric}")
     filters = query.get("filters")
     wanted = contents.shown if filters is None else contents.shown & passing(filters, contents)
     if "aggregate_by" in query:
         if "rank_by" in query:
             raise Refused("aggregate_by and rank_by exclude each other")
-        return {"aggregations": _aggregated(query["aggregate_by"], contents, wanted)}
-    limit, offset = _limit(query), int(query.get("offset") or 0)
-    if limit + offset > limits.ROWS_AN_ANSWER:
-        raise Refused(f"limit and offset are together at most {limits.ROWS_AN_ANSWER}")
+        return {"aggregations": _aggregated(query["aggregate_by"], wanted)}
+    limit = _limit(query)
     if "rank_by" in query:
         if "kNN" in query["rank_by"] and filters is None:
             raise Refused("kNN compares all rows of a filter: filters is required")
-        rows = ranked(query["rank_by"], contents, wanted, limit + offset)[offset:]
+        rows = ranked(query["rank_by"], contents, wanted, limit)
     else:
-        rows = [Ranked(int(row), None) for row in np.flatnonzero(wanted)[offset : offset + limit]]
+        rows = [Ranked(int(row), None) for row in np.flatnonzero(wanted)[:limit]]
     return Found(rows, _wanted_attributes(query, contents))
 
 
 def _limit(query: Mapping[str, Any]) -> int:
-    given = query.get("limit", query.get("top_k"))
-    limit = given.get("total") if isinstance(given, dict) and set(given) == {"total"} else given
+    limit = query.get("limit")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= limits.ROWS_AN_ANSWER:
         raise Refused(f"limit is 1 to {limits.ROWS_AN_ANSWER}")
     return limit
 
 
 def _wanted_attributes(query: Mapping[str, Any], contents: Contents) -> frozenset[str] | bool:
-    included, excluded = query.get("include_attributes"), query.get("exclude_attributes")
-    if excluded is not None:
-        return frozenset(contents.schema) - frozenset(excluded)
+    included = query.get("include_attributes")
     if included is None or isinstance(included, bool):
         return bool(included)
     unknown = set(included) - contents.schema.keys() - {"id"}
@@ -115,37 +95,7 @@ def _attributes(wanted: frozenset[str] | bool, document: Document, contents: Con
     return shown
 
 
-def _aggregated(asked: Any, contents: Contents, wanted: Mask) -> dict[str, Any]:
-    if not isinstance(asked, dict) or not asked:
-        raise Refused("aggregate_by is an object of labels", status=422)
-    results: dict[str, Any] = {}
-    for label, function in asked.items():
-        if not isinstance(function, list) or function[0] not in ("Count", "Sum"):
-            raise Refused(f"unknown aggregation: {function}", status=422)
-        if function[0] == "Count":
-            results[label] = int(wanted.sum())
-        else:
-            results[label] = sum(contents.values(function[1], np.flatnonzero(wanted).tolist()).values())
-    return results
-
-
-def _fused(body: Mapping[str, Any], results: Sequence[Found | dict[str, Any]]) -> Found:
-    """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), weighted."""
-    rerank = body["rerank_by"]
-    if not isinstance(rerank, list) or rerank[0] != "RRF":
-        raise Refused("this stand-in supports rerank_by RRF only")
-    options = rerank[1] if len(rerank) > 1 else {}
-    constant, weights = options.get("rank_constant", 60), options.get("weights") or [1.0] * len(results)
-    if constant <= 0 or len(weights) != len(results) or min(weights) <= 0:
-        raise Refused("RRF needs a positive rank_constant and one positive weight a query")
-    scores: dict[int, float] = {}
-    attributes: frozenset[str] | bool = False
-    for result, weight in zip(results, weights, strict=True):
-        if not isinstance(result, Found):
-            raise Refused("aggregations cannot be reranked")
-        attributes = attributes or result.attributes
-        for rank, each in enumerate(result.rows, start=1):
-            scores[each.row] = scores.get(each.row, 0.0) + weight / (constant + rank)
-    order = sorted(scores, key=lambda row: (-scores[row], row))
-    offset = int(body.get("offset") or 0)
-    return Found([Ranked(row, scores[row]) for row in order[offset : offset + _limit(body)]], attributes)
+def _aggregated(asked: Any, wanted: Mask) -> dict[str, int]:
+    if not isinstance(asked, dict) or not asked or any(function != ["Count"] for function in asked.values()):
+        raise Refused('aggregate_by is an object of labels; this stand-in supports ["Count"] only', status=422)
+    return dict.fromkeys(asked, int(wanted.sum()))

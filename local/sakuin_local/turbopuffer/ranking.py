@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import vector_of
-from sakuin_local.turbopuffer.filters import passing
 from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.postings import tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row and its `$dist`: a distance or a score; None if the order is by an attribute."""
+    """A row and its `$dist`: a distance or a score; None if the order is by id."""
 
     row: int
     dist: float | None
@@ -26,12 +25,12 @@ def ranked(rank_by: Any, contents: Contents, wanted: Mask, limit: int) -> list[R
     """Returns the first `limit` rows of those wanted; ties are in the order of writing."""
     if not isinstance(rank_by, list) or len(rank_by) < 2:
         raise Refused("rank_by is a list", status=422)
-    if isinstance(rank_by[0], list):
-        raise Refused("this stand-in orders by one attribute only")
     if rank_by[1] in ("ANN", "kNN") and len(rank_by) == 3:
         return _nearest(rank_by[0], rank_by[2], contents, wanted, limit)
-    if rank_by[1] in ("asc", "desc"):
-        return _ordered(rank_by[0], contents, wanted, limit, descending=rank_by[1] == "desc")
+    if rank_by[0] == "id" and rank_by[1] in ("asc", "desc"):
+        ids: Any = contents.ids
+        rows = sorted(np.flatnonzero(wanted).tolist(), key=lambda row: ids[row], reverse=rank_by[1] == "desc")
+        return [Ranked(row, None) for row in rows[:limit]]
     # The documentation does not say whether the limit is per clause or for all together: the latter is safe.
     if _characters(rank_by) > limits.FULL_TEXT_QUERY_CHARACTERS:
         raise Refused(f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
@@ -56,19 +55,6 @@ def _first(keys: NDArray[np.float32], wanted: Mask, limit: int, *, sign: int) ->
     return [Ranked(int(row), sign * float(keys[row])) for row in order]
 
 
-def _ordered(name: str, contents: Contents, wanted: Mask, limit: int, *, descending: bool) -> list[Ranked]:
-    if name != "id" and (name not in contents.schema or contents.schema[name].is_list):
-        raise Refused(f"cannot order by '{name}'")
-    rows = np.flatnonzero(wanted).tolist()
-    if name == "id":
-        ids: Any = contents.ids
-        rows.sort(key=lambda row: ids[row], reverse=descending)
-    else:
-        values = contents.values(name, rows)
-        rows.sort(key=lambda row: ((value := values.get(row)) is not None, value or 0), reverse=descending)
-    return [Ranked(row, None) for row in rows[:limit]]
-
-
 def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
     if not isinstance(expression, list) or len(expression) < 2:
         raise Refused("rank_by is not valid", status=422)
@@ -77,16 +63,14 @@ def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
         together = np.add if expression[0] == "Sum" else np.maximum
         return np.asarray(together.reduce([np.zeros(contents.size, np.float32), *parts]), np.float32)
     if expression[0] == "Product":
-        # An older form has both factors in a list.
-        factors = expression[1] if len(expression) == 2 else expression[1:]
-        numbers = [each for each in factors if isinstance(each, int | float)]
-        parts = [_scores(each, contents) for each in factors if isinstance(each, list)]
+        numbers = [each for each in expression[1:] if isinstance(each, int | float)]
+        parts = [_scores(each, contents) for each in expression[1:] if isinstance(each, list)]
         if len(numbers) != 1 or len(parts) != 1 or numbers[0] < 0:
             raise Refused("Product takes a number that is not negative and a clause")
         return np.asarray(parts[0] * np.float32(numbers[0]), np.float32)
-    if expression[1] == "BM25" and len(expression) in (3, 4):
-        return _bm25(expression[0], expression[2], contents)
-    return passing(expression, contents).astype(np.float32)
+    if expression[1] != "BM25" or len(expression) != 3:
+        raise Refused("this stand-in orders by id, by distance, or by Sum, Max and Product of BM25", status=422)
+    return _bm25(expression[0], expression[2], contents)
 
 
 def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:

@@ -37,8 +37,6 @@ class Attribute:
     type: str
     filterable: bool = True
     full_text: FullText | None = None
-    glob: bool = False
-    regex: bool = False
 
     @property
     def dimensions(self) -> int:
@@ -68,7 +66,7 @@ class Attribute:
             }
         if self.dimensions:
             described["ann"] = {"distance_metric": metric}
-        return described | {option: True for option in ("glob", "regex") if getattr(self, option)}
+        return described
 
 
 Schema = Mapping[str, Attribute]
@@ -129,10 +127,11 @@ def _attribute(name: str, definition: Any, before: Attribute | None) -> Attribut
     if type_name.removeprefix("[]") not in _SCALARS:
         raise Refused(f"attribute '{name}' has an unknown type: {type_name}", status=422)
     full_text = _full_text(name, type_name, options.get("full_text_search"), before)
-    glob, regex = bool(options.get("glob")), bool(options.get("regex"))
-    # A full-text, glob or regex index replaces the filter index, unless both are requested.
-    by_default = before.filterable if before else not (full_text or glob or regex)
-    return Attribute(type_name, bool(options.get("filterable", by_default)), full_text, glob, regex)
+    if options.get("glob") or options.get("regex"):
+        raise Refused(f"this stand-in has no glob and no regex index, which '{name}' asks for")
+    # A full-text index replaces the filter index, unless both are requested.
+    by_default = before.filterable if before else not full_text
+    return Attribute(type_name, bool(options.get("filterable", by_default)), full_text)
 
 
 def _vector(name: str, type_name: str) -> Attribute:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ class Storage:
         return Description(schema, *found[1:])
 
     def describe(self, namespace: str, schema: Mapping[str, Attribute], metric: str | None) -> None:
-        schema_text = json.dumps({name: _fields(attribute) for name, attribute in schema.items()})
+        schema_text = json.dumps({name: asdict(attribute) for name, attribute in schema.items()})
         now = datetime.now(UTC).isoformat()
         self._connection.execute(
             "insert into namespace values (?, ?, ?, ?, ?) on conflict (name) do update set"
@@ -157,16 +157,7 @@ def _stored(row: tuple[int, str, bytes, bytes | None, bytes | None]) -> Stored:
     return Stored(number, Document(id, attributes, floats))
 
 
-def _fields(attribute: Attribute) -> dict[str, Any]:
-    full_text = attribute.full_text
-    return {
-        "type": attribute.type,
-        "filterable": attribute.filterable,
-        "full_text": {name: getattr(full_text, name) for name in FullText.__slots__} if full_text else None,
-        "glob": attribute.glob,
-        "regex": attribute.regex,
-    }
-
-
 def _attribute(fields: dict[str, Any]) -> Attribute:
-    return Attribute(**fields | {"full_text": FullText(**fields["full_text"]) if fields["full_text"] else None})
+    full_text = fields["full_text"]
+    # A file of an older version has more members.
+    return Attribute(fields["type"], fields["filterable"], FullText(**full_text) if full_text else None)

@@ -4,7 +4,7 @@ import base64
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from sakuin_local.turbopuffer.contents import Contents
 from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.pace import Pace, QuerySlots, WriteAheadLog, slots_of
 from sakuin_local.turbopuffer.queries import Found, answered, projected
-from sakuin_local.turbopuffer.schema import merged
 from sakuin_local.turbopuffer.storage import Description, Parts, Storage
-from sakuin_local.turbopuffer.writing import Outcome, Write, outcome, rows_to_patch
+from sakuin_local.turbopuffer.writing import Outcome, Write, outcome
 
 Json = dict[str, Any]
 
@@ -55,7 +54,7 @@ class Store:
         with self._lock:
             before = self._storage.description(namespace)
             write = Write.of(body, namespace, before)
-            contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {}, None)
+            contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {})
             contents.hide(log.hidden())
             contents.schema, kept = write.schema, contents.schema
             try:
@@ -109,17 +108,6 @@ class Store:
             self._logs.pop(namespace, None)
         return {"status": "OK"}
 
-    def update_schema(self, namespace: str, given: Any) -> Json:
-        """Extends the schema of an existing namespace."""
-        _check(namespace)
-        with self._lock:
-            known = self._described(namespace)
-            schema = merged(known.schema, given)
-            with self._storage.transaction():
-                self._storage.describe(namespace, schema, known.metric)
-            self._contents.pop(namespace, None)
-        return self.schema(namespace)
-
     def schema(self, namespace: str) -> Json:
         """Returns each attribute with its type and its indexes."""
         _check(namespace)
@@ -153,16 +141,12 @@ class Store:
         return {"namespaces": [{"id": name} for name in page], "next_cursor": cursor}
 
     def _apply(self, namespace: str, write: Write, contents: Contents) -> Outcome:
-        rows = rows_to_patch(write, contents)
-        numbers = contents.numbers(rows)
-        documents = self._storage.numbered(numbers)
-        done = outcome(write, contents, {row: documents[number] for row, number in zip(rows, numbers, strict=True)})
+        done = outcome(write, contents)
         with self._storage.transaction():
             self._storage.describe(namespace, write.schema, write.metric)
             self._storage.remove(contents.numbers(done.removed_rows))
             texts = {name for name, attribute in write.schema.items() if attribute.full_text}
             stored = self._storage.put(namespace, done.stored, texts)
-        contents.metric = write.metric
         contents.remove(done.removed_rows)
         contents.add(stored)
         return done
@@ -179,7 +163,7 @@ class Store:
 
     def _opened(self, namespace: str, description: Description) -> Contents:
         if namespace not in self._contents:
-            self._contents[namespace] = Contents(self._storage, namespace, description.schema, description.metric)
+            self._contents[namespace] = Contents(self._storage, namespace, description.schema)
         return self._contents[namespace]
 
     def _sent(self, result: Found | Json, contents: Contents) -> Json:
@@ -211,11 +195,7 @@ def _place(cursor: str) -> str:
 
 
 def _write_answer(body: Mapping[str, Any], done: Outcome) -> Json:
-    counts: dict[str, Sequence[int | str]] = {
-        "upserted": done.upserted,
-        "patched": done.patched,
-        "deleted": done.deleted,
-    }
+    counts = {"upserted": done.upserted, "deleted": done.deleted}
     answer: Json = {
         "status": "OK",
         "message": "ok",

@@ -1,4 +1,4 @@
-"""Exact distances between a query vector and all stored vectors."""
+"""Exact cosine distances between a query vector and all stored vectors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ FEW = 0.25
 class Vectors:
     """All vectors of a namespace by row, without zeros at their end: padding costs neither memory nor time."""
 
-    def __init__(self, metric: str) -> None:
-        self._is_cosine = metric == "cosine_distance"
+    def __init__(self) -> None:
         self._blocks: list[Floats] = []
         self._size = 0
 
@@ -25,31 +24,21 @@ class Vectors:
         for vector in vectors:
             block, row = divmod(self._size, BLOCK_ROWS)
             self._make_room(block, len(vector))
-            norm = float(np.linalg.norm(vector)) if self._is_cosine else 1.0
-            self._blocks[block][row, : len(vector)] = vector / norm if norm else vector
+            self._blocks[block][row, : len(vector)] = _unit(vector)
             self._size += 1
 
     def distances(self, query: Floats, wanted: Mask) -> Floats:
         """Returns the distance of each row, infinite for rows that are not wanted."""
         distances = np.full(self._size, np.inf, np.float32)
-        norm = float(np.linalg.norm(query)) if self._is_cosine else 1.0
-        asked = query / norm if norm else query
+        asked = _unit(query)
         for number, block in enumerate(self._blocks):
             start, end = number * BLOCK_ROWS, min((number + 1) * BLOCK_ROWS, self._size)
             rows = np.flatnonzero(wanted[start:end])
             if len(rows) < FEW * (end - start):
-                distances[start + rows] = self._between(block[rows], asked)
+                distances[start + rows] = _distances(block[rows], asked)
             elif len(rows):
-                distances[start + rows] = self._between(block[: end - start], asked)[rows]
+                distances[start + rows] = _distances(block[: end - start], asked)[rows]
         return distances
-
-    def _between(self, rows: Floats, asked: Floats) -> Floats:
-        width = min(rows.shape[1], len(asked))
-        products = rows[:, :width] @ asked[:width]
-        if self._is_cosine:
-            return np.asarray(1 - products, np.float32)
-        squares = np.einsum("ij,ij->i", rows, rows) + float(asked @ asked)
-        return np.asarray(np.maximum(squares - 2 * products, 0), np.float32)
 
     def _make_room(self, block: int, width: int) -> None:
         if block == len(self._blocks):
@@ -61,6 +50,16 @@ class Vectors:
             used = self._size - block * BLOCK_ROWS
             self._blocks[block] = np.zeros((BLOCK_ROWS, width), np.float32)
             self._blocks[block][:used, : narrow.shape[1]] = narrow[:used]
+
+
+def _unit(vector: Floats) -> Floats:
+    norm = float(np.linalg.norm(vector))
+    return vector / norm if norm else vector
+
+
+def _distances(rows: Floats, asked: Floats) -> Floats:
+    width = min(rows.shape[1], len(asked))
+    return np.asarray(1 - rows[:, :width] @ asked[:width], np.float32)
 
 
 def trimmed(vector: Floats) -> Floats:
