@@ -209,6 +209,13 @@ def test_runs_are_compared_over_the_questions_that_both_asked() -> None:
     assert comparison.left_out == 2
 
 
+def test_a_measure_that_a_question_has_in_one_run_only_is_not_compared_there() -> None:
+    one, two = question("1", "a"), question("2", "b")
+    before = run_of((one, Answer(("a",), changed=0.5)), (two, Answer(("b",))))
+    after = run_of((one, Answer(("a",), changed=0.0)), (two, Answer(("b",), changed=0.0)))
+    assert compared(before, after, Resamples()).differences["changed"].n == 1
+
+
 def test_runs_that_measure_something_else_are_not_compared() -> None:
     run = run_of((question("1", "a"), Answer(("a",))))
     with pytest.raises(Invalid, match="--k 3"):

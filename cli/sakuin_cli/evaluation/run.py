@@ -98,7 +98,7 @@ def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) 
     names = dict.fromkeys(name for key in both for name in new[key])
     found = {}
     for name in names:
-        pairs = [(old[key][name], new[key][name]) for key in both if name in new[key]]
+        pairs = [(old[key][name], new[key][name]) for key in both if name in old[key] and name in new[key]]
         if (change := mean_difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
             found[name] = change
     return Comparison(found, len(old) + len(new) - 2 * len(both))
