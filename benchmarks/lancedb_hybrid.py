@@ -1,8 +1,8 @@
 """LanceDB's own hybrid search, run by `benchmarks.baselines` in an environment of its own.
 
 Its one argument is a folder with `texts.json`, `queries.json`, `passages.npy` and `questions.npy`; `rankings.json` is
-written there. The words' index has 1- to 3-grams, of what LanceDB brings the best for Japanese without a dictionary
-from afar; fusion is the default.
+written there. The words' index has 1- to 3-grams, the best for Japanese of what LanceDB has without a download;
+fusion is the default.
 """
 
 import json

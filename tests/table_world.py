@@ -43,7 +43,9 @@ class MemoryQueues:
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
+    def embed_chunks(
+        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
+    ) -> None:
         self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
 
     def import_document(self, key: str) -> None:

@@ -80,7 +80,7 @@ create table public.tool (
   version bigint not null default 1,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- A Tool belongs to the project of its Table, whoever writes it.
+  -- A Tool always belongs to the project of its Table.
   constraint tool_of_its_project foreign key (table_id, project_id)
     references public.context_table (id, project_id) on delete cascade
 );
@@ -163,7 +163,7 @@ language sql stable set search_path = public, extensions as $$
   select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
 $$;
 
--- Events, written by triggers in the transaction of a change, whoever makes it. Sent right afterwards, or by `maintain`.
+-- Events, written by triggers in the transaction of any change. Sent right afterwards, or by `maintain`.
 create table public.outbox (
   id bigint generated always as identity primary key,
   event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
@@ -774,7 +774,7 @@ end $$;
 
 -- ---------------------------------------------------------------- Tools
 
--- The arguments of every Search Tool. The product writes it into each record, whoever writes the record.
+-- The arguments of every Search Tool. The product writes it into each record, also if others create the record.
 create function public.search_input_schema() returns jsonb
 language sql immutable set search_path = public, extensions as $$
   select '{

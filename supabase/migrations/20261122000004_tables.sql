@@ -2,7 +2,7 @@
 -- what a search may return. Rows belong to the fingerprint of an index version; Tools show the state of the live one.
 --
 -- Tables with many rows for one Table have no foreign key to it: their rows are deleted in portions, later
--- (delete_portion). Whoever writes one locks the Table's row, so nobody writes one for a deleted Table.
+-- (delete_portion). A writer of one locks the Table's row, so nobody writes one for a deleted Table.
 --
 -- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
 

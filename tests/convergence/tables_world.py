@@ -131,9 +131,11 @@ class FewAMessage:
     def index(self, project_id: str, table_id: str, **asked: Any) -> None:
         self.real.index(project_id, table_id, **asked)
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
+    def embed_chunks(
+        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
+    ) -> None:
         small = [batch[at : at + 2] for batch in batches for at in range(0, len(batch), 2)]
-        self.real.embed(project_id, table_id, small, resumed=resumed)
+        self.real.embed_chunks(project_id, table_id, small, resumed=resumed)
 
     def import_document(self, key: str) -> None:
         self.real.import_document(key)

@@ -48,7 +48,7 @@ def test_no_request_over_http_reaches_it(stack: Stack, path: str, bearer: str | 
 
 
 def test_a_request_of_the_gateway_with_this_member_is_a_request(stack: Stack) -> None:
-    """No gateway sends one; whoever could would still need a key."""
+    """No gateway sends one; a caller who could would still need a key."""
     context = {"http": {"method": "POST", "path": "/mcp", "sourceIp": "127.0.0.1"}, "stage": "$default"}
     event = {"version": "2.0", "rawPath": "/mcp", "rawQueryString": "", "headers": {}, "requestContext": context}
     answer = stack.mcp({**event, "playground": {"arguments": {"query": "公式"}}}, Context())

@@ -25,7 +25,7 @@ class Trace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> int:
-        """Returns the place of a request that has begun: what it causes comes after it."""
+        """Returns the place of a request that has started: what it causes comes after it."""
         with self._lock:
             self.blocks.append("")
             return len(self.blocks) - 1

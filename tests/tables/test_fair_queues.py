@@ -29,7 +29,7 @@ def seconds_of_edits(sqs: ModelledSqs, *, large: int) -> list[float]:
     """The time from each edit of the small project to its stored chunk, while the other one loads `large` chunks."""
     queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "chunks"))
     began = sqs.now
-    queues.embed(LARGE, LARGE, [["c"] * CHUNKS_A_MESSAGE] * (large // CHUNKS_A_MESSAGE))
+    queues.embed_chunks(LARGE, LARGE, [["c"] * CHUNKS_A_MESSAGE] * (large // CHUNKS_A_MESSAGE))
     # Moments at which somebody sends (no handle) or a worker is done (with its message).
     agenda: list[tuple[float, int, str]] = [(began + edit, number, "") for number, edit in enumerate(EDITS)]
     heapq.heapify(agenda)
@@ -47,7 +47,7 @@ def seconds_of_edits(sqs: ModelledSqs, *, large: int) -> list[float]:
         sqs.now = moment
         if not handle:
             sent.append(moment)
-            queues.embed(SMALL, SMALL, [[str(len(sent) - 1)]])
+            queues.embed_chunks(SMALL, SMALL, [[str(len(sent) - 1)]])
             continue
         free += 1
         sqs.delete_message(QueueUrl="chunks", ReceiptHandle=handle)

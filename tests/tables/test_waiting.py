@@ -184,7 +184,7 @@ def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage
     table, tool = outage.make(MANY)
     functions = outage.tables.functions
     ((chunk,),) = outage.world.sql("select id::text from chunks where table_id = %s limit 1", table)
-    functions.queues(FINGERPRINT.id).embed(outage.world.project, table, [[chunk]])
+    functions.queues(FINGERPRINT.id).embed_chunks(outage.world.project, table, [[chunk]])
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
     for _ in range(MAX_RECEIVES):
         functions.settle()

@@ -79,7 +79,7 @@ def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed:
     queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), fingerprint)
     table = {"project_id": PROJECT, "table_id": TABLE, "fingerprint": fingerprint or None, "resumed": resumed}
     queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
-    queues.embed(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
+    queues.embed_chunks(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
     scan, *embeds = bodies(sqs)
     assert tool_message(scan) == ScanRequest(**table, generation=3, skip=2000)
     assert [embed_message(body) for body in embeds] == [

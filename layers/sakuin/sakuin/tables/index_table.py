@@ -109,7 +109,7 @@ class IndexTable:
             sweep_nodes(self.store, self.index, name, table_id, plan.published)
             batches = range(0, len(plan.missing), CHUNKS_A_MESSAGE)
             messages = [plan.missing[start : start + CHUNKS_A_MESSAGE] for start in batches]
-            self.queues.embed(scan.project_id, table_id, messages)
+            self.queues.embed_chunks(scan.project_id, table_id, messages)
             planned = len(plan.missing)
         if end < len(strings):
             self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=end)

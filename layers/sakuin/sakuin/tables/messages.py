@@ -160,7 +160,9 @@ class TableQueues:
         request = {**self._table(project_id, table_id, resumed), "generation": generation, "skip": skip}
         self.tool_queue.send([{"index": request}], group=project_id)
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
+    def embed_chunks(
+        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
+    ) -> None:
         """Asks to embed chunks, in one message for each batch."""
         table = self._table(project_id, table_id, resumed)
         self.embed_queue.send([{"embed": {**table, "chunks": list(batch)}} for batch in batches], group=project_id)

@@ -52,7 +52,7 @@ class ResumeWork:
         elif subject.kind == "upload":
             self.queues_of("").import_document(subject.id)
         elif work.project_id is not None and work.chunks:
-            self.queues_of(subject.fingerprint).embed(work.project_id, subject.id, [work.chunks], resumed=True)
+            self.queues_of(subject.fingerprint).embed_chunks(work.project_id, subject.id, [work.chunks], resumed=True)
         elif work.project_id is not None:
             self.queues_of(subject.fingerprint).index(work.project_id, subject.id, resumed=True)
 

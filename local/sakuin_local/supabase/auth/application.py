@@ -87,7 +87,7 @@ def server_metadata(issuer: str) -> dict[str, Any]:
 
 
 def _with_key(route: Route, keys: Set[str]) -> Route:
-    """Returns a route that needs a key of the project, whoever else signs in."""
+    """Returns a route that needs a key of the project, in addition to a user's token."""
     inner: Callable[[Request], Awaitable[Response]] = route.endpoint
 
     async def endpoint(request: Request) -> Response:
