@@ -5,17 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.learns.learns_yml import LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.learns.writer import clean_learns
 from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import Explanation, Page
-from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import IndexedChunk, poor_learns
 from sakuin.language.unicode_text import is_japanese
 
 from sakuin_cli.drafting.learns_text import drafted_anchors
 from sakuin_cli.files import read_bytes
+from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Uploads
 
 State = Literal["missing", "weak", "draft", "good"]
@@ -65,10 +64,9 @@ def folder_files(uploads: Uploads) -> dict[str, FolderFile]:
 
 def reviewed_page(path: str, key: str, material: str, files: Mapping[str, FolderFile]) -> ReviewedPage:
     """Returns the review of a page's `learns`. For each anchor the nearest file counts."""
-    try:
-        page = read_page(read_bytes(path))
-    except (UnreadablePage, NotFound) as error:
-        return ReviewedPage(path, key, material, error=str(error))
+    page = local_page(path)
+    if isinstance(page, str):
+        return ReviewedPage(path, key, material, error=page)
     authored: dict[str, tuple[str, ...]] = {}
     drafts: set[str] = set()
     for file in (files[one] for one in learns_keys(key) if one in files):

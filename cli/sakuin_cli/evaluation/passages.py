@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sakuin.errors import Invalid, UnreadablePage
+from sakuin.errors import Invalid
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, parse_learns
 from sakuin.knowledge.names import chunk_id
-from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import IndexedMaterial
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import resolve
@@ -21,6 +20,7 @@ from sakuin_cli.files import read_bytes
 from sakuin_cli.portions import portions
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns
+from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, uploads_below
 
 _LONGEST_TITLE = 80
@@ -39,16 +39,15 @@ def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder
     uploads = uploads_below(pages, folder=folder, material_prefix=settings.material_prefix)
     learns = {file.key: parse_learns(read_bytes(file.path)) for file in uploads.files if file.key.endswith(LEARNS_FILE)}
     for page in uploads.pages:
-        found += _of_page(page, authored_learns(page, learns, settings.material_prefix), settings)
+        found += _of_page(page, authored_learns(page, learns, settings.material_prefix))
     if not found:
         raise Invalid("There is no text to ask about: name built pages, or a JSON document with long strings")
     return found
 
 
-def _of_page(upload: Upload, authored: Mapping[str, tuple[str, ...]], settings: CommandSettings) -> Iterator[Passage]:
-    try:
-        page = read_page(read_bytes(upload.path), box_selectors=settings.box_selectors)
-    except UnreadablePage:
+def _of_page(upload: Upload, authored: Mapping[str, tuple[str, ...]]) -> Iterator[Passage]:
+    page = local_page(upload.path)
+    if isinstance(page, str):
         return
     for one in page.explanations:
         heading = one.headings[-1] if one.headings else page.title

@@ -1,16 +1,16 @@
 """Findings about the pages and the `learns.yml` on this machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sakuin.errors import Invalid, NotFound, UnreadablePage
+from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.page import Page
-from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, findings_of_page, unreadable_page
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
+from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 from sakuin_cli.terminal import OnProgress
 
@@ -37,26 +37,19 @@ def local_findings(
         findings.append(Finding("error", "same-key", clash.material or clash.key, None, why))
     anchors: dict[str, list[str]] = {}
     for number, (upload, material) in enumerate(zip(uploads.pages, names, strict=True), 1):
-        page = _page(upload, settings.box_selectors)
-        if isinstance(page, Page):
+        page = local_page(upload.path, box_selectors=settings.box_selectors)
+        if isinstance(page, str):
+            findings.append(unreadable_page(material or upload.key, page))
+        else:
             anchors[material] = [one.anchor for one in page.explanations]
             known = indexed.get(material) if client else _as_indexed(upload, page, learns, settings.material_prefix)
             findings += findings_of_page(material, page, known, strict=strict)
-        else:
-            findings.append(page)
         on_progress("checked", number, len(names))
     others = {one["material"] for one in client.materials(prefix=folder_path(folder))} if client and learns else set()
     for key, file in learns.items():
         place = key.removeprefix(settings.material_prefix).removesuffix(LEARNS_FILE)
         findings += findings_of_learns(key, place, file, others.union(names), anchors)
     return findings
-
-
-def _page(upload: Upload, box_selectors: Sequence[str]) -> Page | Finding:
-    try:
-        return read_page(read_bytes(upload.path), box_selectors=box_selectors)
-    except (UnreadablePage, NotFound) as error:
-        return unreadable_page(upload.material or upload.key, str(error))
 
 
 def _learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding]]:

@@ -1,28 +1,17 @@
-"""What the pages on this machine explain."""
+"""The pages on this machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.reading.page_reader import read_page
 
 from sakuin_cli.files import read_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LocalPage:
-    """A page on this machine: its explanations and how many headings have no id, or why it is unreadable."""
-
-    explanations: tuple[Explanation, ...] = ()
-    headings: int = 0
-    error: str | None = None
-
-
-def local_page(path: str, *, box_selectors: Sequence[str]) -> LocalPage:
-    """Reads a page as the index would."""
+def local_page(path: str, *, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS) -> Page | str:
+    """Returns a page as the index would read it, or the reason why it cannot be read."""
     try:
-        page = read_page(read_bytes(path), box_selectors=box_selectors)
+        return read_page(read_bytes(path), box_selectors=box_selectors)
     except (UnreadablePage, NotFound) as error:
-        return LocalPage(error=str(error))
-    return LocalPage(page.explanations, len(page.unanchored_headings))
+        return str(error)

@@ -71,14 +71,17 @@ def pushed_of(
         # Reading a page takes some milliseconds: of many pages, only those without explanations are read.
         name: PageCount(
             len(anchors.get(name, ())),
-            local_page(path, box_selectors=settings.box_selectors).headings
-            if len(done) <= _PAGES or not anchors.get(name)
-            else None,
+            _headings_without_id(path) if len(done) <= _PAGES or not anchors.get(name) else None,
         )
         for name, path in done.items()
     }
     warnings = (*plan.warnings, *learns_warnings(plan, client, anchors, settings.material_prefix))
     return Pushed(plan, sorted(files, key=lambda file: file.key or ""), deleted, counts, warnings)
+
+
+def _headings_without_id(path: str) -> int:
+    page = local_page(path)
+    return 0 if isinstance(page, str) else len(page.unanchored_headings)
 
 
 def push_document(pushed: Pushed, seconds: float) -> dict[str, Any]:
@@ -167,14 +170,14 @@ def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSett
     anchors: dict[str, list[str]] = {}
     for page in plan.accepted.pages:
         name = page.material or ""
-        local = local_page(page.path, box_selectors=settings.box_selectors)
-        if local.error:
-            failed.append(_failed(page, local.error))
+        local = local_page(page.path)
+        if isinstance(local, str):
+            failed.append(_failed(page, local))
             continue
         anchors[name] = [one.anchor for one in local.explanations]
         found = [{"id": chunk_id(name, one.anchor), "type": one.type, "title": one.title} for one in local.explanations]
         stated = {"path": page.path, "key": page.key, "material": name, "state": plan.states[page.key]}
-        pages.append({**stated, "explanations": found, "headings_without_id": local.headings})
+        pages.append({**stated, "explanations": found, "headings_without_id": len(local.unanchored_headings)})
     files = [one for one in plan.accepted.files if one.material is None]
     return {
         "dry_run": True,

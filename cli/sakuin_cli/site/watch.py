@@ -122,8 +122,8 @@ class Follower:
         self._texts[file.key] = self._read(file.path) if file.material is not None else {}
 
     def _read(self, path: str) -> Texts:
-        page = local_page(path, box_selectors=self.settings.box_selectors)
-        return {one.anchor: (one.title, one.content) for one in page.explanations}
+        page = local_page(path)
+        return {} if isinstance(page, str) else {one.anchor: (one.title, one.content) for one in page.explanations}
 
     def _followed(self, change: Change, seconds: float) -> FollowedChange:
         before = self._texts.get(change.key or "", {})
