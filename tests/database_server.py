@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -71,6 +72,12 @@ class DatabaseServer:
             finally:
                 programs.stop()
                 connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(copied.database)))
+
+
+@cache
+def connection_to(dsn: str) -> psycopg.Connection:
+    """Returns the connection that this process has to a database: a new one takes longer than most tests' SQL."""
+    return psycopg.connect(dsn, autocommit=True)
 
 
 def server_in(folder: Path) -> DatabaseServer:

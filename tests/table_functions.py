@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import psycopg
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
@@ -21,6 +20,7 @@ from sakuin.upkeep.maintain import MaintenanceResult
 
 from tests.convergence.delivery import handler_of, silent
 from tests.convergence.passing import time_passes
+from tests.database_server import connection_to
 from tests.doubles.sqs import Message, ModelledSqs
 from tests.events import Context
 from tests.table_world import FINGERPRINT, TableWorld, maintenance
@@ -99,8 +99,7 @@ class RunningTables:
 
     def passes(self, seconds: int) -> None:
         """Lets so many seconds pass."""
-        with psycopg.connect(self.world.dsn, autocommit=True) as sql:
-            time_passes(sql, seconds)
+        time_passes(connection_to(self.world.dsn), seconds)
         self.functions.sqs.passes(seconds)
 
     def minute(self) -> MaintenanceResult:

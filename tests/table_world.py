@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
-import psycopg
 from mcp_types import CallToolResult
 from sakuin.errors import NotFound
 from sakuin.mcp.search_tools import SearchTools
@@ -24,7 +24,9 @@ from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin_local.supabase.database import Database
+from turbopuffer import Turbopuffer
 
+from tests.database_server import connection_to
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 from tests.effort import EFFORT
@@ -213,9 +215,8 @@ class TableWorld:
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         """Runs SQL that no function of the product has."""
-        with psycopg.connect(self.dsn) as connection:
-            cursor = connection.execute(statement.encode(), arguments)
-            return cursor.fetchall() if cursor.description else []
+        cursor = connection_to(self.dsn).execute(statement.encode(), arguments)
+        return cursor.fetchall() if cursor.description else []
 
     def beside(self) -> "TableWorld":
         """Makes another project of the same deployment."""
@@ -277,10 +278,16 @@ def maintenance(
     )
 
 
+@cache
+def _store_at(address: str) -> Turbopuffer:
+    """Returns the client of a stand-in: a new one for each test takes longer than its first request."""
+    return store_connected(address, "any")
+
+
 def world_of(database: Database, stand_in: str) -> TableWorld:
     world = TableWorld(
         connected(database.rest_url, database.service_key),
-        TurbopufferChunkStore(store_connected(stand_in, "any")),
+        TurbopufferChunkStore(_store_at(stand_in)),
         dsn=database.dsn,
     )
     world.project = world.call("create_project", name="p")["id"]

@@ -2,6 +2,8 @@
 
 import psycopg
 
+from tests.database_server import connection_to
+
 # A little longer than the schedule waits before it calls a worker dead.
 A_MINUTE, AN_HOUR, A_DAY = 65, 3600, 86_400
 
@@ -45,5 +47,4 @@ def _move(sql: psycopg.Connection, statement: bytes, seconds: int) -> None:
 
 def time_passes_in(dsn: str, seconds: int) -> None:
     """Moves all times of the database at this address."""
-    with psycopg.connect(dsn, autocommit=True) as sql:
-        time_passes(sql, seconds)
+    time_passes(connection_to(dsn), seconds)

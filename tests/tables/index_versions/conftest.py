@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import psycopg
 import pytest
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
@@ -29,6 +28,7 @@ from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
+from tests.database_server import connection_to
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.sqs import Message, ModelledSqs
 from tests.table_functions import TableFunctions, fingerprint_of
@@ -107,8 +107,7 @@ class Deployment:
 
     def passes(self, seconds: int) -> None:
         """Lets so many seconds pass."""
-        with psycopg.connect(self.world.dsn, autocommit=True) as sql:
-            time_passes(sql, seconds)
+        time_passes(connection_to(self.world.dsn), seconds)
         self.sqs.passes(seconds)
 
     def lose(self, settings: IndexVersion) -> None:
