@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sakuin.errors import Conflict, NotFound
+from sakuin.errors import NotFound
 
 from tests.table_world import TableWorld, long
 
@@ -19,38 +19,35 @@ def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str
     return str(result.content[0].text)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "five", True, 5.5, None)),
-        *(({"query": query}, "'query'") for query in ("", " ", "\u3000\n", 5, None)),
-        ({}, "'query' is required"),
-        ({"query": "a", "scope": "/"}, "'scope' is not an argument"),
-        ({"query": "公式\ud83d"}, "surrogate"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(world: TableWorld, arguments: dict[str, Any], words: str) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": A}), ""))
-    assert words in sentence(world, endpoint, arguments)
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "five", True, 5.5, None)),
+    *(({"query": query}, "'query'") for query in ("", " ", "\u3000\n", 5, None)),
+    ({}, "'query' is required"),
+    ({"query": "a", "scope": "/"}, "'scope' is not an argument"),
+    ({"query": "公式\ud83d"}, "surrogate"),
+]
 
 
-@pytest.mark.parametrize("top_k", [1, 5.0, "5", 50])
-def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: Any) -> None:
+def test_wrong_arguments_are_refused_by_name_and_a_top_k_from_1_to_50_is_taken(world: TableWorld) -> None:
     _, _, endpoint = world.indexed([A, B, A + "。"])
-    result = world.ask(endpoint, {"query": "説明", "top_k": top_k})
-    assert result is not None
-    assert result.structured_content is not None
-    assert len(result.structured_content["results"]) == min(int(top_k), 6)
+    for arguments, words in REFUSED:
+        assert words in sentence(world, endpoint, arguments), arguments
+    # 5.0 is 5.
+    for top_k in (1, 5.0, "5", 50):
+        result = world.ask(endpoint, {"query": "説明", "top_k": top_k})
+        assert result is not None
+        assert result.structured_content is not None, top_k
+        assert len(result.structured_content["results"]) == min(int(top_k), 6), top_k
 
 
-@pytest.mark.parametrize("after", [{"b": B}, {"a": A[:199], "b": B}], ids=["deleted", "below the threshold"])
-def test_a_node_that_goes_is_not_found_any_more_and_costs_nothing(world: TableWorld, after: object) -> None:
-    table, _, endpoint = world.indexed({"a": A, "b": B})
+def test_a_node_that_goes_or_becomes_short_is_not_found_any_more_and_costs_nothing(world: TableWorld) -> None:
+    table, _, endpoint = world.indexed({"a": A, "b": B, "c": A})
     embedded = len(world.embedder.embedded)
-    world.replace(table, after)
-    world.settle()
-    assert world.found(endpoint) == {"/b"}
-    assert len(world.rows(table)) == 2
+    for after, found in (({"a": A[:199], "b": B, "c": A}, {"/b", "/c"}), ({"a": A[:199], "b": B}, {"/b"})):
+        world.replace(table, after)
+        world.settle()
+        assert world.found(endpoint) == found
+        assert len(world.rows(table)) == 2 * len(found)
     assert len(world.embedder.embedded) == embedded
 
 
@@ -79,54 +76,33 @@ def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(wo
     assert done["indexed_at"] > indexed_at
 
 
-def test_what_else_stands_in_the_metadata_survives_the_indexing(world: TableWorld) -> None:
-    tool = world.tool(world.table({"a": A}), "")
+def test_the_indexing_keeps_what_else_stands_in_the_metadata_and_its_status_starts_nothing(world: TableWorld) -> None:
+    table = world.table({"a": A})
+    tool = world.tool(table, "")
     world.sql("""update tool set metadata = metadata || '{"owner": "x", "n": [1]}' where id = %s""", tool)
+    before = world.sql("select count(*) from outbox where table_id = %s", table)
     world.settle()
     metadata = world.call("read_tool", tool=tool)["metadata"]
     assert metadata.pop("search_index")["state"] == "ready"
     assert metadata == {"owner": "x", "n": [1]}
-
-
-def test_a_new_status_alone_starts_nothing(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    world.tool(table, "")
-    before = world.sql("select count(*) from outbox where table_id = %s", table)
-    world.settle()
     assert world.sql("select count(*) from outbox where table_id = %s", table) == before
 
 
-def test_a_renamed_tool_answers_to_its_new_name_without_a_scan(world: TableWorld) -> None:
-    _, tool, endpoint = world.indexed({"a": A})
+def test_a_renamed_tool_needs_no_scan_and_a_disabled_one_is_back_without_embedding(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A})
+    embedded = len(world.embedder.embedded)
     world.call("change_tool", **{**NOTHING, "tool": tool, "name": "renamed"})
     assert world.ask(endpoint, {"query": "公式"}) is None
     assert world.found(endpoint, tool="renamed") == {"/a"}
     assert world.status(tool)["state"] == "ready"
-
-
-def test_a_disabled_tool_is_gone_and_an_enabled_one_is_back_without_embedding(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A})
-    embedded = len(world.embedder.embedded)
-    world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": False})
-    world.queues.index(world.project, table)
-    world.settle()
-    assert world.ask(endpoint, {"query": "公式"}) is None
-    assert world.rows(table) == {}
-    world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": True})
-    world.queues.index(world.project, table)
-    world.settle()
+    for enabled, rows in ((False, 0), (True, 2)):
+        world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": enabled})
+        world.queues.index(world.project, table)
+        world.settle()
+        assert (world.ask(endpoint, {"query": "公式"}, tool="renamed") is not None) == enabled
+        assert len(world.rows(table)) == rows
     assert world.found(endpoint) == {"/a"}
     assert len(world.embedder.embedded) == embedded
-
-
-def test_a_name_stays_unique_in_each_endpoint(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    first, second, same = (world.tool(table, "", name) for name in ("first", "second", "first"))
-    endpoint = world.endpoint(first, second)
-    with pytest.raises(Conflict, match="named first"):
-        world.call("change_tool", **{**NOTHING, "tool": second, "name": "first"})
-    with pytest.raises(Conflict, match="named first"):
-        world.call("bind_tool", mcp=endpoint, tool=same, status="enabled")
 
 
 def test_a_tool_of_another_project_cannot_be_bound(world: TableWorld) -> None:
@@ -154,7 +130,7 @@ def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(wo
     assert world.records.current_chunks(endpoint, foreign, list(other.rows(table)), limit=99) == {}
 
 
-def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: TableWorld) -> None:
+def test_a_deleted_project_takes_all_of_its_own_along_and_nothing_of_another(world: TableWorld) -> None:
     other = world.beside()
     kept = other.endpoint(other.tool(other.table({"a": A}), ""))
     other.settle()
@@ -162,6 +138,8 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
     for table in tables:
         world.tool(table, "")
     world.settle()
+    # What one project learned costs another its own.
+    assert (len(other.embedder.embedded), len(world.embedder.embedded)) == (2, 4)
     world.call("delete_project", project=world.project)
     world.maintain()
     for table in tables:
@@ -171,19 +149,5 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
     assert world.sql("select 1 from chunks where table_id = any(%s::uuid[])", tables) == []
     assert world.sql("select 1 from chunk_vector where project_id = %s", world.project) == []
     assert other.found(kept) == {"/a"}
-
-
-def test_a_deleted_project_s_events_name_every_table(world: TableWorld) -> None:
-    tables = {world.table({"a": A}), world.table({"a": B})}
-    world.call("delete_project", project=world.project)
-    world.maintain()
-    told = world.sql("select table_id::text, event from outbox where project_id = %s", world.project)
-    assert set(told) == {(table, "TableDeleted") for table in tables}
-
-
-def test_what_one_project_learned_costs_another_its_own(world: TableWorld) -> None:
-    other = world.beside()
-    for each in (world, other):
-        each.tool(each.table({"a": A}), "")
-        each.settle()
-    assert len(other.embedder.embedded) == len(world.embedder.embedded) == 2
+    told = world.sql("select table_id::text from outbox where event = 'TableDeleted'")
+    assert {table for (table,) in told} == set(tables)
