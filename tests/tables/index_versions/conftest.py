@@ -31,6 +31,7 @@ from tests.convergence.passing import time_passes
 from tests.database_server import connection_to
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.sqs import Message, ModelledSqs
+from tests.effort import EFFORT
 from tests.table_functions import TableFunctions, fingerprint_of
 from tests.table_world import TableWorld
 
@@ -110,15 +111,16 @@ class Deployment:
         time_passes(connection_to(self.world.dsn), seconds)
         self.sqs.passes(seconds)
 
-    def lose(self, settings: IndexVersion) -> None:
-        """Loses the messages for one index."""
+    def lose(self, settings: IndexVersion, table: str = "") -> None:
+        """Loses the messages for one index, of all Tables or of one."""
         for message in self.waiting:
-            if fingerprint_of(message) == settings.tables.id:
+            if fingerprint_of(message) == settings.tables.id and table in message.body:
                 self.sqs.forget(message)
 
     def deliver(self) -> bool:
-        """Delivers the oldest message twice; returns whether it is done."""
-        self.functions.take(doubled=True)
+        """Delivers the oldest message, with more effort twice; returns whether it is done."""
+        if EFFORT > 1:
+            self.functions.take(doubled=True)
         return self.functions.take()
 
     def settle(self) -> None:

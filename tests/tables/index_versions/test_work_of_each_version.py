@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
@@ -19,30 +19,29 @@ from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment,
 STILL = "Its indexing was started 5 times and stalled each time"
 NO_ANSWER = "The worker ended without an answer: not enough memory or time, or a defect"
 WAITS = "openai is not called for a while; this waits for openai and continues automatically"
-EACH = pytest.mark.parametrize(("still", "other"), [(BLUE, GREEN), (GREEN, BLUE)], ids=["live", "beside"])
+EACH = ((BLUE, GREEN), (GREEN, BLUE))
 
 
-class Deadly(MemoryEmbedder):
-    """It ends its worker."""
+@dataclass
+class Failing(MemoryEmbedder):
+    """It fails with `error` for texts that have `words` in them."""
 
-    def passages(self, texts: Sequence[str]) -> list[Vector]:
-        raise Died
-
-
-class Away(MemoryEmbedder):
-    """Its vendor is not called for a while."""
+    words: str = ""
+    error: BaseException = field(default_factory=Died)
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        raise CircuitOpen("openai is not called for a while", vendor="openai", retry_after=600)
+        if any(self.words in text for text in texts):
+            raise self.error
+        return super().passages(texts)
 
 
 def asked_of(message: Message) -> tuple[str, str | None]:
     return message.queue, fingerprint_of(message)
 
 
-def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
+def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion, words: str) -> None:
     """Edits a Table and loses the messages of one index."""
-    deployment.edit(asked.table, {"a": long("一次関数")})
+    deployment.edit(asked.table, {"a": long(words)})
     deployment.deliver()
     deployment.lose(still)
     deployment.settle()
@@ -53,51 +52,42 @@ def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bo
     return bool(said)
 
 
-@EACH
-def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(
-    both: Deployment, still: IndexVersion, other: IndexVersion
-) -> None:
+def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
-    edited_but_for(both, asked, still)
-    assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
-    both.passes(100)
-    assert both.build().restarted == 0
-    both.passes(30)
-    assert both.build().restarted == 1
-    assert [asked_of(message) for message in both.waiting] == [(TOOLS, still.tables.id)]
-    both.settle()
-    assert is_whole(both, still, asked)
-    assert both.world.status(asked.tool)["state"] == "ready"
+    for still, other in EACH:
+        edited_but_for(both, asked, still, f"一次関数{still.id}")
+        assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
+        both.passes(100)
+        assert both.build().restarted == 0
+        both.passes(30)
+        assert both.build().restarted == 1
+        assert [asked_of(message) for message in both.waiting] == [(TOOLS, still.tables.id)]
+        both.settle()
+        assert is_whole(both, still, asked)
+        assert both.world.status(asked.tool)["state"] == "ready"
     both.passes(1000)
     assert both.build().restarted == 0
 
 
-def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """Restarts the indexing repeatedly and loses its messages each time."""
-    edited_but_for(deployment, asked, still)
+def test_a_table_that_stalls_each_time_has_an_error_only_in_that_index_and_beside_for_a_day(both: Deployment) -> None:
+    live, beside = (indexed(both, {"a": long("二次方程式")}) for _ in range(2))
+    lost = {BLUE: live.table, GREEN: beside.table}
+    for table in lost.values():
+        both.edit(table, {"a": long("一次関数")})
+    both.deliver()
+    both.deliver()
     for _ in range(MAX_RECEIVES + 1):
-        deployment.passes(130)
-        deployment.build()
-        deployment.lose(still)
-
-
-def test_a_table_that_stalls_in_the_live_index_has_an_error_only_there(both: Deployment) -> None:
-    asked = indexed(both, {"a": long("二次方程式")})
-    stood_still(both, asked, BLUE)
-    status = both.world.status(asked.tool)
+        for still, table in lost.items():
+            both.lose(still, table)
+        both.settle()
+        both.passes(1000)
+        both.build()
+    status = both.world.status(live.tool)
     assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
-    assert is_whole(both, GREEN, asked)
-    assert both.state(GREEN).is_whole
-
-
-def test_a_table_that_stalls_in_the_next_index_has_an_error_only_there_for_a_day(
-    both: Deployment,
-) -> None:
-    asked = indexed(both, {"a": long("二次方程式")})
-    stood_still(both, asked, GREEN)
-    assert both.world.status(asked.tool)["state"] == "ready"
+    assert is_whole(both, GREEN, live)
+    assert both.world.status(beside.tool)["state"] == "ready"
     ((table, reason),) = both.state(GREEN).tables.named
-    assert (table, reason.startswith(STILL)) == (asked.table, True)
+    assert (table, reason.startswith(STILL)) == (beside.table, True)
     both.passes(3600)
     both.build()
     assert both.waiting == []
@@ -108,67 +98,58 @@ def test_a_table_that_stalls_in_the_next_index_has_an_error_only_there_for_a_day
     assert both.state(GREEN).is_whole
 
 
-@EACH
-def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_there(
-    both: Deployment, still: IndexVersion, other: IndexVersion
-) -> None:
-    asked = indexed(both, {"a": long("二次方程式")})
-    both.embedders[still.id] = Deadly(still.model)
-    both.edit(asked.table, {"a": long("一次関数")})
+def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_there(both: Deployment) -> None:
+    live, beside = (indexed(both, {"a": long("二次方程式")}) for _ in range(2))
+    for still, asked in ((BLUE, live), (GREEN, beside)):
+        words = f"一次関数{still.id}"
+        both.embedders[still.id] = Failing(still.model, words=words)
+        both.edit(asked.table, {"a": long(words)})
     for _ in range(100):
         while both.waiting:
             with suppress(Died):
                 both.functions.take()
-        both.passes(60)
+        both.passes(1000)
         both.build()
         if not both.sqs.messages:
             break
-    assert {fingerprint_of(message) for message in both.sqs.dead} == {still.tables.id}
-    assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
-    (row,) = both.functions.rows(asked.table)
-    assert (row.state, row.fingerprint, row.reason) == ("failed", still.tables.id, NO_ANSWER)
-    status = both.world.status(asked.tool)
-    if still is BLUE:
-        assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
-    else:
-        assert status["state"] == "ready"
-        assert both.state(GREEN).tables.named[0][1].startswith(STILL)
-    del both.embedders[still.id]
+    assert {fingerprint_of(message) for message in both.sqs.dead} == {BLUE.tables.id, GREEN.tables.id}
+    for asked, still, other in ((live, BLUE, GREEN), (beside, GREEN, BLUE)):
+        assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
+        (row,) = both.functions.rows(asked.table)
+        assert (row.state, row.fingerprint, row.reason) == ("failed", still.tables.id, NO_ANSWER)
+    status = both.world.status(live.tool)
+    assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
+    assert both.world.status(beside.tool)["state"] == "ready"
+    ((table, reason),) = both.state(GREEN).tables.named
+    assert (table, reason.startswith(STILL)) == (beside.table, True)
+    both.embedders.clear()
     both.sqs.redrive()
     both.settle()
-    assert is_whole(both, still, asked)
+    assert is_whole(both, BLUE, live)
     assert both.state(GREEN).is_whole
-    assert both.world.status(asked.tool)["state"] == "ready"
-    assert both.functions.rows(asked.table) == []
+    for asked in (live, beside):
+        assert (both.world.status(asked.tool)["state"], both.functions.rows(asked.table)) == ("ready", [])
 
 
-@EACH
-def test_what_one_index_waits_for_does_not_hold_up_the_other(
-    both: Deployment, still: IndexVersion, other: IndexVersion
-) -> None:
+def test_what_one_index_waits_for_does_not_hold_up_the_other(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
-    both.embedders[other.id] = Away(other.model)
-    both.edit(asked.table, {"a": long("一次関数")})
-    both.deliver()
-    both.lose(still)
-    both.settle()
-    both.passes(130)
-    assert both.build().restarted == 1
-    both.settle()
-    assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (True, False)
-    status = both.world.status(asked.tool)
-    if other is BLUE:
-        assert (status["state"], status["last_error"]) == ("indexing", WAITS)
-    else:
-        assert (status["state"], status["last_error"]) == ("ready", None)
-        assert both.state(GREEN).tables.named == ((asked.table, WAITS),)
-    del both.embedders[other.id]
-    both.passes(900)
-    both.build()
-    both.settle()
-    assert both.state(GREEN).is_whole
-    assert both.world.status(asked.tool)["state"] == "ready"
-    assert both.functions.rows(asked.table) == []
+    for still, other in EACH:
+        away = CircuitOpen("openai is not called for a while", vendor="openai", retry_after=600)
+        both.embedders[other.id] = Failing(other.model, error=away)
+        edited_but_for(both, asked, still, f"一次関数{still.id}")
+        both.passes(130)
+        assert both.build().restarted == 1
+        both.settle()
+        assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (True, False)
+        status = both.world.status(asked.tool)
+        waits = (("indexing", WAITS), ()) if other is BLUE else (("ready", None), ((asked.table, WAITS),))
+        assert ((status["state"], status["last_error"]), both.state(GREEN).tables.named) == waits
+        del both.embedders[other.id]
+        both.passes(900)
+        both.build()
+        both.settle()
+        assert both.state(GREEN).is_whole
+        assert (both.world.status(asked.tool)["state"], both.functions.rows(asked.table)) == ("ready", [])
 
 
 def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
