@@ -14,9 +14,9 @@ from tests.doubles.embedder import MemoryEmbedder
 from tests.table_functions import EMBEDS, TOOLS, RunningTables, running
 from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 
-# 80 chunks, so three messages.
-MANY = [long(f"二次方程式の解の公式その{number}") for number in range(40)]
-ONE = {"a": long("一次関数の傾き")}
+# 66 chunks, so three messages.
+MANY = [long(f"二次方程式の解の公式その{number}", 200) for number in range(66)]
+ONE = {"a": long("一次関数の傾き", 200)}
 
 
 @dataclass
@@ -72,17 +72,15 @@ def outage(world: TableWorld) -> Outage:
     return Outage(running(world), world.embedder)
 
 
-def test_a_table_that_waits_for_a_vendor_is_one_row_and_no_message(outage: Outage) -> None:
+def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_scan_sends_the_rest(
+    outage: Outage,
+) -> None:
     table, tool = outage.make(MANY)
     assert outage.state(table) == [("waiting", "openai")]
     assert outage.tables.functions.sqs.messages == []
     status = outage.world.status(tool)
     said = "openai keeps failing; this waits for openai and continues automatically"
     assert (status["state"], status["last_error"]) == ("indexing", said)
-
-
-def test_one_batch_probes_the_vendor_and_after_its_answer_one_scan_sends_the_rest(outage: Outage) -> None:
-    table, tool = outage.make(MANY)
     asked = outage.embedder.asked
     outage.tables.minutes(3)
     assert outage.state(table) == [("waiting", "openai")]
@@ -97,10 +95,10 @@ def test_one_batch_probes_the_vendor_and_after_its_answer_one_scan_sends_the_res
     outage.tables.minute()
     assert outage.chunks_asked_for() == [-1]
     assert outage.tables.functions.take()
-    assert sorted(outage.chunks_asked_for()) == [16, 32]
+    assert sorted(outage.chunks_asked_for()) == [2, 32]
     outage.tables.functions.settle()
     status = outage.world.status(tool)
-    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 80, None)
+    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 66, None)
     assert outage.state(table) == []
 
 
@@ -153,12 +151,12 @@ def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> N
 
 
 def test_a_waiting_table_is_not_stalled_however_long_the_outage(outage: Outage) -> None:
-    made = [outage.make(ONE) for _ in range(8)]
-    for _ in range(12):
-        outage.tables.passes(240)
+    made = [outage.make(ONE) for _ in range(3)]
+    for _ in range(5):
+        outage.tables.passes(840)
         assert outage.tables.minute().restarted == 0
         outage.tables.functions.settle()
-    assert [outage.state(table) for table, _ in made] == [[("waiting", "openai")]] * 8
+    assert [outage.state(table) for table, _ in made] == [[("waiting", "openai")]] * 3
     outage.embedder.is_away = False
     outage.tables.passes(900)
     outage.tables.minutes(3)
