@@ -12,7 +12,9 @@ from sakuin.errors import Invalid, NotFound
 NOT_HTML = "not HTML"
 
 # Pages and folders that site generators add to what an author wrote: errors, indexes of names, listings of source code.
-_GENERATED = re.compile(r"(?:^|/)(?:(?:404|genindex(?:-[^/]*)?|py-modindex)\.html$|_(?:static|modules|sources)/)")
+_GENERATED = re.compile(
+    r"(?:^|/)(?:(?:404(?:/index)?|genindex(?:-[^/]*)?|py-modindex)\.html$|(?:_(?:static|modules|sources)|wp-json)/)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,22 @@ def by_anchor(html: str) -> dict[str, Explanation]:
                 ("definition", "The_dough:~:baking", "Baking"),
             ],
         ),
+        (
+            "docsy",
+            [
+                ("definition", ":~:oiling-a-chain", "Oiling a chain"),
+                ("definition", "cleaning", "Cleaning"),
+                ("rule", "cleaning:~:not-with-water-under-pressure", "Not with water under pressure"),
+            ],
+        ),
+        (
+            "divisions",
+            [
+                ("definition", "core-wrapper", "Growing moss"),
+                ("definition", "water", "Water"),
+                ("definition", "shade", "Shade"),
+            ],
+        ),
     ],
 )
 def test_a_page_of_each_generator_has_its_sections_and_nothing_else(
@@ -104,6 +120,21 @@ def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_headi
     assert kettle["tea.Kettle"].content.split("\n")[1:] == ["A vessel with a switch.", "It is made of steel."]
     assert kettle["boiling"].content.endswith("see Kettle.boil().")
     assert kettle["descaling"].headings == ("Kettle", "Boiling")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["post-byline", "entry__meta", "p-breadcrumb", "td-page-meta__lastmod", "c-shareBtns", "author-bio", "date-tags"],
+)
+def test_what_themes_say_about_an_article_is_left_out(name: str) -> None:
+    (lead, *_) = page(f"<main><h1>A</h1><div class='x {name}'>by anna</div><p>text</p></main>").explanations
+    assert lead.content == "A\ntext"
+
+
+@pytest.mark.parametrize("name", ["entry share", "post type-post tag-tips", "post-title", "page-metal", "shared"])
+def test_what_only_sounds_like_it_is_content(name: str) -> None:
+    (lead, *_) = page(f"<main><h1>A</h1><div class='{name}'>by anna</div></main>").explanations
+    assert lead.content == "A\nby anna"
 
 
 def test_one_semantic_id_keeps_a_page_to_its_ids() -> None:

@@ -4,6 +4,7 @@ One page does not tell what a site repeats on all its pages, so that tags, roles
 decide.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,56 +30,40 @@ FURNITURE_CLASSES = frozenset(
     # tables of contents
     {"toc", "table-of-contents", "tableofcontents", "toctree-wrapper", "localtoc", "on-this-page", "toc-wrapper"}
     | {"theme-doc-toc-mobile", "theme-doc-toc-desktop", "ez-toc-container", "lwptoc", "md-toc", "markdown-toc"}
-    | {"wp-block-table-of-contents", "toc-container", "js-toc", "contents-list", "minitoc"}
+    | {"wp-block-table-of-contents", "toc-container", "js-toc", "contents-list", "minitoc", "p-toc"}
     # navigation
-    | {"breadcrumb", "breadcrumbs", "wy-breadcrumbs", "pagination", "pagination-nav", "pager", "prev-next-area"}
-    | {"prev-next", "rst-footer-buttons", "post-navigation", "nav-links", "navigation", "menu", "sphinxsidebar"}
+    | {"pager", "prev-next-area", "prev-next", "rst-footer-buttons", "nav-links", "navigation", "menu"}
     | {"sidebar", "widget", "widget-area", "skip-link", "skip-to-content", "related-pages", "md-sidebar"}
+    | {"sphinxsidebar", "footer", "site-footer", "site-header", "taxonomy"}
     # links to sources and to headings; those that are only a sign are recognised by it
     | {"sl-anchor-link"}
     | {"viewcode-link", "viewcode-back", "edit-this-page", "theme-edit-this-page", "md-source-file", "editsection"}
     | {"mw-editsection", "md-content__button", "theme-doc-version-badge", "theme-last-updated"}
-    # only for screen readers, only in print
-    | {
-        "onlyprint",
-        "print-only",
-        "sr-only",
-        "visually-hidden",
-        "screen-reader-text",
-        "screenreader-text",
-        "visuallyhidden",
-    }
+    # only for screen readers, only in print, only on the screen
+    | {"onlyprint", "print-only", "sr-only", "visually-hidden", "screen-reader-text", "screenreader-text"}
+    | {"visuallyhidden", "d-print-none", "no-print", "noprint", "modal", "toast", "offcanvas"}
     # about an article, and what follows it
-    | {
-        "avatar",
-        "entry-meta",
-        "post-meta",
-        "byline",
-        "posted-on",
-        "cat-links",
-        "tags-links",
-        "entry-footer",
-        "post-tags",
-    }
-    | {"sharedaddy", "jp-relatedposts", "related-posts", "related_posts", "yarpp", "share-buttons", "social-share"}
-    | {"addtoany_share_save_container", "comments", "comments-area", "comment-respond", "author-box", "newsletter"}
-    | {"cookie-notice", "cookie-banner", "wp-block-post-terms", "wp-block-latest-posts", "giscus", "utterances"}
+    | {"avatar", "byline", "posted-on", "cat-links", "tags-links", "date-tags", "cat-label", "under-entry-content"}
+    | {"sharedaddy", "jp-relatedposts", "yarpp", "addtoany_share_save_container", "sharrre-container", "sns-share"}
+    | {"sns-follow", "share-wrapper", "comments", "comments-area", "comment-respond", "newsletter", "cookie-notice"}
+    | {"cookie-banner", "wp-block-post-terms", "wp-block-latest-posts", "wp-block-comments", "giscus", "utterances"}
     # code
     | {"copybtn", "copy-button", "clipboard-button", "linenos", "linenodiv", "lineno", "line-numbers-rows"}
 )
 
+# Class names that themes compose: `post-byline`, `entry__meta`, `c-shareBtns`, `td-page-meta__lastmod`.
+FURNITURE_NAME = re.compile(
+    r"(?:^|\s)(?:"
+    r"(?:post|entry|article|wp-block-post)[-_]{1,2}(?:meta|date|byline|author|footer|nav|navigation|tags|terms|tail)"
+    r"|(?:[\w-]*[-_])?(?:breadcrumbs?|pagination|related[-_]?(?:posts|entries|articles)|author[-_]?(?:box|bio)|lastmod"
+    r"|(?:social-?)?share[-_]?(?:buttons|btns|links|icons)|social-?share)"
+    r")(?=\s|$|[-_])"
+)
+
 FURNITURE_IDS = frozenset(
     {"toc", "table-of-contents", "markdown-toc", "comments", "respond", "disqus_thread", "sidebar", "secondary"}
-    | {
-        "ez-toc-container",
-        "footer",
-        "site-footer",
-        "colophon",
-        "masthead",
-        "site-header",
-        "breadcrumbs",
-        "cookie-notice",
-    }
+    | {"ez-toc-container", "footer", "site-footer", "colophon", "masthead", "site-header", "breadcrumbs"}
+    | {"cookie-notice", "related-posts", "panel-wrapper", "tail-wrapper", "topbar-wrapper", "search-result-wrapper"}
 )
 
 MOST_DATELINE_PARTS = 5
@@ -167,7 +152,7 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
         return True
     if not tag.attrs:
         return False
-    if not FURNITURE_CLASSES.isdisjoint(names):
+    if not FURNITURE_CLASSES.isdisjoint(names) or FURNITURE_NAME.search(attribute(tag, "class").lower()):
         return admonition_type(tag) is None
     return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS
 
