@@ -142,6 +142,12 @@ create table public.console_link (
   expires_at timestamptz not null default now() + interval '1 hour'
 );
 
+-- Forms that made a key, by the SHA-256 of their ids: a reload must not make another one.
+create table public.console_form (
+  form_hash text collate "C" primary key,
+  expires_at timestamptz not null default now() + interval '8 hours'
+);
+
 -- The limits of the deployment that differ from the defaults. `maintain` writes them from the parameter `Limits`.
 create table public.quota (
   name text collate "C" primary key,

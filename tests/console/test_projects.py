@@ -349,6 +349,32 @@ def test_the_address_of_a_form_leads_to_the_page_above_it(owner: Projects) -> No
     assert (switched.status_code, '<html lang="ja">' in switched.text) == (200, True)
 
 
+def test_a_form_over_the_limit_is_answered_by_a_page(owner: Projects) -> None:
+    home = owner.new_project()
+    answer = owner.upload(f"{home}/tables/new", f"{home}/tables", {"name": "x"}, ("large.json", b"1" * 4_500_001))
+    assert answer.status_code == 413
+    assert "<h1>This is too large</h1>" in answer.text
+    assert "sakuin table put" in answer.text
+    assert "Sign out" in answer.text
+
+
+def test_a_form_that_made_a_key_makes_no_second_one(owner: Projects) -> None:
+    home = owner.new_project()
+    form = {**hidden_fields(owner.get(f"{home}/endpoints/new").text, f"{home}/endpoints"), "name": "Tutor"}
+    made = owner.post(f"{home}/endpoints", form)
+    endpoint = re.findall(rf'href="/console({home}/endpoints/[0-9a-f-]{{36}})"', made.text)[-1]
+    again = owner.post(f"{home}/endpoints", form)
+    assert (again.url.path, again.url.query) == (f"/console{home}", b"done=sent_before")
+    assert "sent before" in again.text
+    assert again.text.count(f"{home}/endpoints/") == 1 + 1  # the endpoint, and the link to a new one
+    form = {**hidden_fields(owner.get(endpoint).text, f"{endpoint}/rotate"), "overlap": "0"}
+    (key,) = set(_KEY.findall(owner.post(f"{endpoint}/rotate", form).text))
+    again = owner.post(f"{endpoint}/rotate", form)
+    assert (again.url.path, _KEY.findall(again.text)) == (f"/console{endpoint}", [])
+    hashes = owner.world.sql.execute("select api_key_hash from mcp where id = %s", [endpoint.rpartition("/")[2]])
+    assert hashes.fetchone() == (hash_of_key(key),)
+
+
 # ---------------------------------------------------------------- hostile texts
 
 

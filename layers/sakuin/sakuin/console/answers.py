@@ -28,6 +28,11 @@ def redirect(target: str, done: str = "") -> RedirectResponse:
     return RedirectResponse(f"{ROOT}{target}{mark}done={quote(done)}" if done else f"{ROOT}{target}", 303)
 
 
+def page_above(request: Request) -> str:
+    """Returns the path of the page above the address of a form."""
+    return request.url.path.removeprefix(ROOT).rpartition("/")[0]
+
+
 def own_path(target: str) -> str:
     """Returns the target if it is a path below the console, else `/`: no redirect leaves this origin."""
     # Browsers read a backslash as a slash, and skip control characters.

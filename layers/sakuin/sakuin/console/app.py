@@ -1,14 +1,16 @@
 """The application of the console, which the function `api` has at `/console`."""
 
+from contextlib import suppress
+
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
-from sakuin.console.answers import redirect
+from sakuin.console.answers import page_above, redirect
 from sakuin.console.pages.sign_in import sign_in_path
-from sakuin.console.shell import Shell
+from sakuin.console.shell import SentBefore, Shell
 from sakuin.console.static_files import static_file
 from sakuin.errors import NotFound, SakuinError, Unauthorized
 from sakuin.platform.http_errors import CODES, HttpError, http_error, request_id_of
@@ -42,6 +44,13 @@ def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
         content, media_type = found
         return Response(content, headers=_KEPT_A_YEAR, media_type=f"{media_type}; charset=utf-8")
 
+    @app.get("/too-large", include_in_schema=False)
+    def show_too_large(request: Request) -> Response:
+        """Answers a form that is larger than a request may be; without scripts nothing stops it before."""
+        with suppress(Unauthorized):
+            shell.signed_in(request)
+        return shell.too_large_page(request)
+
     for router in routers:
         app.include_router(router)
     _add_error_pages(app, shell)
@@ -59,6 +68,10 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
     @app.exception_handler(Unauthorized)
     async def ask_to_sign_in(request: Request, error: Unauthorized) -> Response:
         return redirect(sign_in_path(request))
+
+    @app.exception_handler(SentBefore)
+    async def lead_back(request: Request, error: SentBefore) -> Response:
+        return redirect(page_above(request), done="sent_before")
 
     @app.exception_handler(SakuinError)
     async def show_error(request: Request, error: SakuinError) -> Response:

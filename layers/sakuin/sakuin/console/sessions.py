@@ -69,7 +69,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The tables `console_session` and `console_link`.
+    """The tables `console_session`, `console_link` and `console_form`.
 
     A row has the SHA-256 of the id or code. An admin's session ends when the key is revoked. A user's tokens are
     encrypted with a key that is derived from the id: who reads the table can use neither the session nor the
@@ -122,6 +122,13 @@ class Sessions:
         if not used or (key_hash := used[0]["admin_key_hash"]) not in self.admin_keys.hashes():
             return None
         return self.sign_in_admin(key_hash)
+
+    def use_form(self, session: Session, form_id: str) -> bool:
+        """Records that a form of this session was sent; False if it was sent before."""
+        row = {"form_hash": _hash(f"{session.id} {form_id}")}
+        answer(self.client.table("console_form").delete().lt("expires_at", "now"))
+        # One statement: of two requests with the same form only one inserts the row.
+        return bool(answer(self.client.table("console_form").upsert(row, ignore_duplicates=True)))
 
     def admin_key(self, key: str) -> str | None:
         """Returns the hash of a valid admin key, else None."""

@@ -1,5 +1,6 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from sakuin.console.navigation import ENTRIES, Entry
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.console.static_files import static_path
 from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
-from sakuin.errors import NotFound, Unauthorized
+from sakuin.errors import Conflict, NotFound, Unauthorized
 
 SESSION_COOKIE = "sakuin_console"
 LANGUAGE_COOKIE = "sakuin_language"
@@ -22,6 +23,10 @@ LANGUAGE_COOKIE = "sakuin_language"
 
 class SignInNeeded(Unauthorized):
     """Nobody is signed in: the browser is sent to the page that signs in."""
+
+
+class SentBefore(Conflict):
+    """A form that makes a key was sent again: the browser is sent to the page above it."""
 
 
 def _environment() -> Environment:
@@ -36,7 +41,7 @@ def _environment() -> Environment:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Sessions and templates. `signed_in`, `admin`, `form` and `admin_form` are dependencies of FastAPI."""
+    """Sessions and templates. `signed_in`, `admin`, `form`, `form_once`, `admin_form`: dependencies of FastAPI."""
 
     sessions: Sessions
     version: str
@@ -63,6 +68,13 @@ class Shell:
         fields = await form_fields(request)
         return checked_form(fields, await run_in_threadpool(self.signed_in, request))
 
+    async def form_once(self, request: Request) -> Form:
+        """Returns the fields of a form with `once_field`; `SentBefore` if it was sent before, as by a reload."""
+        form = await self.form(request)
+        if form.text("once") and not await run_in_threadpool(self.sessions.use_form, form.session, form.text("once")):
+            raise SentBefore("This form was sent before")
+        return form
+
     async def admin_form(self, request: Request) -> Form:
         """Returns the fields of an admin's form; `NotFound` for a user."""
         form = await self.form(request)
@@ -83,8 +95,8 @@ class Shell:
         """Returns the page of a template, which extends `base.html`.
 
         Beside `values`, templates know: `t`, the sentence of a key; `language`; `session` and `csrf`; `entries` of the
-        menu; `path` and `query` of the request, below the console; `done`, the sentence after a form; `link`, the
-        address of a path below the console; `static`, the address of a file.
+        menu; `once`, the id of a form; `path` and `query` of the request, below the console; `done`, the sentence
+        after a form; `link`, the address of a path below the console; `static`, the address of a file.
         """
         texts = language_of(request)
         html = self.templates.get_template(template).render(
@@ -95,6 +107,7 @@ class Shell:
             session=session,
             csrf=session.csrf if session else "",
             entries=_entries(session),
+            once=secrets.token_urlsafe(16),
             path=request.url.path.removeprefix(ROOT) or "/",
             query=request.url.query,
             done=_done(request, texts),
@@ -109,8 +122,14 @@ class Shell:
         texts, key = language_of(request), f"error.{code}"
         heading = texts(key if key in texts else "error.internal")
         session = getattr(request.state, "session", None)
-        values = {"heading": heading, "sentence": sentence, "request_id": request_id}
+        values = {"heading": heading, "sentence": sentence, "request_id": request_id, "is_translated": False}
         return self.page(request, "error.html", session, status=status, **values)
+
+    def too_large_page(self, request: Request) -> HTMLResponse:
+        """Returns the page that answers a form with too large a file."""
+        texts, session = language_of(request), getattr(request.state, "session", None)
+        values = {"heading": texts("error.too_large"), "sentence": texts("error.too_large_what"), "request_id": ""}
+        return self.page(request, "error.html", session, status=413, is_translated=True, **values)
 
     def begin(self, request: Request, session: Session, target: str) -> Response:
         """Returns the redirect of somebody who has signed in, with the cookie of the session."""

@@ -34,6 +34,8 @@ MEANINGS = {
 }
 _SHOWN_PROBLEMS = 5
 _LONGEST_NAME = 64
+TOO_LARGE_PAGE = "/console/too-large"
+
 _NO_JSON = "The body is not valid JSON"
 
 
@@ -56,7 +58,10 @@ def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class AtMost:
-    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes."""
+    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes.
+
+    Below `/console` it is the page at `TOO_LARGE_PAGE`, since a person reads it.
+    """
 
     def __init__(self, app: Application, *, size: int) -> None:
         self._app = app
@@ -69,6 +74,9 @@ class AtMost:
         body = await read_body(receive, max_bytes=self._size)
         if body is not None:
             await self._app(scope, replayed(body, receive), send)
+            return
+        if scope["path"].startswith("/console/"):
+            await self._app({**scope, "method": "GET", "path": TOO_LARGE_PAGE}, replayed(b"", receive), send)
             return
         message = (
             f"The request is too large; the limit is {self._size:,} (api_request_bytes). Upload a large document: "

@@ -26,6 +26,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
     services = pages.services
     reader = Annotated[Session, Depends(pages.shell.signed_in)]
     sent = Annotated[Form, Depends(pages.shell.form)]
+    sent_once = Annotated[Form, Depends(pages.shell.form_once)]
 
     def show_new(
         request: Request,
@@ -80,7 +81,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         return show_new(request, session, project_id)
 
     @router.post("/{project_id}/endpoints")
-    def create_endpoint(request: Request, form: sent, project_id: UUID) -> Response:
+    def create_endpoint(request: Request, form: sent_once, project_id: UUID) -> Response:
         user, tools = form.session.user, [name.removeprefix(_TOOL) for name in form.fields if name.startswith(_TOOL)]
         try:
             made, key = services.endpoints.create(user, str(project_id), name=form.text("name"), tools=tools)
@@ -93,7 +94,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         return show_endpoint(request, session, project_id, mcp_id)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rotate")
-    def rotate_key(request: Request, form: sent, project_id: UUID, mcp_id: UUID) -> Response:
+    def rotate_key(request: Request, form: sent_once, project_id: UUID, mcp_id: UUID) -> Response:
         """Shows another key; the old one stays valid for a while."""
         if form.text("overlap") not in map(str, OVERLAPS):
             raise Invalid("Choose how long the old key stays valid")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from sakuin.console.answers import ROOT, redirect
+from sakuin.console.answers import page_above, redirect
 from sakuin.console.forms import Form
 from sakuin.console.pages.projects.endpoints import add_endpoint_routes
 from sakuin.console.pages.projects.members import add_member_routes
@@ -53,7 +53,7 @@ def _add_ways_back(router: APIRouter) -> None:
 
 
 def _lead_back(request: Request) -> Response:
-    return redirect(request.url.path.removeprefix(ROOT).rpartition("/")[0])
+    return redirect(page_above(request))
 
 
 def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
