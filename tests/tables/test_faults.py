@@ -44,62 +44,49 @@ def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: Tab
     assert len(world.rows(table)) == len(world.embedder.embedded) == 2
 
 
-def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWorld) -> None:
-    table, _, endpoint = world.documented({"a": A})
-    world.settle()
-    world.replace(table, {"a": B})
-    (message,) = scanned(world)
-    assert texts(world, endpoint) == {A[:4]}
-    world.deliver(message)
-    assert texts(world, endpoint) == {B[:4]}
-
-
-def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
-    table, tool, endpoint = world.documented({"a": A})
-    world.settle()
+def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_after_a_sweep_that_failed(
+    world: TableWorld,
+) -> None:
+    table, tool, endpoint = world.indexed({"a": A})
     world.store = WatchedStore(world.store, before={"sweep": down})
     world.replace(table, {"a": B})
     (message,) = scanned(world)
+    assert texts(world, endpoint) == {A[:4]}
     with pytest.raises(Unavailable):
         world.deliver(message)
     assert texts(world, endpoint) == {B[:4]}
     assert len(world.rows(table)) == 4
+    # The next scan sweeps.
     world.call("reindex_tool", tool=tool)
     world.queues.index(world.project, table)
     world.settle()
     assert len(world.rows(table)) == 2
 
 
-def test_a_removal_that_fails_is_done_by_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = world.documented({"a": A, "b": B})
-    world.settle()
-    world.store = WatchedStore(world.store, before={"delete": down})
-    world.replace(table, {"a": A})
-    message = world.queues.asked.pop(0)
-    with pytest.raises(Unavailable):
-        world.deliver(message)
-    assert texts(world, endpoint) == {A[:4]}
-    world.deliver(message)
-    assert len(world.rows(table)) == 2
-    assert world.status(tool)["state"] == "ready"
-
-
-def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: TableWorld) -> None:
-    table, _, endpoint = world.documented({"a": A, "b": B})
-    world.settle()
-    world.store = WatchedStore(world.store, before={"delete": down})
-    world.replace(table, {"a": A})
-    with pytest.raises(Unavailable):
-        world.deliver(world.queues.asked.pop(0))
-    world.replace(table, {"a": A, "b": B})
-    world.settle()
-    assert texts(world, endpoint) == {A[:4], B[:4]}
-    assert len(world.rows(table)) == 4
-    assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
+def test_a_removal_that_fails_is_done_by_the_retry_unless_the_node_came_back(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    store = world.store
+    for came_back in (True, False):
+        world.store = WatchedStore(store, before={"delete": down})
+        world.replace(table, {"a": A})
+        message = world.queues.asked.pop(0)
+        with pytest.raises(Unavailable):
+            world.deliver(message)
+        assert texts(world, endpoint) == {A[:4]}
+        if came_back:
+            world.replace(table, {"a": A, "b": B})
+            world.settle()
+            assert texts(world, endpoint) == {A[:4], B[:4]}
+            assert len(world.rows(table)) == 4
+            assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
+        else:
+            world.deliver(message)
+            assert len(world.rows(table)) == 2
+            assert world.status(tool)["state"] == "ready"
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
-    table, tool, endpoint = world.documented([f"{text}{n}" for n in range(6) for text in (A, B, C)])
+    table, tool, endpoint = world.documented([f"{text}{n}" for n in range(4) for text in (A, B, C)])
     other = world_of(database, stand_in)
     workers = [world, replace(other, project=world.project, queues=world.queues)]
     with ThreadPoolExecutor(2) as pool:
@@ -111,9 +98,9 @@ def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: 
             world.queues.asked += [batch[at // 2] for at, job in enumerate(jobs) if _unavailable(job.exception())]
     status = world.status(tool)
     rows = world.sql("select count(*) from chunks where table_id = %s", table)[0][0]
-    assert (status["state"], status["nodes_count"], status["indexed_chunks_count"]) == ("ready", 18, rows)
+    assert (status["state"], status["nodes_count"], status["indexed_chunks_count"]) == ("ready", 12, rows)
     assert len(world.rows(table)) == rows
-    assert world.found(endpoint) == {f"/{n}" for n in range(18)}
+    assert world.found(endpoint) == {f"/{n}" for n in range(12)}
 
 
 def _unavailable(error: BaseException | None) -> bool:
@@ -212,14 +199,14 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 
-@pytest.mark.parametrize("seconds", [60, 300])
-def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld, seconds: int) -> None:
-    table, tool, _ = world.documented({"a": A})
-    world.settle()
+def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld) -> None:
+    table, tool, _ = world.indexed({"a": A})
     world.call("delete_tool", tool=tool)
-    world.sql("update context_table set updated_at = now() - make_interval(secs => %s) where id = %s", seconds, table)
     # What was changed just now is left to its event.
-    assert world.maintain().restarted == (seconds > 120)
-    world.settle()
-    assert (world.rows(table) == {}) == (seconds > 120)
+    for seconds in (60, 300):
+        aged = "update context_table set updated_at = now() - make_interval(secs => %s) where id = %s"
+        world.sql(aged, seconds, table)
+        assert world.maintain().restarted == (seconds > 120)
+        world.settle()
+        assert (world.rows(table) == {}) == (seconds > 120)
     assert world.maintain().restarted == 0

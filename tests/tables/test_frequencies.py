@@ -39,13 +39,13 @@ def test_after_any_edits_the_frequencies_are_those_of_the_chunks(world: TableWor
     random = Random(5)  # noqa: S311
     table = world.table({})
     world.tool(table, "")
-    for _ in range(8):
+    for _ in range(6):
         words = [random.sample(WORDS, random.randint(1, 3)) for _ in range(random.randint(0, 4))]
-        world.replace(table, {f"/{place}": long("と".join(each), 1500) for place, each in enumerate(words)})
+        world.replace(table, {f"/{place}": long("と".join(each), 1200) for place, each in enumerate(words)})
         # Now and then a newer generation comes before the last one is stored.
         if random.random() < 0.7:
             world.settle()
-    world.replace(table, {"a": long("公式", 1500), "b": long("friction", 300)})
+    world.replace(table, {"a": long("公式", 1200), "b": long("friction", 300)})
     world.settle()
 
     assert counted(world, table) == standing(world, table)
@@ -59,7 +59,7 @@ def test_of_a_large_table_a_part_of_the_chunks_is_counted(world: TableWorld) -> 
     table, tool, _ = world.indexed({"a": long("公式", 300)})
     # As if 1,500 chunks were counted: of further ones every eighth is.
     world.sql("update table_reading set chunks = 1500 where table_id = %s and written = ''", table)
-    world.replace(table, {"a": long("公式", 300), **{str(number): long(f"傾き{number}", 300) for number in range(80)}})
+    world.replace(table, {"a": long("公式", 300), **{str(number): long(f"傾き{number}", 200) for number in range(80)}})
     world.settle()
 
     found = frequencies(world, tool, "^傾き")
@@ -68,7 +68,7 @@ def test_of_a_large_table_a_part_of_the_chunks_is_counted(world: TableWorld) -> 
 
 
 def test_the_sample_for_the_meaning_is_the_same_for_every_question(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({str(number): long(f"傾き{number}", 300) for number in range(6)})
+    table, tool, endpoint = world.indexed({str(number): long(f"傾き{number}", 200) for number in range(6)})
     samples = [world.records.term_frequencies(endpoint, tool, [term], sample=4)[1] for term in WORDS]
     assert len(samples[0]) == 4
     assert set(samples[0]) < set(world.rows(table))
@@ -76,7 +76,7 @@ def test_the_sample_for_the_meaning_is_the_same_for_every_question(world: TableW
 
 
 def test_an_endpoint_without_the_tool_is_told_nothing(world: TableWorld) -> None:
-    _, tool, _ = world.indexed({"a": long("公式")})
+    _, tool, _ = world.indexed({"a": long("公式", 300)})
     own = world.tool(world.table({"a": long("傾き")}), "", name="beside")
     unbound, closed = world.endpoint(tool), world.endpoint(tool)
     world.call("unbind_tool", mcp=unbound, tool=tool)

@@ -1,7 +1,6 @@
 """Tables while turbopuffer indexes what it stored: they are not ready, and nothing is taken for lost."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sakuin.errors import Unavailable
@@ -16,9 +15,9 @@ A, B = long("二次方程式の解の公式"), long("三平方の定理")
 BACKLOG = 128 * 1024 * 1024
 
 
-@pytest.fixture
-def strict(tmp_path: Path) -> Iterator[RealPace]:
-    with real_pace(tmp_path) as running:
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealPace]:
+    with real_pace(tmp_path_factory.mktemp("turbopuffer")) as running:
         yield running
 
 

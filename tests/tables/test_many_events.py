@@ -15,7 +15,7 @@ from sakuin.tables.postgres import TableIndex
 from tests.doubles.embedder import MODEL
 from tests.table_world import MemoryQueues, TableWorld, long
 
-FIVE = [long(f"その{number}") for number in range(5)]
+FIVE = [long(f"その{number}", 300) for number in range(5)]
 SCANNED = ("page", "scanned")
 
 
@@ -59,7 +59,7 @@ class Line:
 
 @pytest.fixture
 def line(world: TableWorld) -> Line:
-    world.chunks_a_page = 4
+    world.chunks_a_page = 2
     table = world.table(FIVE)
     world.tool(table, "")
     world.queues.asked.clear()
@@ -92,7 +92,7 @@ def test_a_page_is_as_many_strings_as_changed(line: Line) -> None:
     line.world.call(
         "replace_table",
         table=line.table,
-        data=written_table([FIVE[0], long("新しい甲"), FIVE[2], long("新しい乙"), long("新しい丙")]),
+        data=written_table([FIVE[0], long("新しい甲", 300), FIVE[2], long("新しい乙", 300), long("新しい丙", 300)]),
         expected_version=None,
     )
     assert line.hear() == ["page", "scanned"]

@@ -117,7 +117,7 @@ def test_the_object_of_a_result_is_read_with_its_texts(tables: TableWorld) -> No
 
 
 def test_the_next_chunks_of_a_result_are_read(tables: TableWorld) -> None:
-    text = "".join(f"{number}番目の文。" for number in range(5_000))
+    text = "".join(f"{number}番目の文。" for number in range(1_500))
     _, _, endpoint = tables.indexed({"a": text})
     (second, *_) = read(tables, endpoint, json_path="/a", chunk_index="1")["chunks"]
     assert (second["chunk_index"], second["chunk_text"]) == (1, text[second["char_start"] : second["char_end"]])

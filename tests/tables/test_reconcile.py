@@ -59,16 +59,12 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
     )
 
 
-def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A, "b": B})
-    assert night(world, table) == []
-    assert world.queues.asked == []
-    assert world.status(tool)["state"] == "ready"
-
-
-def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: TableWorld) -> None:
+def test_an_emptied_store_is_found_and_filled_from_kept_vectors_and_a_whole_one_has_no_difference(
+    world: TableWorld,
+) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
+    assert (night(world, table), world.queues.asked) == ([], [])
     world.store.delete_namespace(namespace(world.project, table))
     (found,) = differences(world, table)
     assert (found.rule, found.message) == ("lost", "The store does not have 4 of 4 recorded chunks.")
@@ -79,25 +75,19 @@ def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: T
     assert night(world, table) == []
 
 
-def test_an_unwanted_row_is_found_and_deleted(world: TableWorld) -> None:
-    table, _, endpoint = world.indexed({"a": A})
-    rows = world.rows(table).keys()
-    stray(world, table, generation=1)
-    (found,) = differences(world, table)
-    assert (found.rule, found.message) == ("left over", "The store has 1 rows that no record needs.")
-    assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
-
-
 def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
-    table, _, _ = world.indexed({"a": A, "b": B})
+    table, _, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
     stray(world, table, generation=1)
-    assert night(world, table, dry_run=True) == ["lost", "left over"]
-    assert world.queues.asked == []
-    assert night(world, table) == ["lost", "left over"]
+    for dry_run in (True, False):
+        assert world.queues.asked == []
+        assert [(found.rule, found.message) for found in differences(world, table, dry_run=dry_run)] == [
+            ("lost", "The store does not have 1 of 4 recorded chunks."),
+            ("left over", "The store has 1 rows that no record needs."),
+        ]
     world.settle()
-    assert world.rows(table).keys() == rows
+    assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a", "/b"})
     assert night(world, table) == []
 
 
@@ -159,19 +149,19 @@ GONE = {
 }
 
 
-@pytest.mark.parametrize("gone", GONE)
-def test_missing_records_of_a_ready_table_are_built_again(world: TableWorld, gone: str) -> None:
+def test_missing_records_of_a_ready_table_are_built_again(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
-    for statement in GONE[gone]:
-        world.sql(statement, table)
-    if gone == "records":
-        world.store.delete_namespace(namespace(world.project, table))
-    assert night(world, table) == ["unbuilt"]
-    world.settle()
-    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
-    assert world.status(tool)["state"] == "ready"
-    assert night(world, table) == []
+    for gone, statements in GONE.items():
+        for statement in statements:
+            world.sql(statement, table)
+        if gone == "records":
+            world.store.delete_namespace(namespace(world.project, table))
+        assert night(world, table) == ["unbuilt"], gone
+        world.settle()
+        assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows), gone
+        assert world.status(tool)["state"] == "ready", gone
+        assert night(world, table) == [], gone
 
 
 def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
@@ -216,25 +206,19 @@ def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWor
     assert night(world, coming) == []
 
 
-def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> None:
+def test_recorded_rows_are_the_same_in_parts_and_named_as_they_will_be_stored(world: TableWorld) -> None:
     table = world.table({"a": A, "日本/語": B})
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
     coming = world.index.recorded_rows(table)
     world.settle()
-    rows = world.index.recorded_rows(table)
-    assert coming is not None
-    assert rows is not None
-    assert (set(coming.coming), set(coming.stored)) == (set(rows.stored), set())
-
-
-@pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
-def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
-    table, _, _ = world.indexed({"a": A, "b": B})
     whole = world.index.recorded_rows(table)
-    assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole
+    assert coming is not None
     assert whole is not None
+    assert (set(coming.coming), set(coming.stored)) == (set(whole.stored), set())
     assert whole.stored.keys() == world.rows(table).keys()
+    for rows_a_request in range(1, 6):
+        assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole, rows_a_request
 
 
 def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() -> None:

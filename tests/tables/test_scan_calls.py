@@ -11,7 +11,7 @@ from tests.doubles.sqs import ModelledSqs
 from tests.table_functions import EMBEDS, TOOLS, running
 from tests.table_world import TableWorld, long
 
-A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+A, B, C = (long(words, 300) for words in ("二次方程式の解の公式", "一次関数の傾き", "三平方の定理と直角三角形"))
 FIRST, MIDDLE = (["begin_scan", "changed_nodes", "plan_nodes", "record_scan"],) * 2
 LAST = ["begin_scan", "changed_nodes", "plan_nodes", "changed_objects", "finish_scan"]
 RESERVED = "reserve_chunks"
@@ -43,7 +43,7 @@ class Calls:
 
 @pytest.fixture
 def calls(world: TableWorld) -> Calls:
-    world.chunks_a_page = 4
+    world.chunks_a_page = 2
     return Calls(world)
 
 
@@ -133,8 +133,8 @@ class CountedSqs:
 def test_messages_to_embed_are_sent_in_batches_of_ten(world: TableWorld) -> None:
     sqs = CountedSqs(ModelledSqs())
     tables = running(world, sqs=sqs)
-    # 700 chunks, 32 a message.
-    world.tool(world.table([long(f"数列その{number}") for number in range(350)]), "")
+    # 340 chunks, 32 a message.
+    world.tool(world.table([long(f"数列その{number}", 200) for number in range(340)]), "")
     tables.functions.take()
-    assert [message.queue for message in tables.functions.waiting] == [EMBEDS] * 22
-    assert sqs.requests == {(EMBEDS, "send_message_batch"): 3, (TOOLS, "send_message_batch"): 1}
+    assert [message.queue for message in tables.functions.waiting] == [EMBEDS] * 11
+    assert sqs.requests == {(EMBEDS, "send_message_batch"): 2, (TOOLS, "send_message_batch"): 1}

@@ -7,15 +7,16 @@ import pytest
 from sakuin.errors import NotFound
 from sakuin.tables.model import PendingUpload
 
-from tests.table_world import MemoryQueues, TableWorld, long
+from tests.table_world import TableWorld, long
 
-TEXT = long("二次方程式の解の公式")
+TEXT = long("二次方程式の解の公式", 300)
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-def test_length_is_counted_in_code_points(world: TableWorld) -> None:
-    _, _, endpoint = world.indexed({"met": "😀" * 200, "below": "😀" * 199})
-    assert world.found(endpoint, "😀") == {"/met"}
+def test_length_is_counted_in_code_points_and_one_text_at_two_pointers_is_embedded_once(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed({"met": "😀" * 200, "below": "😀" * 199, "again": ["😀" * 200]})
+    assert world.found(endpoint, "😀") == {"/met", "/again/0"}
+    assert world.embedder.embedded == ["😀" * 200]
 
 
 def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
@@ -100,41 +101,31 @@ def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: Ta
     assert world.found(endpoint) == {pointer}
 
 
-def test_the_same_text_at_two_pointers_is_embedded_once_and_found_at_both(world: TableWorld) -> None:
-    _, _, endpoint = world.indexed({"a": TEXT, "b": TEXT})
-    assert world.found(endpoint) == {"/a", "/b"}
-    assert len(world.embedder.embedded) == len(set(world.embedder.embedded)) == 2
-
-
-@pytest.mark.parametrize("broken", [chr(0xD800), chr(0xDFFF), chr(0)], ids=["high", "low", "NUL"])
-@pytest.mark.parametrize("place", ["text", "key"])
-def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld, broken: str, place: str) -> None:
-    bad = {"bad": TEXT + broken} if place == "text" else {f"bad{broken}": TEXT}
-    tool = world.tool(world.table({**bad, "good": TEXT}), "")
+def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld) -> None:
+    broken = {"\ud800": "surrogate", "\udfff": "surrogate", "\0": "NUL"}
+    bad = {f"bad{number}": TEXT + letter for number, letter in enumerate(broken)}
+    bad |= {f"bad{letter}": TEXT for letter in broken}
+    # In a small string it is no problem.
+    tool = world.tool(world.table({**bad, "small": "\0\ud800", "good": TEXT}), "")
     world.settle()
     assert world.found(world.endpoint(tool)) == {"/good"}
     status = world.status(tool)
-    (skipped,) = status["skipped_nodes"]
     assert status["state"] == "ready"
-    assert skipped["json_pointer"].startswith("/bad")
-    assert ("surrogate" if broken != "\0" else "NUL") in skipped["reason"]
+    skipped = {node["json_pointer"]: node["reason"] for node in status["skipped_nodes"]}
+    assert (len(status["skipped_nodes"]), {pointer[:4] for pointer in skipped}) == (6, {"/bad"})
+    assert [word in skipped[f"/bad{number}"] for number, word in enumerate(broken.values())] == [True] * 3
+    assert [sum(word in reason for reason in skipped.values()) for word in ("surrogate", "NUL")] == [4, 2]
 
 
-def test_nul_in_a_small_string_is_no_problem(world: TableWorld) -> None:
-    tool = world.tool(world.table({"small": "\0\ud800", "good": TEXT}), "")
+def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: TableWorld) -> None:
+    keys = {"/": "/~1", "~": "/~0", '"': '/"', "*": "/*", "": "/", " ": "/ ", "~1": "/~01"}
+    table = world.table({**{key: {key: TEXT} for key in keys}, "other": TEXT})
+    tools = [world.tool(table, pointer, f"t{number}") for number, pointer in enumerate(keys.values())]
+    endpoint = world.endpoint(*tools)
     world.settle()
-    assert world.found(world.endpoint(tool)) == {"/good"}
-    assert world.status(tool)["skipped_nodes"] == []
-
-
-@pytest.mark.parametrize(
-    ("key", "pointer"), [("/", "/~1"), ("~", "/~0"), ('"', '/"'), ("*", "/*"), ("", "/"), (" ", "/ "), ("~1", "/~01")]
-)
-def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: TableWorld, key: str, pointer: str) -> None:
-    endpoint = world.endpoint(world.tool(world.table({key: {key: TEXT}, "other": TEXT}), pointer))
-    world.settle()
-    assert world.found(endpoint) == {pointer * 2}
-    assert {hit.json_path for hit in world.search(endpoint, "公式").results} == {pointer}
+    for number, pointer in enumerate(keys.values()):
+        results = world.search(endpoint, "公式", tool=f"t{number}").results
+        assert {(hit.chunk.json_pointer, hit.json_path) for hit in results} == {(pointer * 2, pointer)}
 
 
 def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
@@ -146,11 +137,11 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
     assert world.found(endpoint) == {"/a" * 1000}
 
 
-@pytest.mark.parametrize(("text", "strings", "first"), [("節", 1100, 1000), (long("節"), 600, 500)])
-def test_a_page_ends_after_a_thousand_chunks_and_its_end_is_a_message(
-    world: TableWorld, text: str, strings: int, first: int
+@pytest.mark.parametrize(("text", "page", "strings", "first"), [("節", 1000, 1100, 1000), (long("節"), 50, 30, 25)])
+def test_a_page_ends_after_so_many_chunks_and_its_end_is_a_message(
+    world: TableWorld, text: str, page: int, strings: int, first: int
 ) -> None:
-    many = replace(world, queues=MemoryQueues())
+    many = replace(world, chunks_a_page=page)
     table = many.table([text] * strings, threshold=1)
     many.tool(table, "")
     many.deliver(many.queues.asked.pop(0))
@@ -163,25 +154,21 @@ def test_a_page_ends_after_a_thousand_chunks_and_its_end_is_a_message(
     assert [(len(asked),)] == many.sql("select count(*) from chunks where table_id = %s", table)
 
 
-def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorld) -> None:
+def test_a_body_in_the_bucket_is_indexed_and_an_unreadable_one_is_an_error_of_the_tool(world: TableWorld) -> None:
     table = world.table({"a": "small"})
     tool = world.tool(table, "")
-    upload = world.call("begin_upload", table=table)["upload"]
-    key = PendingUpload(world.project, table, upload).key
-    world.bodies.bodies[key] = b'{"b": "%s"}' % TEXT.encode()
-    assert world.call("finish_upload", table=table, upload=upload, key=key, error=None)
-    world.settle()
+
+    def upload(body: bytes) -> None:
+        number = world.call("begin_upload", table=table)["upload"]
+        key = PendingUpload(world.project, table, number).key
+        world.bodies.bodies[key] = body
+        assert world.call("finish_upload", table=table, upload=number, key=key, error=None)
+        world.queues.index(world.project, table)
+        world.settle()
+
+    upload(b'{"b": "%s"}' % TEXT.encode())
     assert world.found(world.endpoint(tool)) == {"/b"}
-
-
-def test_an_unreadable_body_is_an_error_of_the_tool(world: TableWorld) -> None:
-    table = world.table({"a": "small"})
-    tool = world.tool(table, "")
-    upload = world.call("begin_upload", table=table)["upload"]
-    key = PendingUpload(world.project, table, upload).key
-    world.bodies.bodies[key] = b"{"
-    world.call("finish_upload", table=table, upload=upload, key=key, error=None)
-    world.settle()
+    upload(b"{")
     status = world.status(tool)
     assert status["state"] == "error"
     assert "line 1, column 2" in status["last_error"]

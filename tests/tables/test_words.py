@@ -73,15 +73,15 @@ def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
     world = reading(world)
-    _, tool, _ = world.indexed({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
+    _, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("傾き", 300), "c": long("傾きと公式", 300)})
 
     assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
 
 
 def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
     world = reading(world)
-    table, tool, _ = world.indexed({"a": long("片向き"), "b": long("公式")})
-    world.replace(table, {"a": long("傾き"), "b": long("公式")})
+    table, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("公式", 300)})
+    world.replace(table, {"a": long("傾き", 300), "b": long("公式", 300)})
     assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
 
     world.settle()
@@ -96,9 +96,9 @@ def test_after_any_edits_the_words_are_those_of_the_chunks(world: TableWorld) ->
     world, random = reading(world), Random(7)  # noqa: S311
     table = world.table({})
     world.tool(table, "")
-    for _ in range(12):
+    for _ in range(8):
         words = [random.sample(sorted(READ), random.randint(0, 3)) for _ in range(random.randint(0, 4))]
-        document = {f"/{place}": long("と".join(each), 2500) for place, each in enumerate(words)}
+        document = {f"/{place}": long("と".join(each), 1200) for place, each in enumerate(words)}
         world.replace(table, document)
         # Now and then a newer generation comes before the last one is stored.
         if random.random() < 0.7:
@@ -112,7 +112,7 @@ def test_after_any_edits_the_words_are_those_of_the_chunks(world: TableWorld) ->
 
 def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table([long("公式と傾き", 3000 + place) for place in range(24)])
+    table = world.table([long("公式と傾き", 3000 + place) for place in range(8)])
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
     ids = [id for message in world.queues.asked for id in message[3]]
@@ -129,7 +129,7 @@ def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
 
 def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: TableWorld) -> None:
     world = reading(world)
-    tool = world.tool(world.table({"a": long("二次方程式"), "b": long("二次関数と公式")}), "")
+    tool = world.tool(world.table({"a": long("二次方程式", 300), "b": long("二次関数と公式", 300)}), "")
     world.settle()
     asked = {"二時方程色": "ニジホウテイショク", "虹関数": "ニジカンスー", "工式": "コウシキ", "猫": "ネコ"}
 
@@ -139,7 +139,7 @@ def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: Tabl
 
 
 def test_a_table_says_which_words_it_has_in_any_language(world: TableWorld) -> None:
-    _, tool, _ = world.indexed({"a": long("The friction of a belt. Die Reibung. 三角州の地形。")})
+    _, tool, _ = world.indexed({"a": long("The friction of a belt. Die Reibung. 三角州の地形。", 300)})
     asked = {"friction": "friction", "fricton": "fricton", "reibung": "reibung", "地形": "チケイ", "chair": "chair"}
 
     found = known(world, tool, LexiconLookup(frozenset(), asked))
@@ -150,10 +150,10 @@ def test_a_table_says_which_words_it_has_in_any_language(world: TableWorld) -> N
 
 def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -> None:
     world = reading(world)
-    own = world.tool(world.table({"a": long("公式")}), "")
-    beside = world.tool(world.table({"a": long("傾き")}), "", name="beside")
+    own = world.tool(world.table({"a": long("公式", 300)}), "")
+    beside = world.tool(world.table({"a": long("傾き", 300)}), "", name="beside")
     other = reading(world.beside())
-    foreign = other.tool(other.table({"a": long("二次関数")}), "")
+    foreign = other.tool(other.table({"a": long("二次関数", 300)}), "")
     world.settle()
     other.settle()
 
@@ -168,7 +168,7 @@ def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -
 
 def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) -> None:
     world = reading(world)
-    tool = world.tool(world.table({"a": long("公式")}), "")
+    tool = world.tool(world.table({"a": long("公式", 300)}), "")
     world.settle()
     unbound, closed = world.endpoint(tool), world.endpoint(tool)
     world.call("unbind_tool", mcp=unbound, tool=tool)
@@ -178,20 +178,14 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
     assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == LexiconEntries()
 
 
-def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
+def test_an_index_that_is_forgotten_and_a_table_that_is_deleted_leave_no_words(world: TableWorld) -> None:
     world = reading(world)
-    table, _, _ = world.indexed({"a": long("公式")})
-    assert counts(world, table, COUNTED)
-    world.call("delete_table", table=table)
+    first, second = (world.indexed({"a": long("公式", 300)})[0] for _ in range(2))
+    assert counts(world, first, COUNTED) == counts(world, second, COUNTED) == {("コウシキ", "公式"): 1}
+    assert world.call("delete_table_rows", table=first, fingerprint=FINGERPRINT.id, limit=1000)
+    world.call("delete_table", table=second)
     world.maintain()
-    assert counts(world, table, COUNTED) == {}
-
-
-def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
-    world = reading(world)
-    table, _, _ = world.indexed({"a": long("公式")})
-    assert world.call("delete_table_rows", table=table, fingerprint=FINGERPRINT.id, limit=1000)
-    assert counts(world, table, COUNTED) == {}
+    assert counts(world, first, COUNTED) == counts(world, second, COUNTED) == {}
 
 
 def _texts(world: TableWorld, table: str) -> list[str]:
