@@ -9,7 +9,7 @@ from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 from tests.table_functions import RunningTables, running
 from tests.table_world import TableWorld, long
 
-FIRST, SECOND = long("二次方程式の解の公式"), long("一次関数の傾き")
+FIRST, SECOND = long("二次方程式の解の公式", 300), long("一次関数の傾き", 300)
 BUDGET = 100
 USED_UP = "The day's 100 embedding tokens are used up; indexing goes on at 00:00 UTC"
 
@@ -70,12 +70,12 @@ def test_a_table_over_the_budget_waits_says_so_and_is_ready_the_next_day(days: D
 
 def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days) -> None:
     days.spend()
-    table = days.world.table([FIRST + str(number) for number in range(100)])
+    table = days.world.table([long(f"一次関数{number}", 200) for number in range(66)])
     days.world.tool(table, "")
     days.settle()
     assert days.waiting(table) == [("waiting", None)]
     (row,) = days.tables.functions.rows(table)
-    assert row.attempts == 7
+    assert row.attempts == 3
     assert days.tables.functions.sqs.messages == []
     assert row.retry_at is not None
     seconds_after_midnight = (datetime.fromisoformat(row.retry_at).timestamp() + 30) % 86_400 - 30

@@ -34,9 +34,8 @@ def scanned(world: TableWorld) -> Scanned:
     return Scanned(world)
 
 
-@pytest.mark.parametrize(
-    ("limits", "sentence"),
-    [
+def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(scanned: Scanned) -> None:
+    for limits, sentence in (
         (
             Limits(table_strings=2),
             "That would be 3 large strings; the limit is 2 (table_strings). Remove some, or raise the limit.",
@@ -45,15 +44,14 @@ def scanned(world: TableWorld) -> Scanned:
             Limits(table_chunks=5),
             "That would be 6 chunks; the limit is 5 (table_chunks). Remove some, or raise the limit.",
         ),
-    ],
-)
-def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(
-    scanned: Scanned, limits: Limits, sentence: str
-) -> None:
-    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
-    status = scanned.world.status(scanned.tool)
-    assert (status["state"], sentence in status["last_error"]) == ("error", True), status
-    assert scanned.world.found(scanned.endpoint) == {"/a"}
+    ):
+        assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
+        status = scanned.world.status(scanned.tool)
+        assert (status["state"], sentence in status["last_error"]) == ("error", True), status
+        assert scanned.world.found(scanned.endpoint) == {"/a"}
+    limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
+    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
+    assert scanned.world.status(scanned.tool)["last_error"] is None
 
 
 def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Scanned) -> None:
@@ -65,9 +63,3 @@ def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Sca
     assert skipped["json_pointer"] == "/b"
     assert "2,000 characters; the limit is 1,500 (string_chars)" in skipped["reason"]
     assert scanned.world.found(scanned.endpoint) == {"/a", "/c"}
-
-
-def test_a_table_within_the_limits_has_no_error(scanned: Scanned) -> None:
-    limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
-    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
-    assert scanned.world.status(scanned.tool)["last_error"] is None

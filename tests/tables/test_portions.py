@@ -14,7 +14,7 @@ from tests.table_world import TableWorld, WatchedStore, long, maintenance
 
 OF_TABLES = ("chunks", "node", "table_reading", "table_object", "table_scan", "pending_deletion")
 PORTION = ("finish_scan", "record_removed")
-DOCUMENT = [{"title": f"第{number}章", "text": long(f"章{number}", 3000)} for number in range(8)]
+DOCUMENT = [{"title": f"第{number}章", "text": long(f"章{number}", 300)} for number in range(8)]
 
 
 def rows(world: TableWorld, table: str) -> dict[str, int]:
@@ -44,7 +44,7 @@ def test_a_deleted_table_is_gone_at_once_and_its_rows_go_in_portions(world: Tabl
     portions(world, 1000)
     table, tool, endpoint = world.indexed(DOCUMENT)
     stored = rows(world, table)
-    assert {"chunks": 32, "node": 8, "table_object": 8}.items() <= stored.items()
+    assert {"chunks": 8, "node": 8, "table_object": 8}.items() <= stored.items()
     world.call("delete_table", table=table)
     assert world.records.endpoint(endpoint).tools == ()  # type: ignore[union-attr]
     with pytest.raises(NotFound):
@@ -54,7 +54,7 @@ def test_a_deleted_table_is_gone_at_once_and_its_rows_go_in_portions(world: Tabl
     assert unfinished(world) == [table]
     sizes = portions(world, 5)
     # At most five chunks and five objects at once; then nodes and readings; then it is finished.
-    assert sizes[:2] == [10, 8]
+    assert sizes[:2] == [10, 6]
     assert max(sizes) <= 10
     assert sizes[-1] == 0
     assert (rows(world, table), unfinished(world)) == ({}, [])
@@ -64,13 +64,13 @@ def test_a_worker_that_dies_in_a_portion_loses_that_portion_alone(world: TableWo
     portions(world, 1000)
     table, _, _ = world.indexed(DOCUMENT)
     world.call("delete_table", table=table)
-    assert world.index.delete_portion(limit=20)
+    assert world.index.delete_portion(limit=3)
     with psycopg.connect(world.dsn) as killed:
         killed.execute("select delete_portion(5)")
         # Meanwhile nobody else deletes the same.
         assert world.index.delete_portion(limit=5) is None
         killed.rollback()
-    assert rows(world, table)["chunks"] == 12
+    assert rows(world, table)["chunks"] == 5
     assert maintenance(world)().deletions_left == 0
     assert (rows(world, table), unfinished(world)) == ({}, [])
 
@@ -117,8 +117,8 @@ def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: Tabl
 
 
 def test_strings_that_a_document_no_longer_has_go_in_portions(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed([long(f"章{number}") for number in range(5)])
-    world.replace(table, [long("章0")])
+    table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
+    world.replace(table, [long("章0", 300)])
     world.queues.asked.clear()
     calls: list[str] = []
     hooks = {"request": [lambda request: calls.append(request.url.path.rpartition("/")[2])]}
@@ -129,12 +129,12 @@ def test_strings_that_a_document_no_longer_has_go_in_portions(world: TableWorld)
         "record_removed",
     ] * 2
     assert (world.status(tool)["state"], world.status(tool)["nodes_count"]) == ("ready", 1)
-    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 2)
+    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
 
 
 def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed([long(f"章{number}") for number in range(5)])
-    world.replace(table, [long("章0")])
+    table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
+    world.replace(table, [long("章0", 300)])
 
     def die() -> None:
         raise KeyboardInterrupt
@@ -145,7 +145,7 @@ def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_th
     assert world.status(tool)["state"] != "ready"
     world.settle()
     assert world.status(tool)["state"] == "ready"
-    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 2)
+    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
 
 
 def test_a_vector_of_a_table_goes_thirty_days_after_its_last_text(world: TableWorld) -> None:

@@ -7,7 +7,7 @@ from sakuin.errors import Refused
 
 from tests.table_world import TableWorld, long
 
-GOOD, POISON = long("二次方程式の解の公式"), long("毒入りの文章")
+GOOD, POISON = long("二次方程式の解の公式", 300), long("毒入りの文章", 300)
 REASON = "The embedding service refused the request with 400"
 
 
@@ -23,55 +23,34 @@ def skipped(world: TableWorld, tool: str) -> list[tuple[str, str]]:
     return [(node["json_pointer"], node["reason"]) for node in status["skipped_nodes"]]
 
 
-def test_the_node_is_skipped_with_its_reason_and_its_neighbours_answer(poisoned: TableWorld) -> None:
-    table, tool, endpoint = poisoned.documented({"a": GOOD, "b": POISON, "c": long("一次関数の傾き")})
-    poisoned.settle()
+def test_a_refused_node_is_skipped_until_its_text_changes_and_its_neighbours_answer(poisoned: TableWorld) -> None:
+    table, tool, endpoint = poisoned.indexed({"a": GOOD, "b": POISON, "c": long("一次関数の傾き", 300)})
+    calls = poisoned.embedder.calls
+
+    def then(document: dict[str, Any], *found: str) -> list[tuple[str, str]]:
+        poisoned.replace(table, document)
+        poisoned.settle()
+        assert poisoned.found(endpoint) == set(found)
+        status = poisoned.status(tool)
+        assert status["indexed_chunks_count"] == status["chunks_count"] == len(poisoned.rows(table))
+        return skipped(poisoned, tool)
+
     assert skipped(poisoned, tool) == [("/b", REASON)]
-    assert poisoned.found(endpoint) == {"/a", "/c"}
-    status = poisoned.status(tool)
-    assert status["indexed_chunks_count"] == status["chunks_count"] == len(poisoned.rows(table))
+    # The same text is not asked about again.
+    assert then({"a": GOOD, "b": POISON}, "/a") == [("/b", REASON)]
+    assert poisoned.embedder.calls == calls
+    assert then({"a": GOOD, "b": long("新しい文章", 300)}, "/a", "/b") == []
+    # Older text does not answer for a refused one.
+    assert then({"a": GOOD, "b": POISON + "。"}, "/a") == [("/b", REASON)]
+    assert then({"a": GOOD}, "/a") == []
 
 
 def test_one_refused_chunk_takes_its_whole_node_also_what_was_stored_of_it(poisoned: TableWorld) -> None:
-    text = long("三平方の定理", 40_000) + POISON
-    table, tool, endpoint = poisoned.documented({"a": GOOD, "b": text})
-    poisoned.settle()
+    text = long("三平方の定理", 30_000) + POISON
+    table, tool, endpoint = poisoned.indexed({"a": GOOD, "b": text})
     assert skipped(poisoned, tool) == [("/b", REASON)]
     assert poisoned.found(endpoint) == {"/a"}
     assert len(poisoned.rows(table)) == poisoned.status(tool)["chunks_count"]
-
-
-def test_older_text_does_not_answer_for_a_refused_one(poisoned: TableWorld) -> None:
-    table, tool, endpoint = poisoned.documented({"a": GOOD, "b": long("古い文章")})
-    poisoned.settle()
-    assert poisoned.found(endpoint) == {"/a", "/b"}
-    poisoned.replace(table, {"a": GOOD, "b": POISON})
-    poisoned.settle()
-    assert skipped(poisoned, tool) == [("/b", REASON)]
-    assert poisoned.found(endpoint) == {"/a"}
-    assert len(poisoned.rows(table)) == poisoned.status(tool)["chunks_count"]
-
-
-def test_the_same_text_is_not_asked_about_again(poisoned: TableWorld) -> None:
-    table, tool, _ = poisoned.documented({"a": GOOD, "b": POISON})
-    poisoned.settle()
-    calls = poisoned.embedder.calls
-    poisoned.replace(table, {"a": GOOD, "b": POISON, "c": 1})
-    poisoned.settle()
-    assert poisoned.embedder.calls == calls
-    assert skipped(poisoned, tool) == [("/b", REASON)]
-
-
-@pytest.mark.parametrize(("after", "found"), [({"b": long("新しい文章")}, {"/a", "/b"}), ({}, {"/a"})])
-def test_a_corrected_or_deleted_text_is_not_skipped(
-    poisoned: TableWorld, after: dict[str, Any], found: set[str]
-) -> None:
-    table, tool, endpoint = poisoned.documented({"a": GOOD, "b": POISON})
-    poisoned.settle()
-    poisoned.replace(table, {"a": GOOD, **after})
-    poisoned.settle()
-    assert skipped(poisoned, tool) == []
-    assert poisoned.found(endpoint) == found
 
 
 def test_a_tool_speaks_only_of_what_is_in_its_scope(poisoned: TableWorld) -> None:

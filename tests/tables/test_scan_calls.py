@@ -60,7 +60,9 @@ def test_a_change_of_one_string_takes_four_calls_in_a_large_table_too(calls: Cal
     document = [f"{A}{number}" for number in range(50)]
     table = calls.world.table(document)
     calls.world.tool(table, "")
+    calls.world.chunks_a_page = 100
     calls.world.settle()
+    calls.world.chunks_a_page = 2
     calls.world.replace(table, [*document[:-1], B])
     assert calls.scan() == LAST
 
