@@ -102,7 +102,7 @@ def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: Ta
 
 
 def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld) -> None:
-    broken = {"\ud800": "surrogate", "\udfff": "surrogate", "\0": "NUL"}
+    broken = {chr(0xD800): "surrogate", chr(0xDFFF): "surrogate", chr(0): "NUL"}
     bad = {f"bad{number}": TEXT + letter for number, letter in enumerate(broken)}
     bad |= {f"bad{letter}": TEXT for letter in broken}
     # In a small string it is no problem.

@@ -50,23 +50,17 @@ def test_one_call_asks_for_structured_output_with_the_least_reasoning(
     assert "解の公式" in request["messages"][1]["content"]
 
 
-@pytest.mark.parametrize(
-    ("status", "error", "message"),
-    [
-        (400, Unavailable, None),
-        (429, Unavailable, None),
-        (500, Unavailable, None),
-        (401, Refused, "401"),
-        (404, Refused, "404"),
-    ],
-)
-def test_an_error_ends_the_call_at_once(
-    server: OpenAIServer, openai: OpenAILearnsModel, status: int, error: type[SakuinError], message: str | None | None
-) -> None:
-    server.statuses = [status]
-    with pytest.raises(error, match=message):
-        openai.learns(TEXTS)
-    assert len(server.requests) == 1
+def test_an_error_ends_the_call_at_once(server: OpenAIServer, openai: OpenAILearnsModel) -> None:
+    expected: tuple[tuple[int, type[SakuinError], str | None], ...] = (
+        *((status, Unavailable, None) for status in (400, 429, 500)),
+        *((status, Refused, str(status)) for status in (401, 404)),
+    )
+    for status, error, message in expected:
+        server.requests.clear()
+        server.statuses = [status] * 3
+        with pytest.raises(error, match=message):
+            openai.learns(TEXTS)
+        assert len(server.requests) == 1, status
 
 
 @pytest.mark.parametrize("said", ["not JSON", "{}", '{"items": [{"anchor": 1}]}'])

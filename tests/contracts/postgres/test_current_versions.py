@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 
-import pytest
 from sakuin.knowledge.model import Source
 
 from tests.builders import a_chunk, a_source
@@ -32,25 +31,25 @@ def test_the_current_version_applies_below_the_fence_and_sets_the_fence(knowledg
     assert knowledge.records.upload_results([(KEY, current.version_id or "")])[0].outcome == "applied"
 
 
-@pytest.mark.parametrize("sequencer", [0x8, 0x10, 0x20, 0x900, 0xA00])
-def test_after_a_current_version_every_event_is_superseded(knowledge: Knowledge, sequencer: int) -> None:
+def test_after_a_current_version_every_event_is_superseded(knowledge: Knowledge) -> None:
     apply_event(knowledge, a_source(KEY, 0x900), "旧")
     apply_current(knowledge, a_source(KEY, 0x10), "新", seen=knowledge.state().generation)
-    before, late = knowledge.state(), a_source(KEY, sequencer, version="late")
-    assert apply_event(knowledge, late, "遅い") == "superseded"
-    assert knowledge.delete(late).outcome == knowledge.fail(late).outcome == "superseded"
-    assert knowledge.state() == before
-    assert apply_current(knowledge, late, "今", seen=before.generation) == "applied"
-    assert knowledge.contents() == {"rule-a": "今"}
+    for sequencer in (0x8, 0x10, 0x20, 0x900, 0xA00):
+        before, late = knowledge.state(), a_source(KEY, sequencer, version=f"late {sequencer}")
+        assert apply_event(knowledge, late, "遅い") == "superseded", sequencer
+        assert knowledge.delete(late).outcome == knowledge.fail(late).outcome == "superseded", sequencer
+        assert knowledge.state() == before, sequencer
+        assert apply_current(knowledge, late, f"今{sequencer}", seen=before.generation) == "applied", sequencer
+        assert knowledge.contents() == {"rule-a": f"今{sequencer}"}
 
 
-@pytest.mark.parametrize("seen", [None, 0, 99])
-def test_a_current_version_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge, seen: int | None) -> None:
+def test_a_current_version_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
     apply_event(knowledge, a_source(KEY, 0x900), "旧")
     before, current = knowledge.state(), a_source(KEY, 0x10)
-    assert apply_current(knowledge, current, "新", seen=seen) == "conflict"
-    assert knowledge.delete(current, expected_generation=seen, current=True).outcome == "conflict"
-    assert knowledge.fail(current, expected_generation=seen, current=True).outcome == "conflict"
+    for seen in (None, 0, 99):
+        assert apply_current(knowledge, current, "新", seen=seen) == "conflict", seen
+        assert knowledge.delete(current, expected_generation=seen, current=True).outcome == "conflict", seen
+        assert knowledge.fail(current, expected_generation=seen, current=True).outcome == "conflict", seen
     assert knowledge.state() == before
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from sakuin.errors import Invalid, Unavailable
-from sakuin.knowledge.model import AuthoredFile, PageChange, UploadResult
+from sakuin.knowledge.model import EVERYTHING, AuthoredFile, PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
@@ -60,14 +60,12 @@ def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(kno
     assert knowledge.generations() == before
 
 
-@pytest.mark.parametrize("expected", [None, 0, 99])
-def test_the_same_version_twice_is_a_conflict_if_the_row_changed_since(
-    knowledge: Knowledge, expected: int | None
-) -> None:
+def test_the_same_version_twice_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
     source = a_source(KEY, 10)
     first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
-    second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected_generation=expected)
-    assert (second.outcome, second.generation) == ("conflict", first.generation)
+    for expected in (None, 0, 99):
+        second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected_generation=expected)
+        assert (second.outcome, second.generation) == ("conflict", first.generation), expected
     assert knowledge.contents() == {"rule-a": "一"}
 
 
@@ -226,7 +224,7 @@ def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge
     assert knowledge.records.upload_results([(KEY, a_source(KEY, 20).version_id or "")]) == []
 
 
-def test_a_page_of_1200_anchors_is_applied_whole(knowledge: Knowledge) -> None:
+def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     chunks = [a_chunk("m", f"rule-{number}", "同じ", title="同じ", position=number) for number in range(1200)]
     assert knowledge.apply(a_source(KEY, 10), chunks).outcome == "applied"
@@ -234,6 +232,14 @@ def test_a_page_of_1200_anchors_is_applied_whole(knowledge: Knowledge) -> None:
     assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
     hashes = {f"{number:064d}" for number in range(1200)}
     assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == hashes
+    seen: list[str] = []
+    after: tuple[str, int] | None = None
+    has_more = True
+    while has_more:
+        concepts, has_more = knowledge.search.concepts(EVERYTHING, after=after, limit=500)
+        seen += [item.anchor for item in concepts]
+        after = (concepts[-1].material, concepts[-1].position)
+    assert seen == [chunk.anchor for chunk in chunks]
 
 
 def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Knowledge) -> None:

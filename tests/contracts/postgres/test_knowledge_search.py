@@ -1,5 +1,6 @@
 """What `KnowledgeSearch` promises."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -61,19 +62,24 @@ def a_library(count: int) -> list[KnowledgeChunk]:
     ]
 
 
-@pytest.mark.parametrize("limit", [1, 5, 50])
-def test_there_are_exactly_as_many_results_as_asked_for_or_as_there_are(knowledge: Knowledge, limit: int) -> None:
+def test_there_are_exactly_as_many_results_as_asked_for_or_as_there_are(knowledge: Knowledge) -> None:
     store(knowledge, a_library(30))
-    assert len(ask(knowledge, "平方完成", limit=limit)) == min(limit, 30)
-    only = Filters(material="page-1")
-    assert len(ask(knowledge, "平方完成", limit=limit, filters=only)) == min(limit, 5)
+    for limit in (1, 5, 50):
+        assert len(ask(knowledge, "平方完成", limit=limit)) == min(limit, 30)
+        only = Filters(material="page-1")
+        assert len(ask(knowledge, "平方完成", limit=limit, filters=only)) == min(limit, 5)
+    # Any query is only text.
+    for query in ("' or 1=1 --", '{"a": [1]}', "%_\\", "(a,b)", "~", "🙂", "a" * 1000):
+        assert len(ask(knowledge, query)) == 5, query
 
 
 def test_an_empty_index_has_no_match(knowledge: Knowledge) -> None:
     assert ask(knowledge, "平方完成") == []
 
 
-def test_filters_never_starve_the_result(knowledge: Knowledge) -> None:
+def test_filters_never_starve_the_result_and_the_graph_is_searched_unless_they_leave_few_chunks(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
     # A graph index looks at its nearest few first: those of a rare category may not be among them.
     store(knowledge, a_library(300))
     rare = ask(knowledge, "たすき掛け", limit=50, filters=Filters(category="珍しい"))
@@ -84,18 +90,13 @@ def test_filters_never_starve_the_result(knowledge: Knowledge) -> None:
     assert {match.type for match in rules} == {"rule"}
     assert ask(knowledge, "たすき掛け", filters=Filters(category="無い")) == []
 
-
-@pytest.mark.parametrize(("category", "scans"), [(None, 1), ("珍しい", 0)])
-def test_the_graph_is_searched_unless_the_filters_leave_few_chunks(
-    knowledge: Knowledge, sql: psycopg.Connection, category: str | None, scans: int
-) -> None:
-    store(knowledge, a_library(300))
     vector = str(list(vector_of("たすき掛け")))
-    with sql.transaction():
-        asked = "select public.search_candidates(%s, '[]', %s, 100, 0, 10000, p_category => %s)"
-        sql.execute(asked, (vector, FINGERPRINT.space, category))
-        done = sql.execute("select pg_stat_get_xact_numscans('public.knowledge_vector_embedding'::regclass)").fetchone()
-    assert done == (scans,)
+    for category, scans in ((None, 1), ("珍しい", 0)):
+        with sql.transaction():
+            asked = "select public.search_candidates(%s, '[]', %s, 100, 0, 10000, p_category => %s)"
+            sql.execute(asked, (vector, FINGERPRINT.space, category))
+            scanned = "select pg_stat_get_xact_numscans('public.knowledge_vector_embedding'::regclass)"
+            assert sql.execute(scanned).fetchone() == (scans,), category
 
 
 @pytest.mark.scenario("knowledge-index/several-results-are-ranked")
@@ -122,15 +123,16 @@ def stored(vector: Sequence[float]) -> NDArray[np.float64]:
     return half / np.linalg.norm(half)
 
 
-@pytest.mark.parametrize("asked", [{}, {"by_meaning": False}, {"by_words": False}], ids=["both", "words", "meaning"])
-def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge, asked: dict[str, bool]) -> None:
+def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) -> None:
     library = a_library(60)
     store(knowledge, library)
     texts = np.array([stored(vector_of(text_of(chunk.title, chunk.content))) for chunk in library])
     known = CALIBRATION
     assert known.unrelated_mean is not None
     by_chance = math.sqrt(2 * math.log(len(library)))
-    for question in ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula"):
+    questions = ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula")
+    ways: tuple[dict[str, bool], ...] = ({}, {"by_meaning": False}, {"by_words": False})
+    for question, asked in itertools.product(questions, ways):
         cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
         means = set()
@@ -213,29 +215,20 @@ def test_words_alone_find_without_a_vector(knowledge: Knowledge) -> None:
 
 
 @pytest.mark.scenario("knowledge-index/spelling-variants-are-found")
-@pytest.mark.parametrize("query", ["たすきがけ", "タスキガケ", "襷掛け"])
-def test_another_spelling_finds_the_concept(knowledge: Knowledge, query: str) -> None:
+def test_another_spelling_finds_the_concept(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk("m", "method-tasukigake", "二つの因数に分ける。", title="たすき掛け")])
+    store(knowledge, [a_chunk("f", "rule-f", "係数を代入する。", title="解の公式")])
     store(knowledge, [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(20)])
-    best = ask(knowledge, query, by_meaning=False)[0]
-    assert best.anchor == "method-tasukigake"
-    assert best.similarity > 0.9
-
-
-def test_a_reading_in_kana_finds_kanji(knowledge: Knowledge) -> None:
-    store(knowledge, [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(20)])
-    store(knowledge, [a_chunk("m", "rule-f", "係数を代入する。", title="解の公式")])
+    for query in ("たすきがけ", "タスキガケ", "襷掛け"):
+        best = ask(knowledge, query, by_meaning=False)[0]
+        assert best.anchor == "method-tasukigake", query
+        assert best.similarity > 0.9, query
+    # A reading in kana finds kanji.
     assert ask(knowledge, "かいのこうしき", by_meaning=False)[0].title == "解の公式"
 
 
-@pytest.mark.parametrize("query", ["' or 1=1 --", '{"a": [1]}', "%_\\", "(a,b)", "~", "🙂", "a" * 1000])
-def test_any_query_is_only_text(knowledge: Knowledge, query: str) -> None:
-    store(knowledge, a_library(10))
-    assert len(ask(knowledge, query)) == 5
-
-
 @pytest.mark.scenario("knowledge-index/a-chunk-has-every-field")
-def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge) -> None:
+def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     given = a_chunk(
         "junior/二次方程式の解き方_教材",
         "rule-quadratic-formula",
@@ -254,18 +247,11 @@ def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge) -> None:
     assert (found.learns, found.type) == (LEARNS.items, "rule")
     assert (found.category, found.level, found.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
     assert (found.position, found.generation) == (3, 1)
+    assert sql.execute("select extensions.vector_dims(embedding) from public.knowledge_vector").fetchall() == [(1536,)]
 
 
-@pytest.mark.scenario("knowledge-index/a-chunk-has-every-field")
-def test_a_stored_embedding_has_1536_dimensions(knowledge: Knowledge, sql: psycopg.Connection) -> None:
-    store(knowledge, a_library(2))
-    found = sql.execute("select extensions.vector_dims(embedding) from public.knowledge_vector")
-    assert [width for (width,) in found] == [1536, 1536]
-
-
-@pytest.mark.parametrize("id", ["m#rule-unknown", "", "no mark", "a&b=c#d"])
-def test_an_unknown_id_is_left_out(knowledge: Knowledge, id: str) -> None:
-    assert knowledge.search.chunks([id]) == {}
+def test_an_unknown_id_is_left_out(knowledge: Knowledge) -> None:
+    assert knowledge.search.chunks(["m#rule-unknown", "", "no mark", "a&b=c#d"]) == {}
 
 
 def a_page_of(material: str, *anchors: str) -> list[KnowledgeChunk]:
@@ -304,17 +290,3 @@ def test_materials_come_by_name_and_without_those_that_explain_nothing(knowledge
     assert (has_more, has_still_more) == (True, False)
     values = knowledge.search.filter_values(limit=5, material="x/b")
     assert values == FilterValues(("rule",), ("代数",), ("中学", "高校"), ("b", "a"))
-
-
-def test_a_list_of_more_than_a_thousand_concepts_is_walked_through_whole(knowledge: Knowledge) -> None:
-    chunks = [a_chunk("m", f"rule-{number:04}", "同じ", title="同じ", position=number) for number in range(1100)]
-    store(knowledge, chunks)
-    seen: list[str] = []
-    after: tuple[str, int] | None = None
-    while True:
-        concepts, has_more = knowledge.search.concepts(EVERYTHING, after=after, limit=400)
-        seen += [item.id for item in concepts]
-        if not has_more:
-            break
-        after = (concepts[-1].material, concepts[-1].position)
-    assert seen == [f"m#rule-{number:04}" for number in range(1100)]

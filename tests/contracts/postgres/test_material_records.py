@@ -1,7 +1,6 @@
 """`MaterialRecords`: lists, counts, upload results, waiting keys, and what reconciliation asks."""
 
 import psycopg
-import pytest
 from sakuin.knowledge.model import AuthoredFile, Learns, RecordedObject
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.indexing import index_words
@@ -37,14 +36,15 @@ def test_a_prefix_narrows_the_list_also_behind_a_cursor(knowledge: Knowledge) ->
     assert listed(knowledge, prefix="senior/", after="junior/a") == (["senior/a", "senior/𠮷"], None)
 
 
-@pytest.mark.parametrize("material", [AWKWARD, "_%", "null", "a\\b", "100%/50%25", "A" * 300])
-def test_a_name_may_contain_any_character(knowledge: Knowledge, material: str) -> None:
-    knowledge.add(material)
-    assert knowledge.state(material).material == material
-    assert listed(knowledge, prefix=material[:5]) == ([material], None)
-    assert listed(knowledge, after=material) == ([], None)
-    assert knowledge.chunk(f"{material}#rule-a").anchor == "rule-a"
-    assert list(knowledge.records.indexed_materials([material])) == [material]
+def test_a_name_may_contain_any_character(knowledge: Knowledge) -> None:
+    names = sorted([AWKWARD, "_%", "null", "a\\b", "100%/50%25", "A" * 300], key=str.encode)
+    knowledge.add(*names)
+    for place, material in enumerate(names):
+        assert knowledge.state(material).material == material
+        assert listed(knowledge, prefix=material[:5]) == ([material], None)
+        assert listed(knowledge, after=material) == (names[place + 1 :], None)
+        assert knowledge.chunk(f"{material}#rule-a").anchor == "rule-a"
+        assert list(knowledge.records.indexed_materials([material])) == [material]
 
 
 def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
@@ -199,9 +199,11 @@ def test_readings_that_no_page_has_are_deleted(knowledge: Knowledge) -> None:
     assert following is None or following > ""
 
 
-@pytest.mark.parametrize(
-    ("damage", "why"),
-    [
+def test_damage_is_found_and_repaired(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    chunks = [a_chunk("m", "rule-a", "二次方程式"), a_chunk("m", "rule-b", "一次関数", position=1)]
+    knowledge.apply(a_source("m.html", 16), chunks)
+    words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
+    for damage, why in (
         ("delete from knowledge_chunks where id = 'm#rule-a'", "a wrong number of chunks"),
         ("update material set chunks_count = 7", "a wrong number of chunks"),
         ("delete from chunk_words where id = 'm#rule-a'", "chunks without words"),
@@ -210,18 +212,14 @@ def test_readings_that_no_page_has_are_deleted(knowledge: Knowledge) -> None:
             "words without postings",
         ),
         ("update material set status = 'deleted'", "chunks of a deleted page"),
-    ],
-)
-def test_damage_is_found_and_repaired(knowledge: Knowledge, sql: psycopg.Connection, damage: str, why: str) -> None:
-    chunks = [a_chunk("m", "rule-a", "二次方程式"), a_chunk("m", "rule-b", "一次関数", position=1)]
-    knowledge.apply(a_source("m.html", 16), chunks)
-    words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
-    sql.execute(damage.encode())
-    assert knowledge.records.broken_materials("", limit=9) == ([("m", why)], None)
-    knowledge.records.repair("m")
-    state = knowledge.state()
-    if state.status == "ready":
-        knowledge.apply(None, chunks, expected_generation=state.generation)
-        assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words
-    assert knowledge.records.broken_materials("", limit=9) == ([], None)
-    assert knowledge.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})
+    ):
+        sql.execute(damage.encode())
+        assert knowledge.records.broken_materials("", limit=9) == ([("m", why)], None), damage
+        knowledge.records.repair("m")
+        state = knowledge.state()
+        if state.status == "ready":
+            knowledge.apply(None, chunks, expected_generation=state.generation)
+            assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words, damage
+        assert knowledge.records.broken_materials("", limit=9) == ([], None), damage
+        whole = {"rule-a": "二次方程式", "rule-b": "一次関数"}
+        assert knowledge.contents() == ({} if state.status == "deleted" else whole), damage

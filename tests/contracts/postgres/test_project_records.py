@@ -71,13 +71,13 @@ def test_members_are_listed_and_leave_or_are_removed_by_an_owner(kept: Kept) -> 
         kept.records.members(MEMBER, project)
 
 
-@pytest.mark.parametrize("user", [MEMBER, None])
-def test_the_last_owner_stays_and_another_user_is_not_found(kept: Kept, user: User | None) -> None:
+def test_the_last_owner_stays_and_another_user_is_not_found(kept: Kept) -> None:
     project = kept.project()
-    with pytest.raises(Conflict, match="last owner"):
-        kept.records.remove_member(user, project, MEMBER.id)
-    with pytest.raises(NotFound, match="no member"):
-        kept.records.remove_member(user, project, STRANGER.id)
+    for user in (MEMBER, None):
+        with pytest.raises(Conflict, match="last owner"):
+            kept.records.remove_member(user, project, MEMBER.id)
+        with pytest.raises(NotFound, match="no member"):
+            kept.records.remove_member(user, project, STRANGER.id)
     assert [one.user_id for one in kept.records.members(MEMBER, project)] == [MEMBER.id]
 
 
@@ -99,10 +99,11 @@ def _joined(kept: Kept, project: str, user: User) -> str:
     return user.id
 
 
-@pytest.mark.parametrize("data", ["{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'])
-def test_a_body_comes_back_as_it_was_written(kept: Kept, data: str) -> None:
-    stored = kept.records.table(MEMBER, kept.table(kept.project(), data))
-    assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
+def test_a_body_comes_back_as_it_was_written(kept: Kept) -> None:
+    project = kept.project()
+    for data in ("{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'):
+        stored = kept.records.table(MEMBER, kept.table(project, data))
+        assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
 
 
 def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept: Kept) -> None:

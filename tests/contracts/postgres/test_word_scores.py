@@ -62,7 +62,7 @@ def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.nd
 
 def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(impacts, min_size=1, max_size=6), slots)
-    @settings(max_examples=times(20), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
         emptied(sql)
         knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
@@ -87,7 +87,7 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
     some_pages = st.lists(st.tuples(st.sampled_from(list(folders)), impacts), min_size=1, max_size=6)
 
     @given(some_pages, st.tuples(slots, slots, slots))
-    @settings(max_examples=times(20), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, dict[str, float]]], asked: tuple[list[Slot], ...]) -> None:
         emptied(sql)
         for number, (folder, words) in enumerate(pages):
@@ -123,7 +123,7 @@ def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
 
 def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
-    @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(10), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
         emptied(sql)
         last: dict[str, list[dict[str, float]]] = {}
@@ -158,12 +158,12 @@ def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowled
 
     knowledge.embed([a_chunk("p0", "rule-a", "同じ")])
     with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(written, range(70))) == {"applied"}
-    assert sum(term == "式" for _, term in postings(sql)) == 70
+        assert set(pool.map(written, range(24))) == {"applied"}
+    assert sum(term == "式" for _, term in postings(sql)) == 24
     # Pages that come one after the other stand in different blocks, so that their writers need not wait.
     blocks = sql.execute("select count(*) from public.posting where term = '式'").fetchone()
     assert blocks is not None
-    assert blocks[0] > 60
+    assert blocks[0] > 20
 
 
 def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: Client, knowledge: Knowledge) -> None:

@@ -20,6 +20,8 @@ class Queues:
     client: Any
     urls: dict[QueueName, str]
     dead_urls: dict[QueueName, str]
+    # How long the product waits at a queue. These queues do not wait.
+    waits: list[int]
 
     @property
     def dead(self) -> DeadLetterQueues:
@@ -48,30 +50,32 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
-        client = boto3.client("sqs")
+        client, waits = boto3.client("sqs"), list[int]()
+
+        def not_waiting(params: dict[str, Any], **_event: object) -> None:
+            waits.append(params.pop("WaitTimeSeconds", 0))
+
+        client.meta.events.register("provide-client-params.sqs.ReceiveMessage", not_waiting)
         urls = {name: client.create_queue(QueueName=name)["QueueUrl"] for name in QUEUES}
         dead_urls = {name: client.create_queue(QueueName=f"{name}-dead")["QueueUrl"] for name in QUEUES}
-        yield Queues(client, urls, dead_urls)
+        yield Queues(client, urls, dead_urls, waits)
 
 
 def test_listing_shows_what_there_is_and_changes_nothing(queues: Queues) -> None:
     queues.put("material", "not JSON")
     queues.put("tool", "{}")
     assert queues.listed("material") == ["not JSON"]
+    # A short poll would query only some of the servers of SQS.
+    assert set(queues.waits) == {1}
     assert queues.listed("material") == ["not JSON"]
     assert queues.listed("embed") == []
     assert queues.arrived("material") == []
 
 
-def test_any_number_is_listed(queues: Queues) -> None:
+def test_any_number_is_listed_and_a_look_receives_no_more_than_it_shows(queues: Queues) -> None:
     for number in range(23):
         queues.put("material", f"body {number:02}")
     assert sorted(queues.listed("material")) == [f"body {number:02}" for number in range(23)]
-
-
-def test_a_look_receives_no_more_than_it_shows_and_the_count_is_of_all(queues: Queues) -> None:
-    for number in range(23):
-        queues.put("material", f"body {number:02}")
     found = queues.dead.receive("material", most=5)
     # SQS gives ten at a time.
     assert len(found) == 10
@@ -79,10 +83,7 @@ def test_a_look_receives_no_more_than_it_shows_and_the_count_is_of_all(queues: Q
     queues.dead.release(found)
     assert (queues.dead.count("material"), queues.dead.count("tool")) == (23, 0)
 
-
-def test_all_of_a_queue_are_sent_again_until_the_time_is_over(queues: Queues) -> None:
-    for number in range(23):
-        queues.put("material", f"body {number:02}")
+    # All are sent again until the time is over.
     queues.put("tool", "another queue")
     assert queues.dead.send_all_again("material", until=iter([False, True]).__next__) == 10
     assert queues.dead.send_all_again("material", until=lambda: False) == 13

@@ -5,6 +5,7 @@ The source is https://github.com/supabase/auth (`internal/api`, `internal/api/oa
 
 import base64
 import hashlib
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,11 +80,20 @@ def query_of(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    with served_from(tmp_path) as made:
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two users: it takes long to hash their passwords."""
+    folder = tmp_path_factory.mktemp("users")
+    with served_from(folder) as made:
         for email in ("user@example.com", "another@example.com"):
             made.auth.sessions.records.add_user(email, "correct")
+    return folder
+
+
+@pytest.fixture
+def project(users: Path, tmp_path: Path) -> Iterator[Project]:
+    shutil.copytree(users, tmp_path, dirs_exist_ok=True)
+    with served_from(tmp_path) as made:
         yield made
 
 

@@ -25,12 +25,13 @@ def fail(stand_in: str, **failure: object) -> None:
     httpx2.post(f"{stand_in}/_stand_in/failures", json=failure, timeout=60).raise_for_status()
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
-def test_a_passing_failure_is_tried_again(stand_in: str, local: TurbopufferChunkStore, status: int) -> None:
-    fail(stand_in, status=status, times=3)
-    local.upsert(NAMESPACE, [row()])
-    fail(stand_in, status=status, times=2)
-    assert nearest(local) == [row().doc_id]
+def test_a_passing_failure_is_tried_again(stand_in: str, local: TurbopufferChunkStore) -> None:
+    for status in (408, 409, 429, 500, 503):
+        store = TurbopufferChunkStore(local.client)
+        fail(stand_in, status=status, times=3)
+        store.upsert(NAMESPACE, [row()])
+        fail(stand_in, status=status, times=2)
+        assert nearest(store) == [row().doc_id], status
 
 
 def test_a_write_whose_answer_was_lost_is_repeated_without_harm(stand_in: str, local: TurbopufferChunkStore) -> None:
@@ -42,25 +43,26 @@ def test_a_write_whose_answer_was_lost_is_repeated_without_harm(stand_in: str, l
     assert local.namespaces(PREFIX) == []
 
 
-@pytest.mark.parametrize(
-    ("ours", "statuses"), [(Unavailable, (503, 429)), (Invalid, (400, 422)), (Refused, (401, 402, 403))]
-)
-def test_a_lasting_failure_has_an_error_of_the_product(
-    stand_in: str, local: TurbopufferChunkStore, statuses: tuple[int, ...], ours: type[SakuinError]
-) -> None:
-    for status in statuses:
-        fail(stand_in, status=status, times=5)
-        with pytest.raises(ours) as failure:
-            local.upsert(NAMESPACE, [row()])
-        assert failure.type is ours
-        assert failure.value.__cause__ is not None
-        fail(stand_in, status=status, times=0)
+def test_a_lasting_failure_has_an_error_of_the_product(stand_in: str, local: TurbopufferChunkStore) -> None:
+    expected: dict[type[SakuinError], tuple[int, ...]] = {
+        Unavailable: (503, 429),
+        Invalid: (400, 422),
+        Refused: (401, 402, 403),
+    }
+    for ours, statuses in expected.items():
+        for status in statuses:
+            fail(stand_in, status=status, times=5)
+            with pytest.raises(ours) as failure:
+                local.upsert(NAMESPACE, [row()])
+            assert failure.type is ours, status
+            assert failure.value.__cause__ is not None
+            fail(stand_in, status=status, times=0)
 
 
 def test_a_store_that_cannot_be_reached_is_unavailable() -> None:
-    client = connected("http://127.0.0.1:9", "any").with_options(max_retries=0)
+    at_once = Retries(attempts=2, max_seconds=60, max_pause=0)
     with pytest.raises(Unavailable):
-        TurbopufferChunkStore(client).upsert(NAMESPACE, [row()])
+        TurbopufferChunkStore(connected("http://127.0.0.1:9", "any"), ask=at_once).upsert(NAMESPACE, [row()])
 
 
 def test_an_invalid_request_has_turbopuffer_s_reason_and_stores_nothing(local: TurbopufferChunkStore) -> None:
@@ -131,11 +133,13 @@ def test_many_rows_are_several_requests(local: TurbopufferChunkStore) -> None:
     assert len(local.ids(NAMESPACE)) == 40
 
 
-def test_more_ids_than_one_answer_holds_are_all_listed(local: TurbopufferChunkStore) -> None:
-    rows = [row(index=number, terms=()) for number in range(10_001)]
+def test_more_ids_than_one_answer_or_request_holds_are_all_listed_and_deleted(local: TurbopufferChunkStore) -> None:
+    rows = [row(index=number, terms=()) for number in range(41)]
     local.upsert(NAMESPACE, rows)
-    assert local.ids(NAMESPACE).keys() == {each.doc_id for each in rows}
-    local.delete(NAMESPACE, [each.doc_id for each in rows])
+    for rows_an_answer in (20, 41, 100):
+        found = replace(local, rows_an_answer=rows_an_answer).ids(NAMESPACE)
+        assert found.keys() == {each.doc_id for each in rows}, rows_an_answer
+    local.delete(NAMESPACE, [*(f"none {number}" for number in range(5_000)), *(each.doc_id for each in rows)])
     assert local.ids(NAMESPACE) == {}
 
 

@@ -84,11 +84,9 @@ def test_without_terms_the_engine_reads_the_text_itself(store: ChunkStore) -> No
     assert matching(store, text="🐡") == [row(content="🐡 の話").doc_id]
 
 
-@pytest.mark.parametrize("text", ["", " \u3000\n"])
-def test_a_search_for_nothing_finds_nothing(store: ChunkStore, text: str) -> None:
+def test_a_search_for_nothing_finds_nothing(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(content="あ")])
-    assert matching(store, text=text.strip()) == []
-    assert matching(store, "どこにもない") == []
+    assert matching(store, text="") == matching(store, "どこにもない") == []
 
 
 def test_rows_are_counted_once_however_often_they_were_stored(store: ChunkStore) -> None:
@@ -230,10 +228,11 @@ def test_a_pointer_of_300_japanese_characters_keeps_its_row_findable(store: Chun
     assert nearest(store, "/" + "章" * 299) == [long.doc_id]
 
 
-@pytest.mark.parametrize("content", ["NUL\0の後", "🎉👨‍👩‍👧 \r\n", "e\u0301", "\u2028\ufeff", "x" * 400_000])
-def test_any_unicode_text_is_stored(store: ChunkStore, content: str) -> None:
-    store.upsert(NAMESPACE, [row(content=content)])
-    assert nearest(store) == [row(content=content).doc_id]
+def test_any_unicode_text_is_stored(store: ChunkStore) -> None:
+    contents = ["NUL\0の後", "🎉👨‍👩‍👧 \r\n", "e\u0301", "\u2028\ufeff", "x" * 400_000]
+    rows = [row(f"/{place}", content) for place, content in enumerate(contents)]
+    store.upsert(NAMESPACE, rows)
+    assert sorted(nearest(store)) == sorted(each.doc_id for each in rows)
 
 
 def test_half_a_surrogate_pair_cannot_be_stored_and_finds_nothing(store: ChunkStore) -> None:

@@ -35,6 +35,7 @@ class TurbopufferChunkStore:
 
     client: Turbopuffer
     max_request_bytes: int = _MAX_REQUEST_BYTES
+    rows_an_answer: int = _MAX_ROWS_AN_ANSWER
     ask: Ask = field(default_factory=background)
     ask_now: Ask = field(default_factory=interactive)
 
@@ -130,7 +131,7 @@ class TurbopufferChunkStore:
         while True:
             page = self._page_of_ids(namespace, after)
             generations |= {str(row.id): int(str(row["generation"])) for row in page}
-            if len(page) < _MAX_ROWS_AN_ANSWER:
+            if len(page) < self.rows_an_answer:
                 return generations
             after = {"filters": ("id", "Gt", page[-1].id)}
 
@@ -155,7 +156,7 @@ class TurbopufferChunkStore:
     def _page_of_ids(self, namespace: str, after: dict[str, Any]) -> Sequence[Row]:
         def page() -> Any:
             return self.client.namespace(namespace).query(
-                rank_by=("id", "asc"), limit=_MAX_ROWS_AN_ANSWER, include_attributes=["generation"], **after
+                rank_by=("id", "asc"), limit=self.rows_an_answer, include_attributes=["generation"], **after
             )
 
         try:
