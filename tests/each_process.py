@@ -6,6 +6,8 @@ import functools
 import gc
 import ssl
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import botocore.session
@@ -174,17 +176,23 @@ def tools(world: "World") -> "KnowledgeTools":
     return KnowledgeTools(world, world.read)
 
 
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of turbopuffer's stand-in, for a module. It commits and indexes at once."""
+@contextmanager
+def turbopuffer_in(folder: Path) -> Iterator[str]:
+    """Serves turbopuffer's stand-in while the block runs; yields its address. It commits and indexes at once."""
     from sakuin_local.serving import served
     from sakuin_local.turbopuffer.endpoint import application
     from sakuin_local.turbopuffer.pace import AT_ONCE
     from sakuin_local.turbopuffer.store import Store
 
-    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite", AT_ONCE)
-    with served(application(store)) as port:
+    with served(application(Store(folder / "turbopuffer.sqlite", AT_ONCE))) as port:
         yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of turbopuffer's stand-in, for a module."""
+    with turbopuffer_in(tmp_path_factory.mktemp("turbopuffer")) as address:
+        yield address
 
 
 @pytest.fixture

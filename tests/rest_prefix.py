@@ -1,11 +1,11 @@
-"""`/rest/v1` in front of PostgREST, where the product's clients look for it: bytes are passed on, answers unread."""
+"""What stands before PostgREST on loopback: bytes are passed on, answers unread. At least `/rest/v1` is removed."""
 
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sakuin_local.addresses import LOOPBACK
 
@@ -14,62 +14,108 @@ _LENGTH = b"content-length:"
 _LONGEST_HEAD = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class PassedOn:
+    """Where a request goes: a port, and the head that is sent there.
+
+    With `anew` it has a connection of its own: PostgREST closes one whose request it refused before its body.
+    """
+
+    port: int
+    head: bytes
+    anew: bool = False
+
+
+# Gives the target of a request by its head, or a whole answer in its place.
+Route = Callable[[bytes], PassedOn | bytes]
+
+
+def without_prefix(head: bytes) -> bytes:
+    return head.replace(_PREFIX, b" ", 1)
+
+
 @contextmanager
 def served_below_prefix(port: int) -> Iterator[str]:
     """Serves a PostgREST's port while the block runs; yields the URL above `/rest/v1`."""
+    with passing_on(lambda head: PassedOn(port, without_prefix(head))) as own:
+        yield f"http://{LOOPBACK}:{own}"
+
+
+@contextmanager
+def passing_on(route: Route) -> Iterator[int]:
+    """Passes requests on while the block runs; yields the port."""
     started: Future[tuple[int, Callable[[], None]]] = Future()
     # Ends the connections that are still open, too.
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(port, started)), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(_serve(route, started)), daemon=True)
     thread.start()
     own, stop = started.result()
     try:
-        yield f"http://{LOOPBACK}:{own}"
+        yield own
     finally:
         stop()
         thread.join()
 
 
-async def _serve(port: int, started: Future[tuple[int, Callable[[], None]]]) -> None:
+async def _serve(route: Route, started: Future[tuple[int, Callable[[], None]]]) -> None:
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
-    server = await asyncio.start_server(_Connections(port).serve, LOOPBACK, 0, limit=_LONGEST_HEAD)
+    connected = lambda *ends: _Connection(route, *ends).serve()  # noqa: E731 - as the server wants it
+    server = await asyncio.start_server(connected, LOOPBACK, 0, limit=_LONGEST_HEAD)
     started.set_result((server.sockets[0].getsockname()[1], lambda: loop.call_soon_threadsafe(stopped.set)))
     await stopped.wait()
     server.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Connections:
-    """Passes each connection on to one of its own."""
+@dataclass(slots=True)
+class _Connection:
+    """A client's connection, with one of its own to each port that its requests go to."""
 
-    port: int
+    route: Route
+    client: asyncio.StreamReader
+    answers: asyncio.StreamWriter
+    servers: dict[int, asyncio.StreamWriter] = field(default_factory=dict)
+    backs: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-        try:
-            server, requests = await asyncio.open_connection(LOOPBACK, self.port)
-        except ConnectionError:
-            answers.close()
-            return
-        back = asyncio.create_task(_pass_on(server, answers))
+    async def serve(self) -> None:
         try:
             while True:
-                head = await client.readuntil(b"\r\n\r\n")
-                requests.write(head.replace(_PREFIX, b" ", 1))
-                if length := _length(head):
-                    requests.write(await client.readexactly(length))
+                head = await self.client.readuntil(b"\r\n\r\n")
+                length = _length(head)
+                body = await self.client.readexactly(length) if length else b""
+                target = self.route(head)
+                if isinstance(target, bytes):
+                    self.answers.write(target)
+                    await self.answers.drain()
+                    continue
+                if target.anew and target.port in self.servers:
+                    self.backs.pop().cancel()
+                    self.servers.pop(target.port).close()
+                requests = await self._server(target)
+                requests.write(target.head + body)
                 await requests.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            # The client has no more requests, or the tests have no more clients.
-            back.cancel()
+            # The client has no more requests, or the tests have no more clients; or the server is away.
+            for back in self.backs:
+                back.cancel()
         finally:
-            requests.close()
-            answers.close()
+            for requests in self.servers.values():
+                requests.close()
+            self.answers.close()
+
+    async def _server(self, target: PassedOn) -> asyncio.StreamWriter:
+        if target.port not in self.servers:
+            server, self.servers[target.port] = await asyncio.open_connection(LOOPBACK, target.port)
+            self.backs.append(asyncio.create_task(_pass_on(server, self.answers, anew=target.anew)))
+        return self.servers[target.port]
 
 
-async def _pass_on(server: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+async def _pass_on(server: asyncio.StreamReader, answers: asyncio.StreamWriter, *, anew: bool) -> None:
+    answered = False
     while part := await server.read(_LONGEST_HEAD):
+        answered = True
         answers.write(part)
         await answers.drain()
-    answers.close()
+    if not (anew and answered):
+        answers.close()
 
 
 def _length(head: bytes) -> int:

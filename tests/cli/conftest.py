@@ -57,8 +57,9 @@ class Operator:
         return Output(result.exit_code, result.stdout, result.stderr)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def deployment(database: Database) -> Iterator[Deployment]:
+    """One deployment for all commands that need no settings of their own."""
     with deployed(database) as running:
         yield running
 

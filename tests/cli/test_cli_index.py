@@ -13,21 +13,27 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
-from tests.cli.deployment import deployed
+from tests.cli.deployment import Deployment, deployed
 from tests.world import SETTINGS
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 
 
+@pytest.fixture(scope="module")
+def later(database: Database) -> Iterator[Deployment]:
+    """The deployment with its later settings."""
+    with deployed(database, EMBEDDING_PASSAGE_PREFIX=OTHER.model.passage_prefix) as running:
+        yield running
+
+
 @pytest.fixture
-def indexes(operator: Operator, database: Database) -> Iterator[Operator]:
+def indexes(operator: Operator, later: Deployment) -> Operator:
     """An operator whose deployment has a page, and other settings since then."""
     versions = IndexVersions(operator.deployment.client)
     versions.add(SETTINGS)
     assert operator.sakuin("push", operator.file("m.html")).code == 0
     versions.add(OTHER)
-    with deployed(database, EMBEDDING_PASSAGE_PREFIX=OTHER.model.passage_prefix) as later:
-        yield Operator(operator.folder, later)
+    return Operator(operator.folder, later)
 
 
 def build(operator: Operator) -> None:

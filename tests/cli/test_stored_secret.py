@@ -21,6 +21,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         client = boto3.client("secretsmanager")
         client.create_secret(Name=NAME, SecretString='{"openai_api_key": "sk"}')
         yield client
+        client.delete_secret(SecretId=NAME, ForceDeleteWithoutRecovery=True)
 
 
 def functions_read(manager: Any) -> object:
@@ -55,8 +56,9 @@ def test_a_secret_that_is_not_there_is_not_found(manager: Any) -> None:
 
 @pytest.mark.parametrize("text", ["no json", "[]", '"x"'])
 def test_a_secret_of_another_form_is_reported_and_not_shown(text: str, manager: Any) -> None:
-    manager.create_secret(Name="other", SecretString=text)
+    manager.put_secret_value(SecretId=NAME, SecretString=text)
+    secret = StoredSecret(manager, NAME)
     with pytest.raises(Misconfigured) as caught:
-        StoredSecret(manager, "other").read()
+        secret.read()
     assert text not in str(caught.value)
-    assert text not in repr(StoredSecret(manager, "other"))
+    assert text not in repr(secret)

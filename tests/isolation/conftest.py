@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from sakuin_local.supabase.database import Database
 
+from tests.database_server import DatabaseServer
+from tests.each_process import turbopuffer_in
 from tests.isolation.stack import Stack, stack_of
 from tests.table_world import long
 
@@ -59,9 +60,19 @@ def moved_in(stack: Stack, words: str, user: str = "") -> Tenant:
     return Tenant(user, token, ids, bound["key"], asked["name"], words)
 
 
-@pytest.fixture(scope="module")
-def stack(database: Database, stand_in: str, summary: set[str]) -> Iterator[Stack]:
-    with stack_of(database, stand_in) as open_stack:
+@pytest.fixture(scope="package")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with turbopuffer_in(tmp_path_factory.mktemp("turbopuffer")) as address:
+        yield address
+
+
+@pytest.fixture(scope="package")
+def stack(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory, stand_in: str, summary: set[str]
+) -> Iterator[Stack]:
+    """One stack for all tests here that need no settings of their own; nothing else empties its database."""
+    copy = database_server.copy(tmp_path_factory.mktemp("isolation"))
+    with copy as database, stack_of(database, stand_in) as open_stack:
         counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_stack).items()))
         summary.add(f"isolation: 2 tenants, {counts}")
         yield open_stack
@@ -80,11 +91,11 @@ def covered(stack: Stack) -> Counter[str]:
     return Counter({"routes": sum(map(len, paths.values())), "tools of knowledge": len(tools), **counts})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def owner(stack: Stack) -> Tenant:
     return moved_in(stack, "二次方程式の解の公式")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def other(stack: Stack) -> Tenant:
     return moved_in(stack, "三平方の定理")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from sakuin_local.proxy import Proxy, Target
-from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
+
+from tests.rest_prefix import PassedOn, passing_on
 
 Kind = Literal["secret", "publishable"]
 # In halves, so that nobody takes them for what they look like.
@@ -40,48 +40,46 @@ class Gateway:
     jwks: dict[str, Any] = field(default_factory=lambda: {"keys": []})
     jwks_read: int = 0
     broken: bool = False
-    # What answers for Supabase Auth in the place of `jwks` alone.
-    auth: Any = None
+    # The port of what answers for Supabase Auth in the place of `jwks` alone.
+    auth_port: int | None = None
 
     def asked(self) -> list[Passed]:
         """The requests since the last call."""
         passed, self.passed = self.passed, []
         return passed
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if self.auth is not None and scope["path"].startswith(("/auth/v1/", "/.well-known/")):
-            await self.auth(scope, receive, send)
-            return
-        if scope["path"] == "/auth/v1/.well-known/jwks.json":
+    def route(self, head: bytes) -> PassedOn | bytes:
+        """Gives a request its target, or its answer."""
+        line, *fields = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+        path = line.split(" ")[1].partition("?")[0]
+        if self.auth_port is not None and path.startswith(("/auth/v1/", "/.well-known/")):
+            return PassedOn(self.auth_port, head)
+        if path == "/auth/v1/.well-known/jwks.json":
             self.jwks_read += 1
-            await _answer(send, 200, self.jwks)
-            return
-        headers = dict(scope["headers"])
-        kind = KINDS.get(headers.get(b"apikey", b"").decode())
+            return _answer("200 OK", self.jwks)
+        headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in fields)}
+        kind = KINDS.get(headers.get("apikey", ""))
         if kind is None:
-            await _answer(send, 401, {"message": "Invalid API key"})
-            return
+            return _answer("401 Unauthorized", {"message": "Invalid API key"})
         if self.broken:
             said = {"code": "PGRST301", "message": "JWSError JWSInvalidSignature", "hint": None, "details": None}
-            await _answer(send, 401, said)
-            return
-        self.passed.append(Passed(scope["path"], kind, b"authorization" in headers))
-        if b"authorization" not in headers:
+            return _answer("401 Unauthorized", said)
+        self.passed.append(Passed(path, kind, "authorization" in headers))
+        if "authorization" not in headers:
             of_role = self.database.service_key if kind == "secret" else self.database.anon_key
-            scope = {**scope, "headers": [*scope["headers"], (b"authorization", f"Bearer {of_role}".encode())]}
-        port = urlsplit(self.database.rest_url).port or 0
-        await Proxy(lambda path: Target(port, path))(scope, receive, send)
+            head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()
+        return PassedOn(urlsplit(self.database.rest_url).port or 0, head, anew=True)
 
 
 @contextmanager
 def gateway(database: Database) -> Iterator[Gateway]:
     """The gateway on a free port, for as long as the block runs."""
     made = Gateway(database)
-    with served(made) as port:
+    with passing_on(made.route) as port:
         made.url = f"http://127.0.0.1:{port}"
         yield made
 
 
-async def _answer(send: Any, status: int, body: object) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+def _answer(status: str, body: object) -> bytes:
+    sent = json.dumps(body).encode()
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n".encode() + sent

@@ -32,7 +32,6 @@ from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
 from tests.table_world import TableWorld, world_of
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-NAME = "sakuin/isolation"
 # Always the same, so that answers can be compared.
 REQUEST_ID = "request-of-this-test"
 # What the gateway says; the header `host` is what the client said.
@@ -66,6 +65,8 @@ class Stack:
     mcp: Handler
     workers: TableWorld
     log: io.StringIO
+    # The name of the functions' secret.
+    secret: str
     knowledge_key: str
     admin_key: str
     answers: list[Answer] = field(default_factory=list)
@@ -105,14 +106,14 @@ class Stack:
         self.workers.settle()
 
     def rows(self) -> dict[str, str]:
-        """A digest of each table, except those that count requests."""
+        """A digest of the versions of each table's rows, except those that count requests."""
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
             if name not in ("key_use", "search_quota", "quota_use")
         ]
-        digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
-        return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}
+        digest = "select '{0}', md5(coalesce(string_agg(ctid::text || xmin, ' ' order by ctid), '')) from public.{0}"
+        return dict(self.sql.execute(" union all ".join(map(digest.format, tables)).encode()).fetchall())
 
 
 @contextmanager
@@ -127,6 +128,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         psycopg.connect(database.dsn, autocommit=True) as sql,
         pytest.MonkeyPatch.context() as patched,
     ):
+        # One may run beside another.
+        name = f"isolation-{uuid4()}"
         secret = {
             "supabase_service_key": SECRET,
             "supabase_publishable_key": PUBLISHABLE,
@@ -141,21 +144,22 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
             "LEARNS_MODEL": "",
             "AWS_DEFAULT_REGION": "us-east-1",
             # Powertools keeps a logger, and where it writes to, by this name.
-            "POWERTOOLS_SERVICE_NAME": f"isolation-{uuid4()}",
+            "POWERTOOLS_SERVICE_NAME": name,
             "POWERTOOLS_TRACE_DISABLED": "true",
-            "SECRET_NAME": NAME,
+            "SECRET_NAME": name,
+            "EVENT_BUS_NAME": name,
             "SUPABASE_URL": supabase.url,
             "OPENAI_BASE_URL": openai.url,
             "TURBOPUFFER_BASE_URL": store,
             "EMBEDDING_MODEL": MODEL.name,
             "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            **{name: _queue_url(name) for name in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
+            **{each: _queue_url(each) for each in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
             **settings,
         }
-        for name, value in environ.items():
-            patched.setenv(name, value)
-        boto3.client("secretsmanager", "us-east-1").create_secret(Name=NAME, SecretString=json.dumps(secret))
-        boto3.client("events", "us-east-1").create_event_bus(Name="bus")
+        for variable, value in environ.items():
+            patched.setenv(variable, value)
+        boto3.client("secretsmanager", "us-east-1").create_secret(Name=name, SecretString=json.dumps(secret))
+        boto3.client("events", "us-east-1").create_event_bus(Name=name)
         for bucket in ("materials", "tables"):
             boto3.client("s3", "us-east-1").create_bucket(Bucket=bucket)
         emptied(sql)
@@ -163,7 +167,7 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
         with redirect_stdout(io.StringIO()) as log:
             api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
-            yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, knowledge, admin)
+            yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, name, knowledge, admin)
         parameters.clear_caches()
 
 

@@ -2,18 +2,20 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from sakuin.platform.keys import hash_of_key
 from sakuin.retrieval.index_version import TableCut
 from sakuin.upkeep.index_versions import IndexVersions
+from sakuin_local.supabase.database import Database
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, Ids
-from tests.isolation.stack import Stack
+from tests.isolation.stack import Stack, stack_of
 from tests.world import SETTINGS
 
 EVALUATION: dict[str, Any] = {"index": "next", "asked": "search_knowledge", "questions": 1, "k": 5}
@@ -31,6 +33,13 @@ BODIES: dict[str, Any] = {
 ROUTES = {route.name: route for route in MEMBERS}
 TOO_LARGE = {"x": "x" * 4_600_000}
 Observed = dict[str, set[int]]
+
+
+@pytest.fixture(scope="module")
+def stack(database: Database, stand_in: str) -> Iterator[Stack]:
+    """A stack whose quotas may be used up, and whose index may change."""
+    with stack_of(database, stand_in) as open_stack:
+        yield open_stack
 
 
 def documented(stack: Stack) -> dict[str, Any]:

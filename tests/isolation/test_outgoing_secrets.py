@@ -10,12 +10,12 @@ import requests
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.routes import MEMBERS
-from tests.isolation.stack import NAME, Stack
+from tests.isolation.stack import Stack
 
 
 def secrets_of(stack: Stack) -> dict[str, str]:
     """All secrets by name."""
-    kept = boto3.client("secretsmanager", "us-east-1").get_secret_value(SecretId=NAME)["SecretString"]
+    kept = boto3.client("secretsmanager", "us-east-1").get_secret_value(SecretId=stack.secret)["SecretString"]
     said = {
         "service key": SECRET,
         "publishable key": PUBLISHABLE,

@@ -19,14 +19,13 @@ from jwt.algorithms import ECAlgorithm
 from sakuin_local.addresses import free_port
 from sakuin_local.places import TOOLS
 from sakuin_local.processes import Programs
-from sakuin_local.proxy import Proxy, prefix_removed
-from sakuin_local.serving import served
 from sakuin_local.supabase import postgrest
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.postgres import Postgres
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.stack import PREVIOUS_JWT_SECRET, Stack, stack_of
+from tests.rest_prefix import served_below_prefix
 
 OWN, FOREIGN = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 USER = str(uuid4())
@@ -58,10 +57,8 @@ def stack(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
             jwt_secret=json.dumps(jwks),
         )
         with (
-            served(Proxy(prefix_removed(b"/rest/v1", port))) as rest,
-            stack_of(
-                replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in, LIBRARY_FOR_USERS="true"
-            ) as open_stack,
+            served_below_prefix(port) as rest,
+            stack_of(replace(database, rest_url=rest), stand_in, LIBRARY_FOR_USERS="true") as open_stack,
         ):
             open_stack.gateway.jwks = {"keys": [public(OWN)]}
             issuers.append(open_stack.issuer)

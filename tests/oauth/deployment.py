@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sakuin.platform.asgi import Handler
+from sakuin_local.serving import served
 from sakuin_local.stack import REMAPPED
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway
 from sakuin_local.supabase.database import Database
@@ -60,7 +61,8 @@ def deployment(database: Database, store: str) -> Iterator[Deployment]:
             auth = auth_of(None, database.signing_key, url=supabase, site_url=url, api_keys={PUBLISHABLE})
             user = auth.sessions.records.add_user(EMAIL, PASSWORD)
             nothing = PlainTextResponse("not found", 404)
-            stack.gateway.auth = Traced(gateway(auth, nothing), "Supabase Auth", trace)
+            traced = Traced(gateway(auth, nothing), "Supabase Auth", trace)
+            stack.gateway.auth_port = until_the_end.enter_context(served(traced))
             made.append(Deployment(stack, auth, moved_in(stack, WORDS, user.id), trace, url))
             return stack.answer
 

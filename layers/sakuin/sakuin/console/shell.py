@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fastapi import Request
@@ -29,9 +30,12 @@ class SentBefore(Conflict):
     """A form that makes a key was sent again: the browser is sent to the page above it."""
 
 
+@cache
 def _environment() -> Environment:
+    """Returns the templates; each is compiled once in a process."""
     return Environment(
         loader=PackageLoader("sakuin.console"),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
