@@ -20,7 +20,7 @@ def test_whatever_an_agent_sends_is_answered(tools: KnowledgeTools) -> None:
 
 
 def fuzz(target: Target) -> None:
-    @settings(max_examples=times(50))
+    @settings(max_examples=times(30))
     @given(target.inputs)
     def holds(given_input: object) -> None:
         target.holds(given_input)

@@ -120,7 +120,7 @@ def test_a_body_that_is_no_json_text_is_refused(handler: Handler, era: str, body
     ids=lambda headers: ascii(headers)[:50],
 )
 def test_headers_that_lie_are_refused_or_not_looked_at(handler: Handler, headers: dict[str, str]) -> None:
-    for era in (ERAS[1], STATELESS):
+    for era in (ERAS[0], STATELESS):
         answer = asked(handler, message("tools/list", {}, era), {**routed("tools/list", era), **headers})
         assert is_told(answer), answer
     good(handler)
@@ -134,14 +134,14 @@ def test_headers_that_lie_are_refused_or_not_looked_at(handler: Handler, headers
     ],
     ids=lambda given: ascii(given)[:30],
 )
-@pytest.mark.parametrize("path", [*PATHS, "/mcp/none", "/mcp/../mcp", "/mcp/%00", "/mcp/" + "x" * 5000, "/mcp//"])
-def test_a_key_that_is_none_opens_nothing(handler: Handler, authorization: str, path: str) -> None:
-    answer = asked(handler, message("tools/list", {}, ERAS[1]), {"authorization": authorization}, path=path)
-    assert answer.status == 401
+def test_a_key_that_is_none_opens_nothing(handler: Handler, authorization: str) -> None:
+    for path in (*PATHS, "/mcp/none", "/mcp/../mcp", "/mcp/%00", "/mcp/" + "x" * 5000, "/mcp//"):
+        answer = asked(handler, message("tools/list", {}, ERAS[0]), {"authorization": authorization}, path=path)
+        assert answer.status == 401, path
 
 
 def test_a_body_over_the_limit_is_refused_whatever_its_length_header_says(handler: Handler) -> None:
-    body = message("tools/list", {"x": "y" * LONGEST_BODY}, ERAS[1])
+    body = message("tools/list", {"x": "y" * LONGEST_BODY}, ERAS[0])
     for length in (None, "1", str(len(body))):
         assert asked(handler, body, {"content-length": length}).status in (400, 413)
     good(handler)
@@ -162,7 +162,7 @@ def test_a_tool_that_is_not_there_is_refused_shortly(handler: Handler, era: str,
 )
 @pytest.mark.parametrize("path", PATHS)
 def test_a_question_of_any_kind_is_answered_or_refused_in_a_sentence(handler: Handler, query: str, path: str) -> None:
-    answer = call(handler, {"query": query}, era=ERAS[1], path=path)
+    answer = call(handler, {"query": query}, era=ERAS[0], path=path)
     if query == "\ud800":
         assert (answer.status, "Parse error" in answer.body) == (400, True)
         return

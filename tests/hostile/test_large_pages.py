@@ -12,6 +12,7 @@ from tests.hostile.pages import ANCHOR, page, texts
 MEGABYTE = 1_000_000
 # More than the 10 MB that are allowed.
 HUGE = min(50, times(12)) * MEGABYTE
+MANY = min(100_000, times(10_000))
 
 
 class OneLargeObject:
@@ -40,7 +41,8 @@ def test_a_50_mb_page_is_refused_before_its_body_travels() -> None:
 
 def test_a_page_over_the_limit_is_refused_by_what_it_holds_where_the_limit_is_raised() -> None:
     with pytest.raises(UnreadablePage, match=r"^It has more than 200,000 elements\. Split the page\.$"):
-        read_page(page(ANCHOR + "<b>" * (HUGE // 3)))
+        # No tree is built of what a drawing contains, which would take longer than everything else here.
+        read_page(page(f"{ANCHOR}<svg>{'<b>' * (HUGE // 3)}"))
     assert texts(page(f"<p id='rule-a' title='{'x' * HUGE}'>文")) == {"rule-a": "文"}
 
 
@@ -49,21 +51,21 @@ def test_a_page_of_more_words_than_a_worker_reads_in_time_is_refused() -> None:
         read_page(page(ANCHOR + "two words " * (MEGABYTE // 4)))
 
 
-def test_100_000_nested_tags_lose_nothing_inside_or_after_them() -> None:
-    deep = page("<div>" * 100_000 + "<p id='rule-deep'>内</p>" + "</div>" * 100_000 + "<p id='rule-after'>後</p>")
+def test_thousands_of_nested_tags_lose_nothing_inside_or_after_them() -> None:
+    deep = page("<div>" * MANY + "<p id='rule-deep'>内</p>" + "</div>" * MANY + "<p id='rule-after'>後</p>")
     assert texts(deep) == {"rule-deep": "内", "rule-after": "後"}
 
 
-def test_100_000_ids_are_all_known_and_those_that_explain_are_limited() -> None:
-    many = page("".join(f'<p id="x{number}">' for number in range(100_000)) + "<p id='rule-a'>x")
+def test_thousands_of_ids_are_all_known_and_those_that_explain_are_limited() -> None:
+    many = page("".join(f'<p id="x{number}">' for number in range(MANY)) + "<p id='rule-a'>x")
     read = read_page(many)
-    assert (len(read.ids), [explanation.anchor for explanation in read.explanations]) == (100_001, ["rule-a"])
-    with pytest.raises(UnreadablePage, match="100,000 semantic ids; the limit is 2,000"):
-        read_page(page("".join(f'<p id="rule-{number}">x' for number in range(100_000))))
+    assert (len(read.ids), [explanation.anchor for explanation in read.explanations]) == (MANY + 1, ["rule-a"])
+    with pytest.raises(UnreadablePage, match="2,001 semantic ids; the limit is 2,000"):
+        read_page(page("".join(f'<p id="rule-{number}">x' for number in range(2001))))
 
 
-def test_100_000_times_the_same_id_is_one_explanation() -> None:
-    assert list(texts(page("<p id='x'>一" * 100_000 + "<p id='rule-a'>二"))) == ["rule-a"]
+def test_thousands_of_times_the_same_id_is_one_explanation() -> None:
+    assert list(texts(page("<p id='x'>一" * MANY + "<p id='rule-a'>二"))) == ["rule-a"]
 
 
 def test_an_id_of_a_megabyte_is_no_anchor_and_costs_its_page_nothing() -> None:

@@ -58,7 +58,7 @@ def library(a_world: Worlds) -> Callable[[str], KnowledgeTools]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_order_in_a_page_is_delivered_as_text_in_its_own_field(
+def test_an_order_in_a_page_is_delivered_as_text_in_its_own_field_and_changes_no_answer(
     library: Callable[[str], KnowledgeTools], order: str
 ) -> None:
     tools = library(order)
@@ -67,11 +67,6 @@ def test_an_order_in_a_page_is_delivered_as_text_in_its_own_field(
     assert chunk["chunk"]["url"] == "/s/a.html#rule-a"
     said = "".join(chunk["chunk"]["content"].split())
     assert said.endswith("".join(order.split())) or "$" in order or "`" in order or "\\" in order
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_no_order_changes_the_shape_of_an_answer(library: Callable[[str], KnowledgeTools], order: str) -> None:
-    tools = library(order)
     for name, arguments in (("search_knowledge", {"query": order}), ("list_concepts", {})):
         answer, text = shown(tools.call(name, arguments))
         assert json.loads(text) == answer
