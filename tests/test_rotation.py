@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
 from sakuin.errors import Unauthorized
-from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.keys import LibraryKeys, hash_of_key, new_key
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.supabase.tokens import tokens_of
@@ -117,6 +117,14 @@ def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_bef
     assert deployment.status(old) == 200
     _, key = deployment.keys.create("knowledge")
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
+
+
+def test_a_key_that_the_console_made_opens_the_library_and_nothing_else(deployment: Deployment) -> None:
+    client = connected(deployment.database.rest_url, deployment.database.service_key)
+    key = LibraryKeys(client).create("Tutor")
+    opened = {path: deployment.status(key, path) for path in ("/mcp", "/v1/explain")}
+    assert opened == {"/mcp": 200, "/v1/explain": 401}
+    assert deployment.status(key, f"/mcp/{deployment.endpoint(new_key())}") == 401
 
 
 def test_a_new_admin_s_key_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:

@@ -123,6 +123,13 @@ create table public.key_use (
   last_used_on date not null
 );
 
+-- Keys of the library (`/mcp`) that the console made; others are in the secret. `key_hash` is the SHA-256 of the key.
+create table public.library_key (
+  key_hash text collate "C" primary key,
+  name text not null check (char_length(name) between 1 and 200),
+  created_at timestamptz not null default now()
+);
+
 -- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
 -- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
 create table public.console_session (

@@ -18,7 +18,7 @@ from sakuin.console.pages.refused import Refused
 from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
-from sakuin.platform.keys import hash_of_key
+from sakuin.platform.keys import LibraryKeys, hash_of_key
 from sakuin.retrieval.refused_questions import RefusedQuestions
 from sakuin.upkeep.doctor import Problem
 from sakuin.wiring.console import operation_pages
@@ -142,13 +142,20 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     operation = operation_over(world, content.sqs, [_PROBLEM])
     places, questions = Places(world.projects, True), RefusedQuestions(world.client)
     searches = Playground(places, on_this_machine(world, tables), partial(world.searched.filter_values, limit=50))
+    library_keys = LibraryKeys(world.client)
+
+    def deployment_keys() -> list[keys.DeploymentKey]:
+        made = [keys.DeploymentKey("knowledge", each.hash, None, each.name) for each in library_keys.all()]
+        return [*made, keys.DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
+
+    library_keys.create("研究室のエージェント")
     return ConsoleClient(
         world,
         *(partial(routes, operation=operation) for routes in operation_pages()),
         lambda shell: playground.routes(shell, searches),
         lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),
-        lambda shell: keys.routes(shell, lambda: [keys.DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]),
+        lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),
         auth=auth,
         refresh=auth.refresh,

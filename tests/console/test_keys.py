@@ -1,31 +1,93 @@
 """The console's page of the deployment's keys."""
 
+import re
 from uuid import uuid4
 
+import pytest
 from sakuin.console.pages import keys
-from sakuin.platform.keys import hash_of_key
+from sakuin.platform.keys import LibraryKeys, hash_of_key
 
-from tests.console.console_client import ConsoleClient
+from tests.console.console_client import ConsoleClient, hidden_fields
 from tests.console.operation import first_page
 from tests.events import KEY
-from tests.world import World, Worlds
+from tests.world import Worlds
 
 HASH = hash_of_key(KEY)
+NEW = re.compile(r"sk_sakuin_[A-Za-z0-9_-]{43}")
 
 
-def console(world: World) -> ConsoleClient:
-    stored = [keys.DeploymentKey("knowledge", "ab" * 32, None), keys.DeploymentKey("admin", HASH, "2026-11-22")]
-    return ConsoleClient(world, first_page(world), lambda shell: keys.routes(shell, lambda: stored))
+@pytest.fixture
+def console(a_world: Worlds) -> ConsoleClient:
+    world = a_world()
+    library = LibraryKeys(world.client)
+
+    def stored() -> list[keys.DeploymentKey]:
+        made = [keys.DeploymentKey("knowledge", each.hash, None, each.name) for each in library.all()]
+        return [*made, keys.DeploymentKey("admin", HASH, "2026-11-22")]
+
+    return ConsoleClient(world, first_page(world), lambda shell: keys.routes(shell, stored, library))
 
 
-def test_an_admin_sees_the_first_digits_of_hashes_and_the_command(a_world: Worlds) -> None:
-    page = console(a_world()).sign_in_admin().get("/keys").text
-    for shown in ("abababababab", HASH[:12], "2026-11-22", "sakuin keys new --for admin"):
+def made(console: ConsoleClient) -> list[tuple[str, str]]:
+    """Returns the hash and the name of each key that the console made."""
+    return console.world.sql.execute("select key_hash, name from library_key").fetchall()
+
+
+def test_an_admin_sees_the_first_digits_of_hashes_and_the_command(console: ConsoleClient) -> None:
+    page = console.sign_in_admin().get("/keys").text
+    for shown in (HASH[:12], "2026-11-22", "sakuin keys new --for admin"):
         assert shown in page
     assert HASH not in page
 
 
-def test_a_user_does_not_find_the_page(a_world: Worlds) -> None:
-    user = console(a_world()).sign_in_user(str(uuid4()))
+def test_a_key_is_made_after_the_admin_key_was_typed_again_and_is_shown_once(console: ConsoleClient) -> None:
+    answer = console.sign_in_admin().send("/keys", "/keys/new", {"name": "Tutor", "key": KEY})
+    (key,) = set(NEW.findall(answer.text))
+    assert made(console) == [(hash_of_key(key), "Tutor")]
+    assert f"export SAKUIN_API_KEY={key}" in answer.text
+    assert KEY not in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    listed = console.get("/keys").text
+    assert ("Tutor" in listed, key in listed, hash_of_key(key)[:12] in listed) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"name": "Tutor", "key": ""}, 403),
+        ({"name": "Tutor", "key": f"{KEY}x"}, 403),
+        ({"name": " ", "key": KEY}, 422),
+        ({"name": "x" * 201, "key": KEY}, 422),
+    ],
+)
+def test_no_key_is_made_by_a_session_alone_or_without_a_name(
+    console: ConsoleClient, fields: dict[str, str], status: int
+) -> None:
+    answer = console.sign_in_admin().send("/keys", "/keys/new", fields)
+    assert (answer.status_code, made(console), NEW.findall(answer.text)) == (status, [], [])
+    assert not fields["key"] or fields["key"] not in answer.text
+
+
+def test_the_same_form_makes_no_second_key(console: ConsoleClient) -> None:
+    page = console.sign_in_admin().get("/keys").text
+    form = {**hidden_fields(page, "/keys/new"), "name": "Tutor", "key": KEY}
+    console.post("/keys/new", form)
+    again = console.post("/keys/new", form)
+    assert (again.url.path, len(made(console)), NEW.findall(again.text)) == ("/console/keys", 1, [])
+
+
+def test_a_key_that_the_console_made_is_revoked_there(console: ConsoleClient) -> None:
+    console.sign_in_admin().send("/keys", "/keys/new", {"name": "Tutor", "key": KEY})
+    assert "is revoked" in console.send("/keys", "/keys/revoke").text
+    assert made(console) == []
+
+
+def test_a_user_does_not_find_the_page_and_makes_no_key(console: ConsoleClient) -> None:
+    user = console.sign_in_user(str(uuid4()))
     assert user.get("/keys").status_code == 404
-    assert "/keys" not in user.get("/").text
+    page = user.get("/").text
+    assert "/keys" not in page
+    csrf = {"csrf": hidden_fields(page, "/sign-out")["csrf"]}
+    for path in ("/keys/new", "/keys/revoke"):
+        assert user.post(path, {**csrf, "name": "x", "key": KEY}).status_code == 404
+    assert made(console) == []

@@ -99,10 +99,10 @@ def _chosen(
 
 
 def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, AgentEndpoint]":
-    from sakuin.console.agents import TOOLS_VARIABLE, AgentEndpoint
+    from sakuin.console.agents import LIBRARY_VARIABLE, TOOLS_VARIABLE, AgentEndpoint
 
     client = agent_of(settings_of(data), _SEARCH_TOOLS if tools else _KNOWLEDGE)
-    return client, AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else "SAKUIN_API_KEY")
+    return client, AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
 
 
 def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", to: "AgentEndpoint") -> None:

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 
 # What stands for the key in a configuration that is shown.
 HIDDEN_KEY: Final = "sk_sakuin_…"
-# The environment variable with the key of an endpoint of Search Tools.
+# The environment variables with the key of the library, and of an endpoint of Search Tools.
+LIBRARY_VARIABLE: Final = "SAKUIN_API_KEY"
 TOOLS_VARIABLE: Final = "SAKUIN_TOOLS_API_KEY"
 
 

@@ -45,7 +45,7 @@ def _environment() -> Environment:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Sessions and templates. `signed_in`, `admin`, `form`, `form_once`, `admin_form`: dependencies of FastAPI."""
+    """Sessions and templates. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI."""
 
     sessions: Sessions
     version: str
@@ -82,6 +82,12 @@ class Shell:
     async def admin_form(self, request: Request) -> Form:
         """Returns the fields of an admin's form; `NotFound` for a user."""
         form = await self.form(request)
+        _admin(form.session)
+        return form
+
+    async def admin_form_once(self, request: Request) -> Form:
+        """Returns the fields of an admin's form that may be sent once."""
+        form = await self.form_once(request)
         _admin(form.session)
         return form
 

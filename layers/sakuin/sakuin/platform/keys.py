@@ -5,8 +5,9 @@ import hmac
 import logging
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 KEY_PREFIX = "sk_sakuin_"
 _REALM = 'Bearer realm="sakuin"'
 _KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+
+# The age in seconds of the hashes of `LibraryKeys`: usually, and after a key was not among them.
+_MAX_AGE, _MAX_AGE_OF_NEWER = 60.0, 5.0
 
 # Takes the hash of a valid key that was used.
 RecordUse = Callable[[str], None]
@@ -119,3 +123,56 @@ class KeyUse:
         """Returns the last day, as 2026-11-22, of each key that was used within a year."""
         rows = answer(self.client.table("key_use").select("*").in_("key_hash", sorted(key_hashes)))
         return {row["key_hash"]: row["last_used_on"] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryKey:
+    """A key of the library that the console made. `created_at` is ISO 8601."""
+
+    hash: str
+    name: str
+    created_at: str
+
+
+@dataclass(slots=True)
+class LibraryKeys:
+    """The table `library_key`: keys of the library that the console made."""
+
+    client: Client
+    clock: Callable[[], float] = time.monotonic
+    _hashes: tuple[str, ...] = ()
+    _read_at: float | None = field(default=None, init=False)
+
+    def all(self) -> Sequence[LibraryKey]:
+        """Returns them, oldest first."""
+        rows = answer(self.client.table("library_key").select("*").order("created_at").order("key_hash"))
+        return [LibraryKey(row["key_hash"], row["name"], row["created_at"]) for row in rows]
+
+    def create(self, name: str) -> str:
+        """Creates a key and returns it. Only its hash is stored."""
+        key = new_key()
+        answer(self.client.table("library_key").insert({"key_hash": hash_of_key(key), "name": name}))
+        return key
+
+    def remove(self, key_hash: str) -> None:
+        """Removes a key. Workers accept it for a minute more. A hash that is not there is not an error."""
+        answer(self.client.table("library_key").delete().eq("key_hash", key_hash))
+
+    def hashes(self, newer: bool) -> Sequence[str]:
+        """Returns their hashes, at most a minute old, with `newer` five seconds.
+
+        The first read is one with `newer`: a deployment that uses only keys of the secret never reads them. Raises
+        `Unavailable` if they were never read and cannot be.
+        """
+        if self._read_at is None and not newer:
+            return ()
+        now = self.clock()
+        if self._read_at is None or now - self._read_at >= (_MAX_AGE_OF_NEWER if newer else _MAX_AGE):
+            try:
+                self._hashes = tuple(each.hash for each in self.all())
+            except SakuinError:
+                if self._read_at is None:
+                    raise
+                logger.warning("the keys of the library cannot be read again", exc_info=True)
+            self._read_at = now
+        return self._hashes

@@ -149,14 +149,15 @@ def _members(name: str, *, fresh: bool) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The valid keys of an endpoint, which are members of the secret."""
+    """The valid keys of an endpoint: members of the secret, and `stored` ones, which takes `newer`."""
 
     secret: NamedSecret
     hashes_of: Callable[[Secrets], Iterable[str]]
+    stored: Callable[[bool], Iterable[str]] = lambda _newer: ()
 
     def hashes(self, *, newer: bool = False) -> Iterable[str]:
         """Returns their hashes, at most five minutes old; with `newer` it reads them again, at a limited rate."""
-        return self.hashes_of(self.secret.newer() if newer else self.secret.now())
+        return [*self.hashes_of(self.secret.newer() if newer else self.secret.now()), *self.stored(newer)]
 
 
 @dataclass(slots=True)

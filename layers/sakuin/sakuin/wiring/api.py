@@ -49,7 +49,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.postgres import KnowledgeIndex
     from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.asgi import Application, at_first_request
-    from sakuin.platform.keys import KeyUse, record_once_a_day
+    from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
     from sakuin.wiring.reconciliation import reconciling
@@ -79,11 +79,12 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
         doctor_router(checks, __version__),
     )
-    key_use = KeyUse(client)
+    key_use, library_keys = KeyUse(client), LibraryKeys(client)
 
     def days() -> Mapping[str, str]:
         now = secret.now()
-        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
+        made = (each.hash for each in library_keys.all())
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes, *made])
 
     services = project_services(settings, secret, client)
     auth = SupabaseAuth(
@@ -102,8 +103,14 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
 
         def deployment_keys() -> list[keys.DeploymentKey]:
             now, used = secret.now(), days()
-            library = [keys.DeploymentKey("knowledge", each, used.get(each)) for each in now.knowledge_key_hashes]
-            return library + [keys.DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes]
+            return [
+                *(keys.DeploymentKey("knowledge", each, used.get(each)) for each in now.knowledge_key_hashes),
+                *(
+                    keys.DeploymentKey("knowledge", each.hash, used.get(each.hash), each.name)
+                    for each in library_keys.all()
+                ),
+                *(keys.DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes),
+            ]
 
         shell = Shell(sessions, __version__)
         operation = operation_of(settings, client, library, work_of, checks)
@@ -115,7 +122,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
             playground.routes(shell, searches),
             refused.routes(shell, refused_questions(settings, client, searches.places)),
             project.routes(shell, services),
-            keys.routes(shell, deployment_keys),
+            keys.routes(shell, deployment_keys, library_keys),
             agents.routes(shell, auth),
         )
 

@@ -162,7 +162,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
-    from sakuin.platform.keys import KeyUse, record_once_a_day
+    from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
     from sakuin.retrieval.calibration import calibration_of
     from sakuin.tables.postgres import ToolSearch
 
@@ -201,7 +201,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     )
     app = McpApp(
         knowledge_server(tools, __version__),
-        KeyRing(secret, lambda now: now.knowledge_key_hashes),
+        KeyRing(secret, lambda now: now.knowledge_key_hashes, LibraryKeys(client).hashes),
         settings.allowed_origins,
         tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint_of_key,

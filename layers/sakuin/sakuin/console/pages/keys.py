@@ -7,28 +7,74 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from sakuin.console.agents import LIBRARY_VARIABLE, AgentEndpoint, configurations
+from sakuin.console.answers import redirect
+from sakuin.console.forms import Form
 from sakuin.console.sessions import Session
 from sakuin.console.shell import Shell
+from sakuin.errors import Invalid
+from sakuin.platform.keys import LibraryKeys
+from sakuin.tables.admin.checks import check_text
 
 # As many digits as `sakuin keys list` shows.
 _SHOWN = 12
+# Keys of the library that the console makes.
+_MOST_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentKey:
-    """The hash of a key, and the day in UTC on which the key was last used within a year."""
+    """The hash of a key, and the day in UTC on which the key was last used within a year.
+
+    `name` is that of a key that the console made, empty for those of the secret.
+    """
 
     purpose: Literal["knowledge", "admin"]
     hash: str
     last_used_on: str | None
+    name: str = ""
 
 
-def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]]) -> APIRouter:
-    """Returns the routes. `keys` returns the valid keys, oldest first."""
+def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: LibraryKeys) -> APIRouter:
+    """Returns the routes. `keys` returns the valid keys; those in `library` are made and revoked here.
+
+    A session alone makes no key, since a key outlives it: the form asks for an admin key again. No page makes an admin
+    key: one that leaked must not make its successor.
+    """
     router = APIRouter()
+    admin = Annotated[Session, Depends(shell.admin)]
+
+    def page(
+        request: Request, session: Session, problem: str = "", form: Form | None = None, status: int = 200
+    ) -> Response:
+        shown = {"keys": keys(), "shown": _SHOWN, "problem": problem, "sent": form.fields if form else {}}
+        return shell.page(request, "keys.html", session, status=status, **shown)
 
     @router.get("/keys")
-    def list_keys(request: Request, session: Annotated[Session, Depends(shell.admin)]) -> Response:
-        return shell.page(request, "keys.html", session, keys=keys(), shown=_SHOWN)
+    def list_keys(request: Request, session: admin) -> Response:
+        return page(request, session)
+
+    @router.post("/keys/new")
+    def make_key(request: Request, form: Annotated[Form, Depends(shell.admin_form_once)]) -> Response:
+        if shell.sessions.admin_key(form.text("key")) is None:
+            return page(request, form.session, "wrong_admin_key", form, 403)
+        try:
+            name = check_text(form.text("name"), "The name")
+        except Invalid:
+            return page(request, form.session, "name_missing", form, 422)
+        if len(library.all()) >= _MOST_KEYS:
+            return page(request, form.session, "too_many", form, 409)
+        key = library.create(name)
+        to = AgentEndpoint("sakuin", f"{request.url.scheme}://{request.url.netloc}/mcp", LIBRARY_VARIABLE)
+        return shell.page(request, "key.html", form.session, name=name, key=key, to=to, agents=configurations(to, key))
+
+    @router.get("/keys/new", include_in_schema=False)
+    def lead_back(request: Request) -> Response:
+        return redirect("/keys")
+
+    @router.post("/keys/revoke")
+    def revoke_key(form: Annotated[Form, Depends(shell.admin_form)]) -> Response:
+        library.remove(form.text("hash"))
+        return redirect("/keys", done="key_revoked")
 
     return router

@@ -30,3 +30,20 @@ for (const input of document.querySelectorAll('input[data-largest]')) {
     input.reportValidity();
   });
 }
+
+// On a phone a row of a wide table is a block: each cell gets the name of its column, and empty ones are left out.
+for (const table of document.querySelectorAll('.scroll table')) {
+  const names = Array.from(table.querySelectorAll('thead th'), (one) => one.textContent.trim());
+  if (names.length < 3) continue;
+  table.classList.add('rows');
+  for (const cell of table.querySelectorAll('tbody td')) {
+    cell.dataset.column = names[cell.cellIndex];
+    cell.classList.toggle('blank', !cell.childElementCount && !cell.textContent.trim());
+  }
+}
+
+// Times are in UTC, as in logs; that of the reader is the title.
+for (const time of document.querySelectorAll('time[datetime]')) {
+  const date = new Date(time.dateTime);
+  if (!Number.isNaN(date.valueOf())) time.title = date.toLocaleString(document.documentElement.lang);
+}
