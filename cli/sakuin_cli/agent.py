@@ -1,16 +1,20 @@
-"""A client of MCP endpoints: its answers are those that an agent gets."""
+"""A client of MCP endpoints over the published SDK: its answers are those that an agent gets."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-import httpx
-from sakuin.errors import Invalid, Misconfigured, Unavailable
+import anyio
+import httpx2
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
+from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 
-from sakuin_cli.rest import TIMEOUT
+_Answer = TypeVar("_Answer")
 
-# This revision needs no handshake: one request is a whole conversation. The SDK takes a second to import.
-_REVISION = "2025-06-18"
+_TIMEOUT = httpx2.Timeout(35.0, connect=5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,44 +30,63 @@ class AgentClient:
         An error of the tool is `Invalid` with the tool's message.
         """
         given = {name: value for name, value in arguments.items() if value is not None}
-        result = self._result("tools/call", name=tool, arguments=given)
-        if result.get("isError"):
-            text = "\n".join(item["text"] for item in result["content"] if item["type"] == "text")
-            raise Invalid(text or f"{tool} failed without a message")
-        answer = result.get("structuredContent")
-        if not isinstance(answer, dict):
-            raise Invalid(f"{tool} returned no structured answer")
-        return answer
+        return _answer(tool, anyio.run(self._within, lambda client: client.call_tool(tool, given)))
 
     def searches(self) -> list[str]:
         """Returns the names of the tools that take a `query`."""
-        tools = self._result("tools/list")["tools"]
-        return [tool["name"] for tool in tools if "query" in tool["inputSchema"].get("properties", {})]
+        listed = anyio.run(self._within, lambda client: client.list_tools())
+        return [tool.name for tool in listed.tools if "query" in tool.input_schema.get("properties", {})]
 
-    def _result(self, method: str, **params: Any) -> dict[str, Any]:
-        headers = {
-            "Authorization": f"Bearer {self.key}",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": _REVISION,
-        }
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    async def _within(self, ask: Callable[[Client], Awaitable[_Answer]]) -> _Answer:
+        # The transport logs the errors that it raises.
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)
+        statuses: list[int] = []
+
+        async def remember(response: httpx2.Response) -> None:
+            # The SDK reports a rejected request as a failed handshake; only the status gives the reason.
+            statuses.append(response.status_code)
+
         try:
-            response = httpx.post(self.url, headers=headers, json=message, timeout=TIMEOUT)
-        except httpx.TransportError as error:
-            raise Unavailable(
-                f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL"
-            ) from error
-        if response.status_code in (401, 403):
-            raise Misconfigured("The key is not valid. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
-        if response.status_code in (404, 405):
-            raise Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
-        if response.status_code >= 500:
-            raise Unavailable(f"Sakuin could not answer ({response.status_code}). Try again in a moment")
-        try:
-            answer = response.json()
-            if "error" in answer:
-                raise Invalid(str(answer["error"]["message"]))
-            result: dict[str, Any] = answer["result"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise Misconfigured(f"The server at {self.url} is not Sakuin. Correct SAKUIN_URL") from error
-        return result
+            async with (
+                httpx2.AsyncClient(
+                    headers={"Authorization": f"Bearer {self.key}"},
+                    timeout=_TIMEOUT,
+                    event_hooks={"response": [remember]},
+                ) as http,
+                Client(streamable_http_client(self.url, http_client=http)) as client,
+            ):
+                return await ask(client)
+        # The SDK's task groups wrap errors.
+        except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
+            error = next(_leaves(errors))
+            message = error.message if isinstance(error, MCPError) else None
+            failure = self._error_of(message, statuses[-1] if statuses else None)
+        raise failure
+
+    def _error_of(self, message: str | None, status: int | None) -> SakuinError:
+        if status in (401, 403):
+            return Misconfigured("The key is not valid. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
+        if status in (404, 405):
+            return Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
+        if status is not None and status >= 500:
+            return Unavailable(f"Sakuin could not answer ({status}). Try again in a moment")
+        if message is not None:
+            return Invalid(message)
+        return Unavailable(f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL")
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _answer(tool: str, result: CallToolResult) -> Mapping[str, Any]:
+    text = "\n".join(item.text for item in result.content if isinstance(item, TextContent))
+    if result.is_error:
+        raise Invalid(text or f"{tool} failed without a message")
+    if not isinstance(result.structured_content, dict):
+        raise Invalid(f"{tool} returned no structured answer")
+    return result.structured_content

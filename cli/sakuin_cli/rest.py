@@ -6,13 +6,13 @@ import httpx
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
 # API Gateway ends a request after 30 seconds.
-TIMEOUT = httpx.Timeout(35.0, connect=5.0)
+_TIMEOUT = httpx.Timeout(35.0, connect=5.0)
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=5.0, write=600.0)
 
 
 def session(url: str, admin_key: str) -> httpx.Client:
     """Returns an HTTP session with a deployment; it connects with the first request."""
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=TIMEOUT)
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=_TIMEOUT)
 
 
 def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
