@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sakuin_cli.files import replace_bytes
+
 from sakuin_local.errors import LocalError
 from sakuin_local.processes import end_leftovers
 
@@ -53,11 +55,8 @@ def _empty(folder: Path) -> None:
 
 def write_environment(file: Path, values: Mapping[str, str]) -> None:
     """Writes `KEY=value` lines, whole or not at all; only the owner may read them."""
-    unfinished = file.with_name(file.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
-    unfinished.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
-    unfinished.rename(file)
+    lines = "".join(f"{key}={value}\n" for key, value in values.items())
+    replace_bytes(file, lines.encode(), mode=0o600)
 
 
 def read_environment(file: Path) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """A small HTTP proxy: changes the path and the port of a request, and nothing else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import httpcore
+from starlette.requests import ClientDisconnect, Request
 
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.same_machine import Receive, Scope, Send, answer
@@ -91,7 +92,10 @@ class Proxy:
         if target is None:
             await answer(send, 404, "not found")
             return
-        body = await _whole_body(receive)
+        try:
+            body = await Request(scope, receive).body()
+        except ClientDisconnect:
+            return
         async with self._turn, AsyncExitStack() as stack:
             try:
                 response = await stack.enter_async_context(
@@ -112,32 +116,15 @@ class Proxy:
                 if name.lower() not in HOP_BY_HOP
             ]
             await send({"type": "http.response.start", "status": response.status, "headers": headers})
-            async for part in _parts(response):
+            async for part in response.aiter_stream():
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
-
-
-async def _parts(response: httpcore.Response) -> AsyncIterator[bytes]:
-    async for part in response.aiter_stream():
-        yield part
 
 
 def _path(scope: Scope) -> bytes:
     raw: bytes = scope["raw_path"]
     query: bytes = scope["query_string"]
     return raw + b"?" + query if query else raw
-
-
-async def _whole_body(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        parts.append(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return b"".join(parts)
 
 
 def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:

@@ -10,6 +10,7 @@ from sakuin.errors import SakuinError
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.commands.table import create_table
 from sakuin_cli.connections import deployment_of
+from sakuin_cli.files import replace_bytes
 from sakuin_cli.settings import CommandSettings
 
 from sakuin_local.data_folder import environment_for, write_environment
@@ -96,11 +97,7 @@ def _create(client: DeploymentClient, file: Path, kept: dict[str, str]) -> None:
 
 def _keep(file: Path, kept: dict[str, str], **more: str) -> None:
     kept |= more
-    unfinished = file.with_name(file.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(json.dumps(kept))
-    unfinished.rename(file)
+    replace_bytes(file, json.dumps(kept).encode(), mode=0o600)
 
 
 def _settings(stack: Stack, kept: Mapping[str, str]) -> dict[str, str]:

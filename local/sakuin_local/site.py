@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Callable
 
+from starlette.responses import JSONResponse, Response
+
 from sakuin_local.places import SAMPLES
 from sakuin_local.proxy import NotYet
-from sakuin_local.same_machine import Application, Receive, Scope, Send, answer
+from sakuin_local.same_machine import Application, Receive, Scope, Send
 
 _STYLE = SAMPLES / "css" / "site.css"
 # The console has the same address: without an origin of its own, a script of a page cannot act in it.
-_SANDBOX = b"sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-top-navigation"
+_SANDBOX = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-top-navigation"
 
 
 class WithSite:
@@ -27,29 +29,18 @@ class WithSite:
         path = str(scope["path"])
         is_read = scope["method"] in ("GET", "HEAD")
         if is_read and path.endswith(".html"):
-            await self._answer_page(path.removeprefix("/"), send)
+            answered = await self._page_answer(path.removeprefix("/"))
+            await answered(scope, receive, send)
         elif is_read and path == f"/{_STYLE.parent.name}/{_STYLE.name}":
-            await _answer(send, _STYLE.read_bytes(), "text/css")
+            await Response(_STYLE.read_bytes(), media_type="text/css")(scope, receive, send)
         else:
             await self._application(scope, receive, send)
 
-    async def _answer_page(self, key: str, send: Send) -> None:
+    async def _page_answer(self, key: str) -> Response:
         try:
             page = await asyncio.to_thread(self._page, key)
         except NotYet:
-            await answer(send, 503, "the stack is still starting")
-            return
+            return JSONResponse({"message": "the stack is still starting"}, 503)
         if page is None:
-            await answer(send, 404, "There is no such page. `sakuin push` uploads pages.")
-        else:
-            await _answer(send, page, "text/html")
-
-
-async def _answer(send: Send, body: bytes, content_type: str) -> None:
-    headers = [
-        (b"content-type", f"{content_type}; charset=utf-8".encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"content-security-policy", _SANDBOX),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+            return JSONResponse({"message": "There is no such page. `sakuin push` uploads pages."}, 404)
+        return Response(page, media_type="text/html", headers={"content-security-policy": _SANDBOX})

@@ -179,7 +179,7 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
     """Returns the template's parameters on this machine; a deployment in the cloud differs in these alone."""
     runtimes: list[str] = template["Parameters"]["PythonRuntime"]["AllowedValues"]
     runtime = f"python{minor}"
-    given = {
+    return {
         # The emulator runs handlers on its own Python, whatever the runtime.
         "PythonRuntime": runtime if runtime in runtimes else runtimes[-1],
         "Architecture": "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64",
@@ -193,10 +193,8 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "BaseUrl": "",
         # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",
+        "TurbopufferBaseUrl": f"http://{LOOPBACK}:{ports['turbopuffer']}",
     }
-    if "TurbopufferBaseUrl" in template["Parameters"]:
-        given["TurbopufferBaseUrl"] = f"http://{LOOPBACK}:{ports['turbopuffer']}"
-    return given
 
 
 def _environment(

@@ -1,7 +1,5 @@
 """`sakuin up`: starts the stack, makes the first calls, shows what a person needs, and stops everything on Ctrl-C."""
 
-import http.client
-import json
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -9,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
-from urllib.parse import urlsplit
 
+import httpx
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -111,40 +109,24 @@ def _first_answer(stack: Stack, folder: Path) -> dict[str, Any]:
     tool = {"name": "search_knowledge", "arguments": {"query": QUESTION}}
     headers = {
         "Authorization": f"Bearer {stack.api_key}",
-        "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": REVISION,
     }
-    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool})
-    answer = _call(stack, "POST", "/mcp", expected=200, body=request, headers=headers)
-    result = json.loads(answer).get("result", {})
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    answer = _call(stack, "POST", "/mcp", expected=200, json=request, headers=headers)
+    result = answer.json().get("result", {})
     if result.get("isError", True):
-        raise LocalError(f"the first search failed: {answer[:1000]}\nsee logs/emulator.log in the data folder")
+        raise LocalError(f"the first search failed: {answer.text[:1000]}\nsee logs/emulator.log in the data folder")
     structured: dict[str, Any] = result["structuredContent"]
     return structured
 
 
-def _call(
-    stack: Stack,
-    method: str,
-    path: str,
-    *,
-    expected: int,
-    body: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> str:
-    """Returns the body of the HTTP API's answer; another status than the expected one is an error."""
-    address = urlsplit(stack.url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=FIRST_CALL_S)
-    try:
-        connection.request(method, path, body, dict(headers or {}))
-        response = connection.getresponse()
-        status, answer = response.status, response.read().decode(errors="replace")
-    finally:
-        connection.close()
-    if status != expected:
+def _call(stack: Stack, method: str, path: str, *, expected: int, **request: Any) -> httpx.Response:
+    """Returns the answer of the HTTP API; another status than the expected one is an error."""
+    answer = httpx.request(method, f"{stack.url}{path}", timeout=FIRST_CALL_S, trust_env=False, **request)
+    if answer.status_code != expected:
         raise LocalError(
-            f"{method} {path} answered {status} instead of {expected}: {answer[:1000]}\n"
+            f"{method} {path} answered {answer.status_code} instead of {expected}: {answer.text[:1000]}\n"
             "see logs/emulator.log in the data folder"
         )
     return answer
@@ -175,7 +157,7 @@ def _show_connection(console: Console, stack: Stack) -> None:
 def _show_console(console: Console, stack: Stack, folder: Path) -> None:
     """Prints a link that signs in to the console as an admin, and how to sign in as a user."""
     asked = {"Authorization": f"Bearer {stack.environment['SAKUIN_ADMIN_KEY']}"}
-    link = json.loads(_call(stack, "POST", "/v1/console-links", expected=201, headers=asked))
+    link = _call(stack, "POST", "/v1/console-links", expected=201, headers=asked).json()
     console.print(f"Open the console (this link signs you in once):\n\n{stack.url}{link['path']}\n", soft_wrap=True)
     user = f"{stack.environment['SAKUIN_USER_EMAIL']} with SAKUIN_USER_PASSWORD of {folder / 'env'}"
     console.print(f"or sign in there as a user: {user}\n", soft_wrap=True, highlight=False, markup=False)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin_cli.files import replace_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,7 @@ def api_keys_of(folder: Path) -> ApiKeys:
         stored = json.loads(file.read_text())
         return ApiKeys(stored["knowledge"], stored["admin"])
     keys = ApiKeys(new_key(), new_key())
-    file.touch(mode=0o600)
-    file.write_text(json.dumps(asdict(keys)))
+    replace_bytes(file, json.dumps(asdict(keys)).encode(), mode=0o600)
     return keys
 
 

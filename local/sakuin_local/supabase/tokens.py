@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 import jwt
+from sakuin_cli.files import replace_bytes
 
 # Supabase's keys are valid for ten years.
 EXPIRES = 2_100_000_000
@@ -57,6 +58,5 @@ def local_user_of(folder: Path) -> LocalUser:
 def secret_of(file: Path) -> str:
     """Returns the random secret in a file, created the first time."""
     if not file.exists():
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(48))
+        replace_bytes(file, secrets.token_urlsafe(48).encode(), mode=0o600)
     return file.read_text()

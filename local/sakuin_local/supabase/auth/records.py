@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from sakuin_cli.files import replace_bytes
+
 
 @dataclass
 class User:
@@ -121,11 +123,7 @@ class Records:
         if self.file is None:
             return
         rows = {kind: {key: asdict(row) for key, row in getattr(self, kind).items()} for kind in _KINDS}
-        unfinished = self.file.with_name(self.file.name + ".new")
-        unfinished.unlink(missing_ok=True)
-        unfinished.touch(mode=0o600)
-        unfinished.write_text(json.dumps(rows))
-        unfinished.rename(self.file)
+        replace_bytes(self.file, json.dumps(rows).encode(), mode=0o600)
 
     def user_with(self, email: str) -> User | None:
         """Returns the user with this address, in any case of its letters."""

@@ -11,6 +11,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm
+from sakuin_cli.files import replace_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,5 @@ def signing_key_of(folder: Path) -> SigningKey:
     file = folder / "signing-key.json"
     if not file.exists():
         made = new_signing_key()
-        file.touch(mode=0o600)
-        file.write_text(json.dumps([made.private, made.public]))
+        replace_bytes(file, json.dumps([made.private, made.public]).encode(), mode=0o600)
     return SigningKey(*json.loads(file.read_text()))
