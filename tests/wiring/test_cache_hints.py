@@ -7,7 +7,7 @@ from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.settings import Settings
 from sakuin.tables.model import BoundTool, Endpoint
-from sakuin.wiring.clients import start_telemetry, supabase
+from sakuin.wiring.clients import Clients, start_telemetry
 from sakuin.wiring.index_versions import own_index
 from sakuin.wiring.mcp import Searches
 
@@ -33,7 +33,7 @@ def test_the_namespaces_of_the_live_index_get_a_hint_without_metrics(
                 raise failing.pop()
             return [version]
 
-        searches = Searches(supabase(settings, secrets, telemetry), kept, settings, secrets, telemetry)
+        searches = Searches(Clients(settings, secrets, telemetry), kept)
         searches._hints._start = at_once
         tools = SearchTools(searches, warm=searches.warm)
         # Supabase does not answer: the list does not need it.

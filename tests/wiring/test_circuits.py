@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import CircuitOpen, Refused, Unavailable
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, start_telemetry, supabase
+from sakuin.wiring.clients import Clients, start_telemetry
 
 from tests.contracts.openai_server import OpenAIServer
 
@@ -20,8 +20,9 @@ def test_an_open_circuit_is_logged_and_counted(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    watched = start_telemetry("Search")
-    embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
+    settings, watched = Settings.read(environ), start_telemetry("Search")
+    clients = Clients(settings, Secrets.read(members, "sakuin"), watched)
+    embedder = clients.question_embedder(settings.embedding_model)
     embedder.query("質問")
     openai.statuses, openai.headers = [500] * 100, {}
     for _ in range(3):
@@ -42,8 +43,9 @@ def test_an_open_circuit_is_logged_and_counted(
 def test_a_refused_key_opens_no_circuit_and_is_counted(
     openai: OpenAIServer, environ: dict[str, str], members: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watched = start_telemetry("Search")
-    embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
+    settings, watched = Settings.read(environ), start_telemetry("Search")
+    clients = Clients(settings, Secrets.read(members, "sakuin"), watched)
+    embedder = clients.question_embedder(settings.embedding_model)
     openai.statuses = [401] * 4
     for _ in range(4):
         with pytest.raises(Refused, match="check openai_api_key"):
@@ -57,9 +59,9 @@ def test_each_kind_of_work_has_a_circuit_of_its_own_and_its_clients_share_it(
     environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
-    client = supabase(settings, secrets, watched)
+    clients = Clients(settings, secrets, watched)
     for _ in range(2):
-        chunk_store(settings, secrets, watched)
-        question_embedder(settings, secrets, watched)
-        indexing_embedder(settings, secrets, watched, client)
+        clients.chunk_store()
+        clients.question_embedder(settings.embedding_model)
+        clients.indexing_embedder(settings.embedding_model)
     assert watched.circuits.keys() == {"openai-passages", CIRCUIT, "turbopuffer-writes", "turbopuffer-searches"}

@@ -3,7 +3,7 @@
 import pytest
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
-from sakuin.wiring.clients import indexing_embedder, question_embedder, start_telemetry, supabase
+from sakuin.wiring.clients import Clients, start_telemetry
 
 from tests.contracts.openai_server import OpenAIServer
 
@@ -16,9 +16,10 @@ def members(members: dict[str, object], request: pytest.FixtureRequest) -> dict[
 def test_questions_use_their_own_key_or_that_of_indexing(
     openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
 ) -> None:
-    settings, secrets, telemetry = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
-    question_embedder(settings, secrets, telemetry).query("question")
-    indexing_embedder(settings, secrets, telemetry, supabase(settings, secrets, telemetry)).passages(["text"])
+    settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
+    clients = Clients(settings, secrets, start_telemetry("Index"))
+    clients.question_embedder(settings.embedding_model).query("question")
+    clients.indexing_embedder(settings.embedding_model).passages(["text"])
     own = members.get("openai_questions_key") or "sk-test"
     assert openai.keys == [own, "sk-test"]
     assert own in secrets.confidential

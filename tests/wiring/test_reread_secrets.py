@@ -14,9 +14,8 @@ from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from sakuin.platform.redaction import HIDDEN, Handler
 from sakuin.platform.secrets import NamedSecret
-from sakuin.settings import Settings
 from sakuin.wiring.api import rest_endpoint
-from sakuin.wiring.clients import secret_of, start_telemetry, supabase
+from sakuin.wiring.clients import Clients, start_telemetry
 from sakuin.wiring.mcp import mcp_endpoint
 
 from tests.events import Context, event
@@ -82,8 +81,8 @@ def test_a_function_of_http_hides_what_it_read_for_a_request(
 
 
 def test_a_client_of_supabase_hides_the_key_that_it_read_for_a_request(rotated: Rotated) -> None:
-    settings, watched = Settings.read(rotated.environ), start_telemetry("Any")
-    client = supabase(settings, secret_of(settings, watched).now(), watched)
+    clients = Clients.of(rotated.environ, "Any")
+    watched, client = clients.telemetry, clients.supabase
     new = rotated.replace()
     # What the function has read is minutes old.
     parameters.clear_caches()

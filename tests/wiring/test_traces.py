@@ -18,20 +18,17 @@ TRACE = "1-5759e988-bd862e3fe1be46a994272793"
 CALLS = """
 import os
 from contextlib import suppress
-from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, secret_of
-from sakuin.wiring.clients import start_telemetry, supabase
+from sakuin.wiring.clients import Clients
 
-settings, telemetry = Settings.read(os.environ), start_telemetry("Search")
-secrets = secret_of(settings, telemetry).now()
+clients = Clients.of(os.environ, "Search")
+model = clients.settings.embedding_model
 
 def handler():
-    client = supabase(settings, secrets, telemetry)
     for call in (
-        lambda: client.rpc("database_state", {}).execute(),
-        lambda: question_embedder(settings, secrets, telemetry).query("a question"),
-        lambda: indexing_embedder(settings, secrets, telemetry, client).passages(["a text"]),
-        lambda: chunk_store(settings, secrets, telemetry).namespaces("project_"),
+        lambda: clients.supabase.rpc("database_state", {}).execute(),
+        lambda: clients.question_embedder(model).query("a question"),
+        lambda: clients.indexing_embedder(model).passages(["a text"]),
+        lambda: clients.chunk_store().namespaces("project_"),
     ):
         with suppress(Exception):
             call()

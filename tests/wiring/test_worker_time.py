@@ -7,8 +7,7 @@ from sakuin.platform.calls import LONGEST_CALL
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
 from sakuin.tables.turbopuffer.client import connected
-from sakuin.wiring.clients import Telemetry, chunk_store, indexing_embedder, learns_model, start_telemetry, supabase
-from sakuin.wiring.clients import openai as openai_client
+from sakuin.wiring.clients import Clients, Telemetry, start_telemetry
 
 from tests.contracts.openai_server import OpenAIServer
 
@@ -25,13 +24,13 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
     observed: Telemetry, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets = Settings.read(environ | {"LEARNS_MODEL": "gpt"}), Secrets.read(members, "sakuin")
-    client = supabase(settings, secrets, observed)
-    model = learns_model(settings, secrets, observed, client)
+    clients = Clients(settings, secrets, observed)
+    model = clients.learns_model()
     assert model is not None
     calls = (
-        lambda: indexing_embedder(settings, secrets, observed, client).passages(["a text"]),
+        lambda: clients.indexing_embedder(settings.embedding_model).passages(["a text"]),
         lambda: model.learns(()),
-        lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
+        lambda: clients.chunk_store().delete_namespace("n"),
     )
     for call in calls:
         with pytest.raises(OutOfTime, match="this continues automatically"):
@@ -44,7 +43,7 @@ def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds, stores = (
-        openai_client(settings, secrets, start_telemetry("Index"), system="Embedding"),
+        Clients(settings, secrets, start_telemetry("Index")).openai(system="Embedding"),
         connected("https://store", "key"),
     )
     for timeout in (embeds.timeout, LEARNS_TIMEOUT, stores.timeout):

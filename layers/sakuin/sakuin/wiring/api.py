@@ -9,7 +9,7 @@ from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.settings import Settings
-from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, sign_in_of, start_telemetry, supabase
+from sakuin.wiring.clients import Clients, secret_of, sign_in_of, start_telemetry
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
@@ -56,12 +56,13 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
 
     settings, telemetry = Settings.read(environ), start_telemetry("Api")
     secret = secret_of(settings, telemetry, users=settings.users_secret_name)
-    client = supabase(settings, secret.now(), telemetry)
+    clients = Clients(settings, secret.now(), telemetry)
+    client = clients.supabase
     library = Library(
         records=MaterialRecords(client),
         index=KnowledgeIndex(client),
-        bucket=bucket_of_pages(settings),
-        queue=material_queue(settings, telemetry),
+        bucket=clients.material_bucket(),
+        queue=clients.material_queue(),
         prefix=settings.material_prefix,
         fingerprint=page_fingerprint(settings).id,
         max_page_bytes=settings.limits.page_bytes,
@@ -71,7 +72,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     ring = KeyRing(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
-    reconcile = reconciling(settings, secret.now(), telemetry, client)
+    reconcile = reconciling(clients)
     checks = doctor(settings, secret, client)
     admin_routers = (
         work_router(unfinished, work_of),

@@ -1,8 +1,8 @@
 """The telemetry of a function, and its clients of vendors and AWS."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 
 from sakuin.platform.aws import client as aws
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
+from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Redaction, redacting_logger
 from sakuin.platform.retry import QueueName
 from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
@@ -92,178 +93,183 @@ def sign_in_of(settings: Settings, secret: NamedSecret) -> SignIn:
     return SignIn(issuer, accepts_users, settings.library_for_users, settings.api_url)
 
 
-def _renewed_key(
-    settings: Settings, secrets: Secrets, key_of: Callable[[Secrets], str], telemetry: Telemetry
-) -> RenewedKey:
-    secret = secret_of(settings, telemetry)
-    return RenewedKey(key_of(secrets), lambda: key_of(secret.now()))
+@dataclass(frozen=True)
+class Clients:
+    """The clients of a function, made from its settings, the secrets at its start and its telemetry.
 
+    Clients of vendors use the current key of the secret.
+    """
 
-def supabase(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "Client":
-    """Returns the client of Supabase, with the service key."""
-    client = renew_key(connected(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
-    instrument_client(client.session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, system="Database")
-    return client
+    settings: Settings
+    secrets: Secrets
+    telemetry: Telemetry
 
+    @classmethod
+    def of(cls, environ: Mapping[str, str], activity: str) -> "Clients":
+        """Returns the clients of a function whose durations begin with `activity`."""
+        settings, telemetry = Settings.read(environ), start_telemetry(activity)
+        return cls(settings, secret_of(settings, telemetry).now(), telemetry)
 
-def renew_key(client: "Client", settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "Client":
-    """Makes the client use the current service key of the secret, and returns it."""
-    renewed = _renewed_key(settings, secrets, lambda now: now.supabase_service_key, telemetry)
-    renewed.headers = credentials
-    # The client has no other parameter for an `auth` of httpx.
-    client.basic_auth = auth_of(httpx.Auth, renewed)
-    return client
+    @cached_property
+    def supabase(self) -> "Client":
+        """The client of Supabase, with the service key."""
+        client = self.renew_key(connected(self.settings.supabase_url, self.secrets.supabase_service_key))
+        self._instrument(client.session, REQUEST_HEADER, "Database")
+        return client
 
+    def renew_key(self, client: "Client") -> "Client":
+        """Makes the client use the current service key of the secret, and returns it."""
+        renewed = self._renewed_key(lambda now: now.supabase_service_key)
+        renewed.headers = credentials
+        # The client has no other parameter for an `auth` of httpx.
+        client.basic_auth = auth_of(httpx.Auth, renewed)
+        return client
 
-def openai(settings: Settings, secrets: Secrets, telemetry: Telemetry, *, system: str) -> "OpenAI":
-    """Returns the client of OpenAI, or of an endpoint with its API."""
-    import httpx2
-    from openai import DefaultHttpxClient, OpenAI, Timeout
-
-    session = DefaultHttpxClient()
-    session.auth = auth_of(httpx2.Auth, _renewed_key(settings, secrets, lambda now: now.openai_api_key, telemetry))
-    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, system=system)
-    return OpenAI(
-        api_key=secrets.openai_api_key,
-        base_url=settings.openai_base_url,
-        timeout=Timeout(_OPENAI_SECONDS, connect=_OPENAI_CONNECT_SECONDS),
-        max_retries=0,
-        http_client=session,
-    )
-
-
-def question_embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "QuestionEmbedder":
-    """Returns the embedder of questions."""
-    from sakuin.platform.openai.questions import OpenAIQuestions
-    from sakuin.platform.openai.questions import connected as openai_connected
-
-    session = openai_connected(settings.openai_base_url, secrets.questions_key)
-    session.auth = auth_of(httpx.Auth, _renewed_key(settings, secrets, lambda now: now.questions_key, telemetry))
-    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, system="Embedding")
-    ask = _calls(telemetry, interactive(attempts=2), vendor="openai", work="questions")
-    return OpenAIQuestions(session, settings.embedding_model, partial(_count_tokens, settings, telemetry), ask)
-
-
-def indexing_embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client") -> "Embedder":
-    """Returns the embedder of texts, within the budget of the day if there is one."""
-    if not settings.limits.embedding_daily_tokens:
-        return _embedder(settings, secrets, telemetry, lambda _tokens: None)
-    from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
-
-    ledger = EmbeddingLedger(client)
-    counting = _embedder(settings, secrets, telemetry, TokenCounter(ledger))
-    return BudgetedEmbedder(counting, ledger, settings.limits.embedding_daily_tokens)
-
-
-def learns_model(settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client") -> "LearnsModel | None":
-    """Returns the model that writes `learns`, within the budget of the day; None if no model is set."""
-    if not settings.learns_model:
-        return None
-    from sakuin.knowledge.learns.openai import BudgetedLearnsModel, OpenAILearnsModel
-    from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
-
-    ledger = EmbeddingLedger(client, "learns")
-    spend = TokenCounter(ledger)
-
-    def on_tokens(tokens: int) -> None:
-        telemetry.meter.count("LearnsTokens", tokens)
-        spend(tokens)
-
-    retries = background(attempts=1, seconds_left=telemetry.work.seconds_left)
-    ask = _calls(telemetry, retries, vendor="openai", work="learns")
-    client_of_model = openai(settings, secrets, telemetry, system="Learns")
-    model = OpenAILearnsModel(client_of_model, settings.learns_model, on_tokens, ask=ask)
-    limit = settings.limits.learns_daily_tokens
-    return BudgetedLearnsModel(model, ledger, limit) if limit else model
-
-
-def _embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry, spend: Callable[[int], None]) -> "Embedder":
-    from sakuin.platform.openai.embeddings import OpenAIEmbedder
-
-    def on_tokens(tokens: int) -> None:
-        _count_tokens(settings, telemetry, tokens)
-        spend(tokens)
-
-    retries = background(attempts=3, seconds_left=telemetry.work.seconds_left)
-    ask = _calls(telemetry, retries, vendor="openai", work="passages")
-    client = openai(settings, secrets, telemetry, system="Embedding")
-    return OpenAIEmbedder(client, settings.embedding_model, on_tokens, ask)
-
-
-def _count_tokens(settings: Settings, telemetry: Telemetry, tokens: int) -> None:
-    telemetry.meter.count("EmbeddingTokens", tokens)
-    telemetry.meter.count("EmbeddingUsd", tokens * settings.embedding_usd_per_million_tokens / _MILLION)
-
-
-def chunk_store(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "TurbopufferChunkStore":
-    """Returns the store of chunks in turbopuffer."""
-    import httpx2
-    from turbopuffer import DefaultHttpxClient
-
-    from sakuin.tables.turbopuffer.client import connected as store_connected
-    from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-
-    session = DefaultHttpxClient()
-    key = _renewed_key(settings, secrets, lambda now: now.turbopuffer_api_key, telemetry)
-    session.auth = auth_of(httpx2.Auth, key)
-    instrument_client(session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, system="Store")
-    return TurbopufferChunkStore(
-        store_connected(settings.turbopuffer_base_url, secrets.turbopuffer_api_key, session),
-        ask=_calls(
-            telemetry, background(seconds_left=telemetry.work.seconds_left), vendor="turbopuffer", work="writes"
-        ),
-        ask_now=_calls(telemetry, interactive(), vendor="turbopuffer", work="searches"),
-    )
-
-
-def cache_hints(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "CacheHints":
-    """Returns the hints for the cache of turbopuffer."""
-    from sakuin.tables.turbopuffer.cache_hints import SECONDS, CacheHints
-
-    def connect() -> "httpx2.Client":
+    def openai(self, *, system: str) -> "OpenAI":
+        """Returns the client of OpenAI, or of an endpoint with its API."""
         import httpx2
+        from openai import DefaultHttpxClient, OpenAI, Timeout
 
-        key = _renewed_key(settings, secrets, lambda now: now.turbopuffer_api_key, telemetry)
-        auth, headers = auth_of(httpx2.Auth, key), key.headers(key.first)
-        return httpx2.Client(base_url=settings.turbopuffer_base_url, auth=auth, headers=headers, timeout=SECONDS)
+        session = DefaultHttpxClient()
+        session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.openai_api_key))
+        self._instrument(session, OPENAI_HEADER, system)
+        return OpenAI(
+            api_key=self.secrets.openai_api_key,
+            base_url=self.settings.openai_base_url,
+            timeout=Timeout(_OPENAI_SECONDS, connect=_OPENAI_CONNECT_SECONDS),
+            max_retries=0,
+            http_client=session,
+        )
 
-    return CacheHints(connect)
+    def question_embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
+        """Returns the embedder of questions for a model."""
+        from sakuin.platform.openai.questions import OpenAIQuestions
+        from sakuin.platform.openai.questions import connected as openai_connected
 
+        session = openai_connected(self.settings.openai_base_url, self.secrets.questions_key)
+        session.auth = auth_of(httpx.Auth, self._renewed_key(lambda now: now.questions_key))
+        self._instrument(session, OPENAI_HEADER, "Embedding")
+        ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
+        return OpenAIQuestions(session, model, self._count_tokens, ask)
 
-def _calls(telemetry: Telemetry, retries: Retries, *, vendor: str, work: str) -> VendorCalls:
-    """Returns the calls of `vendor` for one kind of work, which share a circuit in a worker."""
-    name = f"{vendor}-{work}"
-    if name not in telemetry.circuits:
-        telemetry.circuits[name] = Circuit(name, vendor, telemetry.record_circuit)
-    return VendorCalls(retries, telemetry.circuits[name], partial(vendor_subsegment, telemetry.tracer))
+    def indexing_embedder(self, model: EmbeddingModel) -> "Embedder":
+        """Returns the embedder of texts for a model, within the budget of the day if there is one."""
+        limit = self.settings.limits.embedding_daily_tokens
+        if not limit:
+            return self._embedder(model, lambda _tokens: None)
+        from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
 
+        ledger = EmbeddingLedger(self.supabase)
+        return BudgetedEmbedder(self._embedder(model, TokenCounter(ledger)), ledger, limit)
 
-def sqs(telemetry: Telemetry) -> Any:
-    """Returns boto3's client of SQS, whose messages have the correlation id."""
-    return add_work_to_messages(aws("sqs"), telemetry.work)
+    def _embedder(self, model: EmbeddingModel, spend: Callable[[int], None]) -> "Embedder":
+        from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
+        def on_tokens(tokens: int) -> None:
+            self._count_tokens(tokens)
+            spend(tokens)
 
-def bucket_of_pages(settings: Settings) -> "S3Bucket":
-    """Returns the bucket of materials."""
-    from sakuin.platform.s3 import S3Bucket
+        ask = self._calls(self._background(attempts=3), vendor="openai", work="passages")
+        return OpenAIEmbedder(self.openai(system="Embedding"), model, on_tokens, ask)
 
-    return S3Bucket(aws("s3"), settings.bucket)
+    def _count_tokens(self, tokens: int) -> None:
+        meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
+        meter.count("EmbeddingTokens", tokens)
+        meter.count("EmbeddingUsd", tokens * price / _MILLION)
 
+    def learns_model(self) -> "LearnsModel | None":
+        """Returns the model that writes `learns`, within the budget of the day; None if no model is set."""
+        if not self.settings.learns_model:
+            return None
+        from sakuin.knowledge.learns.openai import BudgetedLearnsModel, OpenAILearnsModel
+        from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
 
-def material_queue(settings: Settings, telemetry: Telemetry) -> "MaterialQueue":
-    """Returns the queue of the function `index_material`."""
-    from sakuin.knowledge.messages import MaterialQueue
+        ledger = EmbeddingLedger(self.supabase, "learns")
+        spend = TokenCounter(ledger)
 
-    return MaterialQueue(SqsQueue(sqs(telemetry), settings.queue_url))
+        def on_tokens(tokens: int) -> None:
+            self.telemetry.meter.count("LearnsTokens", tokens)
+            spend(tokens)
 
+        ask = self._calls(self._background(attempts=1), vendor="openai", work="learns")
+        model = OpenAILearnsModel(self.openai(system="Learns"), self.settings.learns_model, on_tokens, ask=ask)
+        limit = self.settings.limits.learns_daily_tokens
+        return BudgetedLearnsModel(model, ledger, limit) if limit else model
 
-def table_queues(settings: Settings, telemetry: Telemetry, fingerprint: str = "") -> "TableQueues":
-    """Returns the queues of Tables, for one index over Tables or, with "", for all."""
-    from sakuin.tables.messages import TableQueues
+    def chunk_store(self) -> "TurbopufferChunkStore":
+        """Returns the store of chunks in turbopuffer."""
+        import httpx2
+        from turbopuffer import DefaultHttpxClient
 
-    client = sqs(telemetry)
-    tool, embed = SqsQueue(client, settings.tool_queue_url), SqsQueue(client, settings.embed_queue_url)
-    return TableQueues(tool, embed, fingerprint)
+        from sakuin.tables.turbopuffer.client import connected as store_connected
+        from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+
+        session = DefaultHttpxClient()
+        session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.turbopuffer_api_key))
+        self._instrument(session, REQUEST_HEADER, "Store")
+        return TurbopufferChunkStore(
+            store_connected(self.settings.turbopuffer_base_url, self.secrets.turbopuffer_api_key, session),
+            ask=self._calls(self._background(), vendor="turbopuffer", work="writes"),
+            ask_now=self._calls(interactive(), vendor="turbopuffer", work="searches"),
+        )
+
+    def cache_hints(self) -> "CacheHints":
+        """Returns the hints for the cache of turbopuffer."""
+        from sakuin.tables.turbopuffer.cache_hints import SECONDS, CacheHints
+
+        def connect() -> "httpx2.Client":
+            import httpx2
+
+            key = self._renewed_key(lambda now: now.turbopuffer_api_key)
+            auth, headers = auth_of(httpx2.Auth, key), key.headers(key.first)
+            return httpx2.Client(
+                base_url=self.settings.turbopuffer_base_url, auth=auth, headers=headers, timeout=SECONDS
+            )
+
+        return CacheHints(connect)
+
+    def material_bucket(self) -> "S3Bucket":
+        """Returns the bucket of materials."""
+        from sakuin.platform.s3 import S3Bucket
+
+        return S3Bucket(aws("s3"), self.settings.bucket)
+
+    def queue(self, url: str) -> SqsQueue:
+        """Returns a queue whose messages have the correlation id."""
+        return SqsQueue(self._sqs, url)
+
+    @cached_property
+    def _sqs(self) -> Any:
+        return add_work_to_messages(aws("sqs"), self.telemetry.work)
+
+    def material_queue(self) -> "MaterialQueue":
+        """Returns the queue of the function `index_material`."""
+        from sakuin.knowledge.messages import MaterialQueue
+
+        return MaterialQueue(self.queue(self.settings.queue_url))
+
+    def table_queues(self) -> "TableQueues":
+        """Returns the queues of Tables, for all indexes over Tables."""
+        from sakuin.tables.messages import TableQueues
+
+        return TableQueues(self.queue(self.settings.tool_queue_url), self.queue(self.settings.embed_queue_url))
+
+    def _renewed_key(self, key_of: Callable[[Secrets], str]) -> RenewedKey:
+        secret = secret_of(self.settings, self.telemetry)
+        return RenewedKey(key_of(self.secrets), lambda: key_of(secret.now()))
+
+    def _instrument(self, session: Any, header: str, system: str) -> None:
+        instrument_client(session, self.telemetry.meter, self.telemetry.work, header=header, system=system)
+
+    def _background(self, **attempts: int) -> Retries:
+        return background(**attempts, seconds_left=self.telemetry.work.seconds_left)
+
+    def _calls(self, retries: Retries, *, vendor: str, work: str) -> VendorCalls:
+        """Returns the calls of `vendor` for one kind of work, which share a circuit in a worker."""
+        telemetry, name = self.telemetry, f"{vendor}-{work}"
+        if name not in telemetry.circuits:
+            telemetry.circuits[name] = Circuit(name, vendor, telemetry.record_circuit)
+        return VendorCalls(retries, telemetry.circuits[name], partial(vendor_subsegment, telemetry.tracer))
 
 
 def dead_letters(settings: Settings) -> "DeadLetterQueues":

@@ -1,12 +1,12 @@
 """The function `embed_chunks`: embeds and stores the chunks of Tables."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from sakuin.platform.redaction import Handler
-from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, secret_of, start_telemetry, supabase
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, live_last, table_indexes
+from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
@@ -15,11 +15,9 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure
 
-    settings, telemetry = Settings.read(environ), start_telemetry("Index")
-    secrets = secret_of(settings, telemetry).now()
-    client = supabase(settings, secrets, telemetry)
-    store = chunk_store(settings, secrets, telemetry)
-    embedder_for = embedder_of_each_model(settings, secrets, telemetry, client)
+    clients = Clients.of(environ, "Index")
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
+    store, embedder_for = clients.chunk_store(), cache(clients.indexing_embedder)
     kept = kept_or_own(client, settings)
 
     def embedders() -> dict[str, EmbedChunks]:
@@ -39,4 +37,4 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
         telemetry.logger,
         telemetry.metrics,
     )
-    return queue_handler(settings.embed_queue_url, work, settings, secrets, telemetry)
+    return queue_handler(settings.embed_queue_url, work, clients)

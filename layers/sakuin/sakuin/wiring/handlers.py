@@ -10,11 +10,8 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, Handler, hide
-from sakuin.platform.secrets import Secrets
-from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
-from sakuin.settings import Settings
-from sakuin.wiring.clients import Telemetry, renew_key, sqs
+from sakuin.wiring.clients import Clients, Telemetry
 
 _JSON = {"content-type": "application/json"}
 
@@ -76,15 +73,14 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
     return handle
 
 
-def queue_handler(
-    url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, telemetry: Telemetry
-) -> Handler:
+def queue_handler(url: str, work: QueueWork[Any], clients: Clients) -> Handler:
     """Returns the handler of the queue at `url`."""
-    client = renew_key(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
+    settings, telemetry = clients.settings, clients.telemetry
+    client = short_client(settings.supabase_url, clients.secrets.supabase_service_key)
     handler = QueueHandler(
-        SqsQueue(sqs(telemetry), url),
+        clients.queue(url),
         work,
-        UnfinishedWorkStore(client),
+        UnfinishedWorkStore(clients.renew_key(client)),
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,

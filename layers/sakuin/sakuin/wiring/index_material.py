@@ -1,19 +1,12 @@
 """The function `index_material`: processes events of the materials bucket."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from sakuin.platform.redaction import Handler
-from sakuin.settings import Settings
-from sakuin.wiring.clients import (
-    bucket_of_pages,
-    learns_model,
-    material_queue,
-    secret_of,
-    start_telemetry,
-    supabase,
-)
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import embedder_of_each_model, page_fingerprint, pages_of, recorded_versions
+from sakuin.wiring.index_versions import page_fingerprint, pages_of, recorded_versions
 
 
 def material_indexer(environ: Mapping[str, str]) -> Handler:
@@ -25,15 +18,13 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.learns.sources import LearnsSources
     from sakuin.knowledge.postgres import KnowledgeIndex
 
-    settings, telemetry = Settings.read(environ), start_telemetry("Index")
-    secrets = secret_of(settings, telemetry).now()
-    bucket, queue = bucket_of_pages(settings), material_queue(settings, telemetry)
-    client = supabase(settings, secrets, telemetry)
+    clients = Clients.of(environ, "Index")
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
+    bucket, queue = clients.material_bucket(), clients.material_queue()
     index = KnowledgeIndex(client)
-    embedder_for = embedder_of_each_model(settings, secrets, telemetry, client)
-    model = learns_model(settings, secrets, telemetry, client)
+    embedder_for = cache(clients.indexing_embedder)
     records = LearnsRecords(client)
-    learns = LearnsSources(bucket, records, model, settings.material_prefix)
+    learns = LearnsSources(bucket, records, clients.learns_model(), settings.material_prefix)
     pages = IndexPage(
         bucket=bucket,
         index=index,
@@ -47,4 +38,4 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     prefix = settings.material_prefix
     ask_model = AskModel(learns, records, pages, queue, SendPendingLearns(records, queue))
     work = BucketEvents(bucket, index, queue, pages, ask_model, prefix, telemetry.logger, telemetry.metrics)
-    return queue_handler(settings.queue_url, work, settings, secrets, telemetry)
+    return queue_handler(settings.queue_url, work, clients)

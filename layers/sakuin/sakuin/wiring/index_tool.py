@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
-from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, secret_of, start_telemetry, supabase, table_queues
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
@@ -20,11 +19,10 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.recovery import RecordTableFailure
     from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 
-    settings, telemetry = Settings.read(environ), start_telemetry("Index")
-    secrets = secret_of(settings, telemetry).now()
-    client = supabase(settings, secrets, telemetry)
+    clients = Clients.of(environ, "Index")
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bodies = S3TableDocuments(aws("s3"), settings.tables_bucket)
-    store, queues = chunk_store(settings, secrets, telemetry), table_queues(settings, telemetry)
+    store, queues = clients.chunk_store(), clients.table_queues()
     kept = kept_or_own(client, settings)
 
     def scans() -> dict[str, IndexTable]:
@@ -49,4 +47,4 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
         telemetry.logger,
         telemetry.metrics,
     )
-    return queue_handler(settings.tool_queue_url, work, settings, secrets, telemetry)
+    return queue_handler(settings.tool_queue_url, work, clients)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import (
     ANALYZER,
     CHUNKER,
@@ -21,7 +20,6 @@ from sakuin.retrieval.index_version import (
 )
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.wiring.clients import Telemetry, indexing_embedder
 
 if TYPE_CHECKING:
     from sakuin.knowledge.index_page import PageTarget
@@ -38,18 +36,6 @@ def page_fingerprint(settings: Settings) -> PageIndexVersion:
 def table_fingerprint(settings: Settings) -> TableIndexVersion:
     """Returns the index version of Tables that the settings make."""
     return TableIndexVersion(settings.embedding_model, settings.table_cut)
-
-
-def embedder_of_each_model(
-    settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
-) -> "Callable[[EmbeddingModel], Embedder]":
-    """Returns the embedder of a model, built once."""
-
-    @cache
-    def embedder_for(model: EmbeddingModel) -> "Embedder":
-        return indexing_embedder(replace(settings, embedding_model=model), secrets, telemetry, client)
-
-    return embedder_for
 
 
 T = TypeVar("T")

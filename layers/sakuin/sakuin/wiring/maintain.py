@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import LambdaFunction
 from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
-from sakuin.settings import Settings
-from sakuin.wiring.clients import (
-    bucket_of_pages,
-    chunk_store,
-    material_queue,
-    secret_of,
-    start_telemetry,
-    supabase,
-    table_queues,
-)
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
 from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerprint, table_indexes
 
@@ -51,13 +42,11 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
-    settings, telemetry = Settings.read(environ), start_telemetry("Maintain")
-    secrets = secret_of(settings, telemetry).now()
-    client = supabase(settings, secrets, telemetry)
+    clients = Clients.of(environ, "Maintain")
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     publish = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
     index = TableIndex(client, table_fingerprint(settings))
-    store = chunk_store(settings, secrets, telemetry)
-    tables, materials = table_queues(settings, telemetry), material_queue(settings, telemetry)
+    store, tables, materials = clients.chunk_store(), clients.table_queues(), clients.material_queue()
     indexes = table_indexes(client, kept_or_own(client, settings))
     give_up_table, unfinished = RecordTableFailure(indexes), UnfinishedWorkStore(client)
 
@@ -105,7 +94,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
 
     canary = Canary(
-        bucket_of_pages(settings),
+        clients.material_bucket(),
         MaterialRecords(client),
         ask,
         settings.material_prefix,
@@ -116,7 +105,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     schedule = Schedule(
         maintain,
         build,
-        reconciling(settings, secrets, telemetry, client),
+        reconciling(clients),
         canary,
         unfinished,
         telemetry.logger,

@@ -3,63 +3,45 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
 from sakuin.errors import SakuinError
-from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets import KeyRing, NamedSecret, Secrets
+from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
-from sakuin.wiring.clients import (
-    Telemetry,
-    cache_hints,
-    chunk_store,
-    question_embedder,
-    renew_key,
-    secret_of,
-    sign_in_of,
-    start_telemetry,
-    supabase,
-)
+from sakuin.wiring.clients import Clients, secret_of, sign_in_of, start_telemetry
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
 from sakuin.wiring.starting import starts_ahead, without_gc
 
 if TYPE_CHECKING:
     from sakuin.knowledge.search import SearchKnowledge
-    from sakuin.platform.embedding import QuestionEmbedder
-    from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.retrieval.refused_questions import RecordRefused
     from sakuin.tables.search import SearchTable
-    from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 
 class Searches:
     """The searches of the index versions, each built once in a worker."""
 
-    def __init__(
-        self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, telemetry: Telemetry
-    ) -> None:
+    def __init__(self, clients: Clients, kept: Kept) -> None:
         from sakuin.knowledge.postgres_search import Lexicon
 
-        self._client = client
+        self._clients = clients
         self._kept = kept
-        self._settings = settings
-        self._secrets = secrets
-        self._telemetry = telemetry
-        self._lexicon = Lexicon(client)
+        self._lexicon = Lexicon(clients.supabase)
         self._knowledge: dict[StoredIndexVersion, SearchKnowledge] = {}
         self._tables: dict[StoredIndexVersion, SearchTable] = {}
-        self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
-        self._store: TurbopufferChunkStore | None = None
-        self._hints = cache_hints(settings, secrets, telemetry)
+        self._hints = clients.cache_hints()
+        self.embedder = cache(clients.question_embedder)
+        # Only Search Tools load its SDK.
+        self.store = cache(clients.chunk_store)
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
         """Returns the search of pages in the active or the named index version."""
@@ -70,8 +52,8 @@ class Searches:
         index = find_version(self._kept(), version)
         if index not in self._knowledge:
             model = index.settings.model
-            searched = KnowledgeSearch(self._client, calibration_of(model.name))
-            embedder, base_url = self.embedder(model), self._settings.base_url
+            searched = KnowledgeSearch(self._clients.supabase, calibration_of(model.name))
+            embedder, base_url = self.embedder(model), self._clients.settings.base_url
             made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.pages, base_url)
             self._knowledge[index] = made
         return self._knowledge[index]
@@ -84,7 +66,7 @@ class Searches:
 
         index = find_version(self._kept(), version)
         if index not in self._tables:
-            records = ToolSearch(self._client, index.tables)
+            records = ToolSearch(self._clients.supabase, index.tables)
             model = index.settings.model
             calibration = calibration_of(model.name)
             made = SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix)
@@ -102,19 +84,6 @@ class Searches:
             return
         self._hints.send([namespace(tool.project_id, tool.table_id, suffix) for tool in tools if tool.table_id in due])
 
-    def embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
-        """Returns the embedder of questions for a model."""
-        if model not in self._embedders:
-            settings = replace(self._settings, embedding_model=model)
-            self._embedders[model] = question_embedder(settings, self._secrets, self._telemetry)
-        return self._embedders[model]
-
-    def store(self) -> "TurbopufferChunkStore":
-        """Returns the store of chunks. Only Search Tools load its SDK."""
-        if self._store is None:
-            self._store = chunk_store(self._settings, self._secrets, self._telemetry)
-        return self._store
-
 
 def user_tokens(settings: Settings, secret: NamedSecret) -> Callable[[], "UserTokens"]:
     """Returns what gives the access tokens of users. The first call loads their libraries, which keys do not need."""
@@ -128,16 +97,17 @@ def user_tokens(settings: Settings, secret: NamedSecret) -> Callable[[], "UserTo
     return tokens
 
 
-def record_refused_questions(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "RecordRefused":
+def record_refused_questions(clients: Clients) -> "RecordRefused":
     """Returns what records refused questions; it does nothing unless the deployment wants that."""
     from sakuin.retrieval.refused_questions import SECONDS, RefusedQuestions, record_nothing, recorder
 
+    settings = clients.settings
     if not settings.record_refused_questions:
         return record_nothing
     from sakuin.platform.unfinished_work import short_client
 
-    client = short_client(settings.supabase_url, secrets.supabase_service_key, seconds=SECONDS)
-    return recorder(RefusedQuestions(renew_key(client, settings, secrets, telemetry)), telemetry.redaction)
+    client = short_client(settings.supabase_url, clients.secrets.supabase_service_key, seconds=SECONDS)
+    return recorder(RefusedQuestions(clients.renew_key(client)), clients.telemetry.redaction)
 
 
 @without_gc
@@ -168,9 +138,9 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
 
     settings, telemetry = Settings.read(environ), start_telemetry("Search")
     secret = secret_of(settings, telemetry)
-    secrets = secret.now()
-    client = supabase(settings, secrets, telemetry)
-    searches = Searches(client, kept_or_own(client, settings), settings, secrets, telemetry)
+    clients = Clients(settings, secret.now(), telemetry)
+    client = clients.supabase
+    searches = Searches(clients, kept_or_own(client, settings))
     searches.embedder(settings.embedding_model)
     # Loads the dictionary and the vocabulary before the first question.
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
@@ -182,7 +152,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         tokens()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     read = ReadKnowledge(index, settings.base_url)
-    record_refused = record_refused_questions(settings, secrets, telemetry)
+    record_refused = record_refused_questions(clients)
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, table_fingerprint(settings).id)
     record_use = record_once_a_day(KeyUse(client).record)
