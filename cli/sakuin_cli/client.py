@@ -1,7 +1,7 @@
 """A client of a deployment's REST API, with an admin key."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 from urllib.parse import quote
@@ -38,12 +38,9 @@ class DeploymentClient:
 
     def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[views.Material]:
         """Yields the materials that begin with `prefix`, by name, without deleted ones; `limit` per request."""
-        after: str | None = None
-        while True:
-            page = self._call("GET", "materials", params=_given(prefix=prefix, after=after, limit=limit))
+        asked = _given(prefix=prefix, limit=limit)
+        for page in _pages(lambda after: self._call("GET", "materials", params=asked | _given(after=after))):
             yield from page["materials"]
-            if (after := page["next_cursor"]) is None:
-                return
 
     def material(self, name: str) -> views.Material | None:
         """Returns one material, None if it does not exist or is deleted."""
@@ -67,15 +64,14 @@ class DeploymentClient:
             found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
         return found
 
-    def findings(self, *, prefix: str, strict: bool, after: str | None, limit: int) -> tuple[list[Finding], str | None]:
-        """Returns findings about `limit` materials, and `after` for the next page (None at the end)."""
-        asked = _given(prefix=prefix, after=after, strict=strict, limit=limit)
-        page = self._call("GET", "validation", params=asked)
-        findings = [
-            Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
-            for item in page["findings"]
-        ]
-        return findings, page["next_cursor"]
+    def findings(self, *, prefix: str, strict: bool, limit: int) -> Iterator[list[Finding]]:
+        """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
+        asked = _given(prefix=prefix, strict=strict, limit=limit)
+        for page in _pages(lambda after: self._call("GET", "validation", params=asked | _given(after=after))):
+            yield [
+                Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
+                for item in page["findings"]
+            ]
 
     def work(self, subjects: Sequence[str] = ()) -> views.WorkList:
         """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
@@ -84,10 +80,13 @@ class DeploymentClient:
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
 
-    def reconcile(self, kind: str, after: str | None, *, dry_run: bool) -> tuple[list[views.Difference], str | None]:
-        """Compares one page of one part and, unless `dry_run`, repairs it; returns differences and the next `after`."""
-        page = self._call("POST", "reconcile", json={"kind": kind, "after": after, "dry_run": dry_run})
-        return page["differences"], page["next"]
+    def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[views.Difference]]:
+        """Compares one part page by page and, unless `dry_run`, repairs it; yields the differences of each page."""
+        asked = {"kind": kind, "dry_run": dry_run}
+        for page in _pages(
+            lambda after: self._call("POST", "reconcile", json={**asked, "after": after}), cursor="next"
+        ):
+            yield page["differences"]
 
     def key_use(self) -> dict[str, str]:
         """Returns the day (2026-11-22, UTC) of the last use by key hash; keys not used for a year are left out."""
@@ -284,6 +283,15 @@ class DeploymentClient:
 def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:
     given = item["learns_given"]
     return IndexedChunk(item["anchor"], tuple(item["learns"]), None if given is None else tuple(given))
+
+
+def _pages(ask: Callable[[str | None], Any], *, cursor: str = "next_cursor") -> Iterator[Any]:
+    """Yields the pages of a list. `ask` returns the page after the `cursor` of the one before."""
+    page = ask(None)
+    yield page
+    while (after := page[cursor]) is not None:
+        page = ask(after)
+        yield page
 
 
 def _given(**parameters: Any) -> dict[str, Any]:

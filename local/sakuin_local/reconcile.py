@@ -1,7 +1,7 @@
 """Reconciliation after a kill of the emulator: its queues are lost, and with them events."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sakuin.errors import SakuinError, Unavailable
@@ -12,7 +12,6 @@ from sakuin_local.errors import LocalError
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import Difference
 
 # Functions load their code with the first call, and another program may have died too.
 _ANSWERS_WITHIN_S = 600.0
@@ -46,19 +45,11 @@ def reconcile(
 
 
 def _repair(client: "DeploymentClient") -> str:
-    gone = sum(one["rule"] == "gone" for one in _differences(client, "keys", dry_run=True))
+    gone = sum(one["rule"] == "gone" for page in client.reconcile("keys", dry_run=True) for one in page)
     pages = sum(client.status()["materials"].values())
     kinds = ["tables"] if gone > 1 and gone * 2 > pages else ["keys", "tables"]
-    repaired = sum(1 for kind in kinds for _ in _differences(client, kind, dry_run=False))
+    repaired = sum(len(page) for kind in kinds for page in client.reconcile(kind, dry_run=False))
     summary = f"compared the index with its sources: {repaired} differences repaired"
     if "keys" not in kinds:
         summary += f"; {gone} of {pages} pages are not in the bucket: `sakuin reconcile` removes them from the index"
     return summary
-
-
-def _differences(client: "DeploymentClient", kind: str, *, dry_run: bool) -> "Iterator[Difference]":
-    found, after = client.reconcile(kind, None, dry_run=dry_run)
-    yield from found
-    while after is not None:
-        found, after = client.reconcile(kind, after, dry_run=dry_run)
-        yield from found

@@ -47,12 +47,9 @@ def _differences(
     """Returns the differences of each part, page by page."""
     found: list[Difference] = []
     for kind in kinds:
-        after, pages = None, 0
-        while after is not None or not pages:
-            some, after = client.reconcile(kind, after, dry_run=dry_run)
+        for number, some in enumerate(client.reconcile(kind, dry_run=dry_run), 1):
             found += some
-            pages += 1
-            on_progress(kind, pages, None)
+            on_progress(kind, number, None)
     return found
 
 

@@ -102,15 +102,12 @@ def _uploaded_findings(
     """Returns findings about the pages in the bucket below `folder`."""
     total = sum(client.status()["materials"].values())
     findings: list[Finding] = []
-    after: str | None = None
-    checked = 0
-    while True:
-        found, after = client.findings(prefix=folder, after=after, strict=strict, limit=_PAGES_A_REQUEST)
+    pages = client.findings(prefix=folder, strict=strict, limit=_PAGES_A_REQUEST)
+    for number, found in enumerate(pages, 1):
         findings += found
-        checked += _PAGES_A_REQUEST
-        on_progress("checked", total if after is None else min(checked, total), total)
-        if after is None:
-            return findings
+        on_progress("checked", min(number * _PAGES_A_REQUEST, total), total)
+    on_progress("checked", total, total)
+    return findings
 
 
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:

@@ -14,6 +14,7 @@ from sakuin.http.openapi import DescribedApi
 from sakuin.http.unfinished_work import WorkView
 from sakuin.http.views import Day, Time
 from sakuin.knowledge.library import Library
+from sakuin.knowledge.model import MaterialState
 from sakuin.limits import Limits
 from sakuin.platform.asgi import Application
 from sakuin.platform.keys import RecordUse, matching_hash
@@ -240,17 +241,6 @@ def rest_api(
     return app
 
 
-def _material(state: Any, work: Sequence[Any]) -> MaterialView:
-    source = state.source
-    return MaterialView(
-        material=state.material,
-        key=source.key,
-        version_id=source.version_id,
-        status=state.status,
-        error=state.error,
-        generation=state.generation,
-        chunks_count=state.chunks_count,
-        indexed_version_id=state.indexed_version_id,
-        indexed_at=state.indexed_at,
-        work=[WorkView.model_validate(row) for row in work],
-    )
+def _material(state: MaterialState, work: Sequence[Any]) -> MaterialView:
+    views = [WorkView.model_validate(row) for row in work]
+    return MaterialView.model_validate({**asdict(state), **asdict(state.source), "work": views})

@@ -27,18 +27,24 @@ class Learns:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeChunk:
-    """One explanation as it is stored; `id` is `material#anchor`.
-
-    `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
-    `words` are its search terms, and the readings of its own words. `section` is the nearest heading around it.
-    """
+class LocatedText:
+    """The place and the text of one explanation; `id` is `material#anchor`."""
 
     id: str
     material: str
     anchor: str
     title: str
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeChunk(LocatedText):
+    """One explanation as it is stored.
+
+    `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
+    `words` are its search terms, and the readings of its own words. `section` is the nearest heading around it.
+    """
+
     learns: Learns
     type: ChunkType
     category: str | None
@@ -72,7 +78,7 @@ HIGHEST_IMPACT = 32767
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(LocatedText):
     """One chunk that a search found, and the parts of its score.
 
     `similarity` is calibrated, 0-1. `cosine` is None if vectors were not compared; `z` is then 0.
@@ -80,11 +86,6 @@ class Match:
     `matched` are the terms of the question that it contains, those of the greatest weight first.
     """
 
-    id: str
-    material: str
-    anchor: str
-    title: str
-    content: str
     learns: tuple[str, ...]
     type: ChunkType
     page_title: str
@@ -102,25 +103,9 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The chunk before or after another one in its page."""
+class StoredChunk(LocatedText):
+    """All fields of one chunk. `previous` and `next` are its neighbours in the page; None if not read, or none."""
 
-    id: str
-    material: str
-    anchor: str
-    title: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """All fields of one chunk. `previous` and `next` are None if they were not read, or there are none."""
-
-    id: str
-    material: str
-    anchor: str
-    title: str
-    content: str
     learns: tuple[str, ...]
     type: ChunkType
     category: str | None
@@ -132,8 +117,8 @@ class StoredChunk:
     position: int
     content_hash: str
     generation: int
-    previous: Neighbour | None = None
-    next: Neighbour | None = None
+    previous: LocatedText | None = None
+    next: LocatedText | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from sakuin.knowledge.model import (
     FilterValues,
     ListedConcept,
     ListedMaterial,
+    LocatedText,
     Match,
-    Neighbour,
     StoredChunk,
 )
 from sakuin.knowledge.names import split_chunk_id
@@ -157,7 +157,7 @@ class KnowledgeSearch:
 
 
 def _stored(row: Mapping[str, Any]) -> StoredChunk:
-    around = {name: Neighbour(**row[name]) for name in ("previous", "next") if row.get(name)}
+    around = {name: LocatedText(**row[name]) for name in ("previous", "next") if row.get(name)}
     lists = {name: tuple(row[name]) for name in ("learns", "prerequisites")}
     return StoredChunk(**{**row, **lists, "previous": None, "next": None, **around})
 

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, Tool
 from pydantic import BaseModel
 
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Filters, Hit, Neighbour, StoredChunk
+from sakuin.knowledge.model import Filters, Hit, LocatedText, StoredChunk
 from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
 from sakuin.mcp import knowledge_schemas as schemas
@@ -208,7 +208,7 @@ class KnowledgeTools:
                 view[side] = self._neighbour_view(beside) if beside else None
         return view
 
-    def _neighbour_view(self, beside: Neighbour) -> Answer:
+    def _neighbour_view(self, beside: LocatedText) -> Answer:
         url = self.read.url(beside.material, beside.anchor)
         return {"id": beside.id, "url": url, "title": beside.title, "content": beside.content}
 
