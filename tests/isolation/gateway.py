@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sakuin_local.supabase.database import Database
 
-from tests.rest_prefix import PassedOn, passing_on
+from tests.rest_prefix import PassedOn, passing_on, without_prefix
 
 Kind = Literal["secret", "publishable"]
 # In halves, so that nobody takes them for what they look like.
@@ -68,7 +68,7 @@ class Gateway:
         if "authorization" not in headers:
             of_role = self.database.service_key if kind == "secret" else self.database.anon_key
             head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()
-        return PassedOn(urlsplit(self.database.rest_url).port or 0, head, anew=True)
+        return PassedOn(urlsplit(self.database.rest_url).port or 0, without_prefix(head), anew=True)
 
 
 @contextmanager
