@@ -91,8 +91,9 @@ S = TypeVar("S", bound=Schedule)
 
 
 def scripted(kind: type[S], backend: object, **parts: Any) -> S:
-    """Returns a schedule whose steps a test writes."""
-    made: Any = type("Scripted", (kind,), {"backend": backend, "tally": Tally(), "parts": parts})
+    """Returns a schedule whose steps a test writes; a few rounds are enough for what those leave to do."""
+    attributes = {"backend": backend, "tally": Tally(), "parts": parts, "most_rounds": 8}
+    made: Any = type("Scripted", (kind,), attributes)
     schedule: S = made()
     return schedule
 

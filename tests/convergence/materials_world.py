@@ -160,5 +160,4 @@ class MaterialsWorld:
         return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
-        for table in _TABLES:
-            self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608
+        self.backend.sql.execute("; ".join(f"delete from {table}" for table in _TABLES).encode())  # noqa: S608

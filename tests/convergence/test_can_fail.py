@@ -116,15 +116,22 @@ def upload_a_table(story: TablesMachine) -> None:
     assert story.world.processed
 
 
+@pytest.mark.parametrize(
+    ("story", "two_versions"), [(index_a_table, True), (upload_a_table, False), (sweep_late, False)]
+)
+def test_a_story_of_tables_ends_well(
+    tables: TablesBackend, story: Callable[[TablesMachine], None], two_versions: bool
+) -> None:
+    ends_well(scripted(TablesMachine, tables, two_versions=two_versions), story)
+
+
 def test_an_index_version_beside_the_live_one_that_is_broken_is_found(tables: TablesBackend) -> None:
-    ends_well(scripted(TablesMachine, tables, two_versions=True), index_a_table)
     broken = SpoilsTheNextVersion(tables.store)
     with pytest.raises(AssertionError, match="the store has not"):
         ends_well(scripted(TablesMachine, tables, two_versions=True, store=broken), index_a_table)
 
 
 def test_an_uploaded_document_that_is_read_wrong_is_found(tables: TablesBackend) -> None:
-    ends_well(scripted(TablesMachine, tables), upload_a_table)
     with pytest.raises(AssertionError, match="a text that it never had"):
         ends_well(scripted(TablesMachine, tables, bodies=ReadsAnotherDocument()), upload_a_table)
 
@@ -136,7 +143,6 @@ def test_an_uploaded_document_that_is_read_wrong_is_found(tables: TablesBackend)
 def test_a_store_that_is_broken_is_found(
     tables: TablesBackend, broken: type[Broken], story: Callable[[TablesMachine], None]
 ) -> None:
-    ends_well(scripted(TablesMachine, tables), story)
     with pytest.raises(AssertionError, match="the store has not"):
         ends_well(scripted(TablesMachine, tables, store=broken(tables.store)), story)
 
@@ -208,6 +214,17 @@ def lose_a_request(story: MaterialsMachine) -> None:
     story.step(Forget(None))
 
 
+def wait_for_a_vendor(story: MaterialsMachine) -> None:
+    story.step(Upload(PAGE, {"def-b": ONE}))
+    story.step(Work(0, False, "openai", Fate.FAIL_BEFORE))
+    story.step(GoOn(0, END, Fate.GO))
+
+
+@pytest.mark.parametrize("story", [index_a_page, replace_a_page, remove_a_page, lose_a_request, wait_for_a_vendor])
+def test_a_story_of_pages_ends_well(materials: MaterialsBackend, story: Callable[[MaterialsMachine], None]) -> None:
+    ends_well(scripted(MaterialsMachine, materials), story)
+
+
 @pytest.mark.parametrize(
     ("part", "broken", "story", "found"),
     [
@@ -224,7 +241,6 @@ def test_page_indexing_that_is_broken_is_found(
     story: Callable[[MaterialsMachine], None],
     found: str,
 ) -> None:
-    ends_well(scripted(MaterialsMachine, materials), story)
     with pytest.raises(AssertionError, match=found):
         ends_well(scripted(MaterialsMachine, materials, **{part: broken}), story)
 
@@ -238,18 +254,11 @@ def test_random_schedules_find_page_indexing_that_is_broken(materials: Materials
 # ---------------------------------------------------------------- maintenance
 
 
-def wait_for_a_vendor(story: MaterialsMachine) -> None:
-    story.step(Upload(PAGE, {"def-b": ONE}))
-    story.step(Work(0, False, "openai", Fate.FAIL_BEFORE))
-    story.step(GoOn(0, END, Fate.GO))
-
-
 @pytest.mark.parametrize(
     ("part", "story"), [("resumes", wait_for_a_vendor), ("asks", index_a_page)], ids=["resumes", "asks"]
 )
 def test_maintenance_that_does_nothing_is_found(
     materials: MaterialsBackend, part: str, story: Callable[[MaterialsMachine], None]
 ) -> None:
-    ends_well(scripted(MaterialsMachine, materials), story)
     with pytest.raises(AssertionError, match=r"unfinished work|never comes to rest"):
         ends_well(scripted(MaterialsMachine, materials, **{part: False}), story)
