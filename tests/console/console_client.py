@@ -1,8 +1,9 @@
 """A browser without scripts: keeps cookies, follows redirects, and sends the forms of the pages that it sees."""
 
 import re
+from copy import copy
 from html import unescape
-from typing import Any
+from typing import Any, Self
 
 import httpx
 from fastapi import APIRouter
@@ -42,7 +43,13 @@ class ConsoleClient:
         self.routers += [make(self.shell) for make in routes]
         app = console_app(self.shell, *self.routers)
         rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))  # type: ignore[arg-type]
-        self.http = TestClient(rest, headers={"Accept-Language": language, "Origin": ORIGIN}, follow_redirects=True)
+        self.http = _browser(rest, language)
+
+    def anew(self, language: str = "en") -> Self:
+        """The same console in another browser, in which nobody is signed in."""
+        other = copy(self)
+        other.http = _browser(self.http.app, language)
+        return other
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         """The answer of a path below the console."""
@@ -58,18 +65,22 @@ class ConsoleClient:
         assert answer.status_code == 200, answer.text
         return self.post(action, {**hidden_fields(answer.text, action), **(fields or {})})
 
-    def sign_in_admin(self) -> "ConsoleClient":
+    def sign_in_admin(self) -> Self:
         """Signs in with the admin key."""
         answer = self.send("/sign-in", "/sign-in", {"key": KEY})
         assert answer.status_code == 200, answer.text
         return self
 
-    def sign_in_user(self, user_id: str) -> "ConsoleClient":
+    def sign_in_user(self, user_id: str) -> Self:
         """Signs in as a user of Supabase Auth, as if the password had been asked."""
         tokens = SessionTokens(user_id, f"{user_id[:8]}@example.test", self.world.token(user_id), "refresh", 2**33)
         session = self.sessions.sign_in_user(tokens)
         self.http.cookies.set("sakuin_console", session.id, domain="testserver.local", path="/console")
         return self
+
+
+def _browser(app: Any, language: str) -> TestClient:
+    return TestClient(app, headers={"Accept-Language": language, "Origin": ORIGIN}, follow_redirects=True)
 
 
 def hidden_fields(html: str, action: str) -> dict[str, str]:

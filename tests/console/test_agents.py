@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from html import unescape
-from typing import Any
 
 import httpx
 import pytest
@@ -34,7 +33,7 @@ class Place:
     auth: Auth
     supabase: TestClient
     user: User
-    clock: list[float] = field(default_factory=lambda: [1_800_000_000.0])
+    clock: list[float]
 
     def sign_in(self, email: str = EMAIL, page: str = "/sign-in", password: str = PASSWORD) -> httpx.Response:
         return self.console.send(page, "/sign-in/user", {"email": email, "password": password})
@@ -53,18 +52,30 @@ class Place:
         return str(answer.headers["location"]).removeprefix(f"{SITE}/console")
 
 
-@pytest.fixture
-def place(a_world: Worlds) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def one_place(a_world: Worlds) -> Iterator[Place]:
     auth = auth_of(None, new_signing_key(), url=URL, site_url=SITE, api_keys={"publishable"})
     user = auth.sessions.records.add_user(EMAIL, PASSWORD)
     with TestClient(gateway(auth, PlainTextResponse("")), URL, follow_redirects=False) as supabase:
-        clock = [1_800_000_000.0]
+        clock = [0.0]
         auth.sessions.now = lambda: clock[0]
         of_console = SupabaseAuth(URL, lambda: "publishable", supabase, lambda: clock[0])
-        world = a_world(empty=False)
+        world = a_world()
         pages = (first_page(world), lambda shell: agents.routes(shell, of_console))
         console = ConsoleClient(world, *pages, auth=of_console, refresh=of_console.refresh)
         yield Place(console, auth, supabase, user, clock)
+
+
+@pytest.fixture
+def place(one_place: Place) -> Place:
+    """A console in a new browser, and Auth with one user, who has no session and no agent."""
+    records = one_place.auth.sessions.records
+    for of_others in (records.sessions, records.clients, records.authorizations, records.consents):
+        of_others.clear()
+    records.users = {one_place.user.id: one_place.user}
+    one_place.console.world.sql.execute("truncate console_session")
+    one_place.clock[:] = [1_800_000_000.0]
+    return replace(one_place, console=one_place.console.anew())
 
 
 def agent_link(answer: httpx.Response) -> str:
@@ -199,9 +210,7 @@ def test_the_request_of_another_user_does_not_exist(place: Place) -> None:
     page = place.request_of_agent()
     place.console.get(page)
     place.auth.sessions.records.add_user("another@example.test", PASSWORD)
-    other = ConsoleClient(
-        place.console.world, first_page(place.console.world), *_agents_of(place), auth=_auth_of(place)
-    )
+    other = place.console.anew()
     other.send("/sign-in", "/sign-in/user", {"email": "another@example.test", "password": PASSWORD})
     own = re.search(r'name="csrf" value="([^"]*)"', other.get("/agents").text)
     assert own is not None
@@ -211,14 +220,6 @@ def test_the_request_of_another_user_does_not_exist(place: Place) -> None:
     assert other.get(page).status_code == 404
     assert other.post("/consent", fields).status_code == 404
     assert not place.auth.sessions.records.consents
-
-
-def _auth_of(place: Place) -> SupabaseAuth:
-    return SupabaseAuth(URL, lambda: "publishable", place.supabase, lambda: place.clock[0])
-
-
-def _agents_of(place: Place) -> list[Any]:
-    return [lambda shell: agents.routes(shell, _auth_of(place))]
 
 
 def test_a_form_without_the_token_of_the_session_allows_nothing(place: Place) -> None:

@@ -79,6 +79,16 @@ def following(console: ConsoleClient, path: str) -> str | None:
     return unescape(found[1]) if found else None
 
 
+def record_pages(world: World, many: int) -> None:
+    """Makes records of pages below `many/`."""
+    world.sql.execute(
+        "insert into material (material, bucket, key, sequencer, status)"
+        " select name, 'materials', name || '.html', '', 'ready'"
+        " from (select 'many/' || to_char(n, 'FM00') name from generate_series(0, %s - 1) n) names",
+        [many],
+    )
+
+
 def uploaded(key: str) -> str:
     """The message of S3 about an upload."""
     stored = {"key": key, "versionId": "v1", "sequencer": "01"}
@@ -185,8 +195,7 @@ def test_the_first_page_is_there_while_sqs_does_not_answer(world: World, sqs: Mo
 
 
 def test_pages_are_listed_by_name_found_by_their_beginning_and_state(console: ConsoleClient, world: World) -> None:
-    for number in range(55):
-        world.put(f"many/{number:02}.html", a_page({}))
+    record_pages(world, 55)
     first = shown(console, "/pages")
     assert ("bad" in first, "many/48" in first, "many/49" in first) == (True, False, False)
     more = following(console, "/pages?prefix=many/")
@@ -225,8 +234,10 @@ def test_outdated_pages_are_indexed_again_after_a_confirmation(world: World, sqs
 
 
 def test_work_is_listed_with_its_reason_and_filtered(console: ConsoleClient, world: World) -> None:
-    for number in range(55):
-        world.unfinished.record_dead_letter(WorkSubject("material", f"m{number:02}"), "it failed")
+    world.sql.execute(
+        "insert into unfinished_work (kind, subject, state, reason, retry_at)"
+        " select 'material', 'm' || to_char(n, 'FM00'), 'failed', 'it failed', now() from generate_series(0, 54) n"
+    )
     page = shown(console, "/work")
     assert "openai is away Outside system: openai" in page
     assert "waiting (1) tried again (0) failed (55)" in page
@@ -285,8 +296,9 @@ def test_findings_of_validation_open_the_page_at_the_element(console: ConsoleCli
     assert "The page cannot be read" in text
     assert "Pages looked at: 2" in text
     assert "Nothing to correct" not in shown(console, "/findings?prefix=bad")
-    for number in range(25):
-        world.put(f"many/{number:02}.html", a_page({"rule-a": "解の公式: 文。"}))
+    record_pages(world, 20)
+    for number in range(20, 25):
+        world.put(f"many/{number}.html", a_page({"rule-a": "解の公式: 文。"}))
     more = following(console, "/findings?prefix=many/")
     assert more
     assert "Pages looked at: 5 Nothing to correct" in shown(console, more)

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 from html import escape, unescape
-from typing import Any
 from uuid import uuid4
 
 import httpx
+import psycopg
 import pytest
 from sakuin.console.pages import playground, refused
 from sakuin.console.pages.playground import Playground
@@ -23,8 +22,9 @@ from tests.builders import a_page
 from tests.console.console_client import ConsoleClient
 from tests.console.operation import first_page
 from tests.doubles.playground import playground as on_this_machine
-from tests.table_world import TableWorld, long
-from tests.world import World
+from tests.emptied import emptied
+from tests.table_world import TableWorld, long, world_of
+from tests.world import World, Worlds, with_a_page
 
 OWNER, STRANGER = (f"00000000-0000-4000-8000-0000000000{end}" for end in ("a1", "b2"))
 DOCUMENT = {"articles": [{"title": "関数", "content": long("一次関数の傾き")}, {"content": long("確率の求め方")}]}
@@ -36,11 +36,10 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\u200b" + 
 class Console(ConsoleClient):
     """The console with both pages over a world and its Tables; the function `mcp` is in this process."""
 
-    def __init__(
-        self, world: World, tables: TableWorld, *, language: str = "en", library_for_users: bool = False
-    ) -> None:
+    def __init__(self, world: World, tables: TableWorld, *, library_for_users: bool = False) -> None:
+        self.tables = tables
         self.asked: list[PlaygroundQuestion] = []
-        self.failure: SakuinError | None = None
+        self.failures: list[SakuinError] = []
         self.function = on_this_machine(world, tables)
         places = Places(world.projects, library_for_users)
         values = Playground(places, self.ask, lambda: world.searched.filter_values(limit=50))
@@ -50,33 +49,48 @@ class Console(ConsoleClient):
             first_page(world),
             lambda shell: playground.routes(shell, values),
             lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
-            language=language,
         )
 
     def ask(self, question: PlaygroundQuestion) -> PlaygroundAnswer:
         self.asked.append(question)
-        if self.failure:
-            raise self.failure
+        if self.failures:
+            raise self.failures.pop()
         return self.function(question)
 
     def page(self, **query: str) -> httpx.Response:
         return self.get("/playground", params=query)
 
 
-@pytest.fixture
-def console(world: World, tables: TableWorld) -> Console:
-    return Console(world, tables).sign_in_admin()  # type: ignore[return-value]
+@pytest.fixture(scope="module")
+def one_console(a_world: Worlds, stand_in: str, sql: psycopg.Connection) -> Console:
+    """A console over a library with a page, and over a project: all tests read them."""
+    emptied(sql)
+    return Console(with_a_page(a_world), world_of(a_world.database, stand_in))
 
 
-@pytest.fixture
-def owned(console: Console, tables: TableWorld) -> tuple[str, str]:
+@pytest.fixture(scope="module")
+def owned(one_console: Console) -> tuple[str, str]:
     """The id of an indexed Tool of OWNER's project, and of its endpoint."""
+    tables = one_console.tables
     table = tables.table(DOCUMENT)
     tool = tables.tool(table, "/articles")
     endpoint = tables.endpoint(tool)
     tables.settle()
-    console.world.projects.add_member(None, tables.project, OWNER, "viewer")
+    one_console.world.projects.add_member(None, tables.project, OWNER, "viewer")
     return tool, endpoint
+
+
+@pytest.fixture
+def signed_out(one_console: Console, sql: psycopg.Connection) -> Console:
+    """The console in a new browser, where nothing was asked or refused."""
+    one_console.asked.clear()
+    sql.execute("truncate refused_question")
+    return one_console.anew()
+
+
+@pytest.fixture
+def console(signed_out: Console) -> Console:
+    return signed_out.sign_in_admin()
 
 
 def words(answer: httpx.Response) -> str:
@@ -119,9 +133,8 @@ def test_a_wrong_argument_is_shown_as_the_agent_s_error(console: Console) -> Non
     assert "The agent gets this error: 'top_k' must be a whole number from 1 to 50" in words(answer)
 
 
-def test_what_is_missed_is_explained_in_japanese(world: World, tables: TableWorld) -> None:
-    console = Console(world, tables, language="ja").sign_in_admin()
-    answer = console.get("/playground", params={"q": "公式", "top_k": "1", "expected": EXAMPLE})
+def test_what_is_missed_is_explained_in_japanese(signed_out: Console) -> None:
+    answer = signed_out.anew("ja").sign_in_admin().page(q="公式", top_k="1", expected=EXAMPLE)
     assert "例は、type=example を指定しないかぎり" in words(answer)
 
 
@@ -136,10 +149,8 @@ def test_a_tool_is_asked_at_its_endpoint(console: Console, owned: tuple[str, str
     assert f'<option value="{tool}" selected>search</option>' in answer.text
 
 
-def test_a_tool_that_no_agent_reaches_is_not_asked(
-    console: Console, tables: TableWorld, owned: tuple[str, str]
-) -> None:
-    tool, endpoint = owned
+def test_a_tool_that_no_agent_reaches_is_not_asked(console: Console) -> None:
+    _, tool, endpoint = console.tables.beside().documented(DOCUMENT)
     console.world.projects.bind(None, endpoint, tool, status="disabled")
     assert "No endpoint has this Tool" in words(console.page(q="傾き", target=tool))
     assert console.asked == []
@@ -149,16 +160,15 @@ def test_a_tool_that_no_agent_reaches_is_not_asked(
 
 
 def test_a_member_sees_the_tools_of_their_projects_and_nothing_else(
-    world: World, tables: TableWorld, console: Console, owned: tuple[str, str]
+    signed_out: Console, owned: tuple[str, str]
 ) -> None:
     tool, _ = owned
-    member = Console(world, tables)
-    member.sign_in_user(OWNER)
+    member = signed_out.anew().sign_in_user(OWNER)
     assert f'value="{tool}" selected' in member.page().text
     assert "/0/content" in member.page(q="傾き", target=tool).text
     assert member.page(q="公式", target="library").status_code == 404
-    stranger = Console(world, tables)
-    stranger.sign_in_user(STRANGER)
+    stranger = signed_out.anew().sign_in_user(STRANGER)
+    signed_out.asked.clear()
     assert tool not in stranger.page().text
     assert "You have no Search Tool" in words(stranger.page())
     for target in (tool, str(uuid4()), "nonsense", "../library"):
@@ -166,16 +176,15 @@ def test_a_member_sees_the_tools_of_their_projects_and_nothing_else(
     assert stranger.asked == []
 
 
-def test_the_library_opens_to_users_where_the_deployment_says_so(world: World, tables: TableWorld) -> None:
-    reader = Console(world, tables, library_for_users=True)
-    reader.sign_in_user(STRANGER)
+def test_the_library_opens_to_users_where_the_deployment_says_so(one_console: Console) -> None:
+    reader = Console(one_console.world, one_console.tables, library_for_users=True).sign_in_user(STRANGER)
     assert "解の公式" in reader.page(q="公式").text
     # Their searches count with those that their agents make.
     assert reader.asked[-1].user_id == STRANGER
 
 
-def test_without_a_session_the_question_waits_for_the_sign_in(world: World, tables: TableWorld) -> None:
-    asked = Console(world, tables).page(q="公式")
+def test_without_a_session_the_question_waits_for_the_sign_in(signed_out: Console) -> None:
+    asked = signed_out.page(q="公式")
     assert asked.url.path == "/console/sign-in"
     assert unescape(asked.text).count("/playground?q=") == 1
 
@@ -193,7 +202,7 @@ def test_without_a_session_the_question_waits_for_the_sign_in(world: World, tabl
 def test_a_search_that_fails_keeps_the_form_and_says_what_to_do(
     console: Console, failure: SakuinError, status: int, sentence: str
 ) -> None:
-    console.failure = failure
+    console.failures.append(failure)
     answer = console.page(q="公式")
     assert answer.status_code == status
     assert f"{sentence}" in words(answer)
@@ -201,7 +210,8 @@ def test_a_search_that_fails_keeps_the_form_and_says_what_to_do(
     assert 'name="q"' in answer.text
 
 
-def test_hostile_text_is_text(console: Console, tables: TableWorld) -> None:
+def test_hostile_text_is_text(console: Console) -> None:
+    tables = console.tables.beside()
     console.world.put("x.html", a_page({"rule-x": escape(f"{HOSTILE}: {HOSTILE} 波動方程式")}))
     tool = tables.tool(tables.table({"<b>k</b>\u202e": HOSTILE + "波動方程式"}), "", name="hostile")
     tables.endpoint(tool)
@@ -259,24 +269,19 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
     assert console.asked[-1].tool_id == owned[0]
 
 
-def test_a_member_sees_the_refused_questions_of_their_tools(
-    world: World, tables: TableWorld, console: Console, owned: tuple[str, str]
-) -> None:
-    questions = RefusedQuestions(world.client)
+def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console, owned: tuple[str, str]) -> None:
+    questions = RefusedQuestions(signed_out.world.client)
     questions.record("a question to the library", None)
     questions.record("a question to a tool", owned[0])
-    member, stranger = Console(world, tables), Console(world, tables)
-    member.sign_in_user(OWNER)
-    stranger.sign_in_user(STRANGER)
+    member, stranger = (signed_out.anew().sign_in_user(user) for user in (OWNER, STRANGER))
     seen = member.get("/refused").text
     assert "a question to a tool" in seen
     assert "a question to the library" not in seen
     assert "a question" not in stranger.get("/refused").text
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_page_says_how_to_switch_it_on(world: World, tables: TableWorld, language: str) -> None:
-    off = Refused(Places(world.projects), lambda _tools, _most: [], is_recorded=False)
-    make: Callable[[Any], Any] = lambda shell: refused.routes(shell, off)  # noqa: E731 - as the others
-    console = ConsoleClient(world, first_page(world), make, language=language).sign_in_admin()
-    assert "RecordRefusedQuestions=true" in console.get("/refused").text
+def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:
+    off = Refused(Places(one_console.world.projects), lambda _tools, _most: [], is_recorded=False)
+    console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: refused.routes(shell, off))
+    for language in ("en", "ja"):
+        assert "RecordRefusedQuestions=true" in console.anew(language).sign_in_admin().get("/refused").text

@@ -1,7 +1,6 @@
 """The console's pages of projects: each flow, by role, and what they must never do."""
 
 import re
-from copy import copy
 from html import unescape
 from uuid import uuid4
 
@@ -11,9 +10,8 @@ from fastapi.routing import APIRoute
 from sakuin.console.pages.projects import project
 from sakuin.console.pages.projects.synonyms import groups_of, lines_of
 from sakuin.platform.keys import hash_of_key
-from starlette.testclient import TestClient
 
-from tests.console.console_client import ORIGIN, ConsoleClient, hidden_fields
+from tests.console.console_client import ConsoleClient, hidden_fields
 from tests.console.operation import first_page
 from tests.world import World, Worlds
 
@@ -33,9 +31,8 @@ class Projects(ConsoleClient):
 
     def of(self, user: str | None, language: str = "en") -> "Projects":
         """The same console in another browser."""
-        other = copy(self)
-        headers = {"Accept-Language": language, "Origin": ORIGIN}
-        other.user, other.http = user, TestClient(self.http.app, headers=headers, follow_redirects=True)
+        other = self.anew(language)
+        other.user = user
         if user is None:
             other.sign_in_admin()
         else:

@@ -2,26 +2,30 @@
 
 import pytest
 from sakuin.console.navigation import ENTRIES
-from sakuin.console.sessions import SessionTokens
+from sakuin.console.sessions import Sessions, SessionTokens
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
 
 from tests.console.console_client import ConsoleClient, hidden_fields
 from tests.console.operation import first_page
 from tests.events import AUTHORIZATION, KEY, Ring
-from tests.world import World, Worlds
+from tests.world import Worlds
 
 USER = "00000000-0000-4000-8000-0000000000aa"
 
 
-@pytest.fixture
-def console(empty_world: World) -> ConsoleClient:
-    return ConsoleClient(empty_world, first_page(empty_world))
+@pytest.fixture(scope="module")
+def one_console(a_world: Worlds) -> ConsoleClient:
+    world = a_world()
+    return ConsoleClient(world, first_page(world))
 
 
 @pytest.fixture
-def empty_world(a_world: Worlds) -> World:
-    return a_world()
+def console(one_console: ConsoleClient) -> ConsoleClient:
+    """A console without a session, in a new browser."""
+    one_console.world.sql.execute("truncate console_session, console_link")
+    one_console.used.clear()
+    return one_console.anew()
 
 
 def test_without_a_session_every_page_asks_to_sign_in_and_returns(console: ConsoleClient) -> None:
@@ -81,10 +85,9 @@ def test_a_session_ends_after_eight_hours(console: ConsoleClient) -> None:
     assert console.world.sql.execute("select count(*) from console_session").fetchone() == (1,)
 
 
-def test_a_revoked_key_ends_its_session(empty_world: World) -> None:
-    ring = Ring()
-    console = ConsoleClient(empty_world, first_page(empty_world), ring=ring).sign_in_admin()
-    object.__setattr__(ring, "key", "another")
+def test_a_revoked_key_ends_its_session(console: ConsoleClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    console.sign_in_admin()
+    monkeypatch.setattr(Ring, "hashes", lambda *_: [hash_of_key("another")])
     assert console.get("/").url.path == "/console/sign-in"
 
 
@@ -114,9 +117,9 @@ def test_a_link_is_too_old_after_an_hour_and_none_of_a_revoked_key(console: Cons
 # ---------------------------------------------------------------- forms of others
 
 
-def test_a_form_needs_the_token_of_its_session(console: ConsoleClient, a_world: Worlds) -> None:
+def test_a_form_needs_the_token_of_its_session(console: ConsoleClient) -> None:
     console.sign_in_admin()
-    stolen = ConsoleClient(console.world, first_page(console.world)).sign_in_admin()
+    stolen = console.anew().sign_in_admin()
     foreign = hidden_fields(stolen.get("/").text, "/sign-out")["csrf"]
     for token in ("", "wrong", "トークン", foreign):
         assert console.post("/sign-out", {"csrf": token}).status_code == 403
@@ -149,18 +152,18 @@ def test_signing_in_leads_to_no_other_site(console: ConsoleClient, target: str) 
 # ---------------------------------------------------------------- users
 
 
-def test_a_users_tokens_are_stored_encrypted_and_refreshed(empty_world: World) -> None:
+def test_a_users_tokens_are_stored_encrypted_and_refreshed(console: ConsoleClient) -> None:
     def refresh(tokens: SessionTokens) -> SessionTokens:
         return SessionTokens(tokens.user_id, tokens.email, f"{tokens.access_token}+", tokens.refresh_token, 2**33)
 
-    console = ConsoleClient(empty_world, first_page(empty_world), refresh=refresh)
-    session = console.sessions.sign_in_user(SessionTokens(USER, "a@example.test", "access", "refresh", 0))
+    sessions = Sessions(console.world.client, console.ring, refresh)  # type: ignore[arg-type]  # as a KeyRing
+    session = sessions.sign_in_user(SessionTokens(USER, "a@example.test", "access", "refresh", 0))
     for expected in ("access+", "access++"):
-        found = console.sessions.find(session.id)
+        found = sessions.find(session.id)
         assert found is not None
         assert found.user is not None
         assert (found.user.id, found.user.token) == (USER, expected)
-    stored = str(empty_world.sql.execute("select tokens from console_session").fetchone())
+    stored = str(console.world.sql.execute("select tokens from console_session").fetchone())
     assert not {"access", "refresh", "a@example.test"} & set(stored.split('"'))
     assert "access" not in repr(found)
 

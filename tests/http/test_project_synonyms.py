@@ -14,9 +14,14 @@ from tests.world import Worlds
 GROUPS = [["速さの公式", "みはじ", "はじき"], ["SOH-CAH-TOA", "三角比の覚え方"]]
 
 
-@pytest.fixture
-def api(a_world: Worlds) -> Api:
+@pytest.fixture(scope="module")
+def one_api(a_world: Worlds) -> Api:
     return Api(a_world())
+
+
+@pytest.fixture
+def api(one_api: Api) -> Api:
+    return one_api.of_new_member()
 
 
 def put(api: Api, groups: object, project: str | None = None) -> Any:
@@ -33,7 +38,8 @@ def test_a_list_is_replaced_and_an_empty_one_deletes_it(api: Api) -> None:
     assert put(api, [[" 傾き ", "傾き", "変化の\n割合"]]).json() == {"groups": [["傾き", "変化の 割合"]]}
     assert groups_of(api) == [["傾き", "変化の 割合"]]
     assert put(api, []).json() == {"groups": []}
-    assert api.world.sql.execute("select count(*) from public.project_synonyms").fetchone() == (0,)
+    kept = "select count(*) from public.project_synonyms where project_id = %s"
+    assert api.world.sql.execute(kept, [api.project]).fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """The REST API of projects."""
 
 import json
-from typing import Any
+from copy import copy
+from typing import Any, Self
 from uuid import uuid4
 
 import pytest
@@ -15,24 +16,32 @@ from starlette.testclient import TestClient
 from tests.events import AUTHORIZATION, ring
 from tests.world import World, Worlds
 
-MEMBER = str(uuid4())
 JSON = {"Content-Type": "application/json"}
 
 
 class Api:
-    """A client of the API; by default a member of one project with one Table."""
+    """A client of the API over a world, of nobody at first."""
+
+    user, project, table = "", "", ""
 
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
         self.outbox = Outbox(world.client)
         routes = project_routers(world.project_services, ring)
         self.http = TestClient(rest_api(world.library, ring, "1", *routes))
-        self.project = self.made("/v1/projects", {"name": "p"})["id"]
-        self.table = self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
+
+    def of_new_member(self) -> Self:
+        """A member of a project of its own with one Table; the bus is empty."""
+        api = copy(self)
+        api.user = str(uuid4())
+        api.project = api.made("/v1/projects", {"name": "p"})["id"]
+        api.table = api.made(f"/v1/projects/{api.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
+        api.bus.taken.clear()
+        return api
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        headers = {**JSON, "Authorization": f"Bearer {self.world.token(MEMBER)}"}
+        headers = {**JSON, "Authorization": f"Bearer {self.world.token(self.user)}"}
         return self.http.request(method, path, content=content, headers=headers)
 
     def made(self, path: str, body: object) -> Any:
@@ -50,9 +59,14 @@ class Api:
         return self.made(f"/v1/projects/{self.project}/tools", asked)
 
 
-@pytest.fixture
-def api(a_world: Worlds) -> Api:
+@pytest.fixture(scope="module")
+def one_api(a_world: Worlds) -> Api:
     return Api(a_world())
+
+
+@pytest.fixture
+def api(one_api: Api) -> Api:
+    return one_api.of_new_member()
 
 
 def test_an_admin_key_opens_every_project(api: Api) -> None:
