@@ -1,8 +1,10 @@
 """The REST API of the library."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Any
 
+import psycopg
 import pytest
 from fastapi import APIRouter
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
@@ -11,15 +13,33 @@ from sakuin.knowledge.validation import IndexedMaterial
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
+from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
-from tests.world import World
+from tests.world import PAGE_KEY, World, Worlds, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def world(a_world: Worlds, sql: psycopg.Connection) -> World:
+    """One library for all tests, with a page."""
+    emptied(sql)
+    return with_a_page(a_world)
+
+
+@pytest.fixture(scope="module")
 def api(world: World) -> TestClient:
     return TestClient(rest_api(world.library, ring, "1.2.3"), headers=AUTHORIZATION)
+
+
+@pytest.fixture
+def changes(world: World) -> Iterator[None]:
+    """For a test that changes the library: it is as before afterwards."""
+    page = world.bucket.read(PAGE_KEY, max_bytes=10_000).body
+    yield
+    emptied(world.sql)
+    world.bucket.begin_anew()
+    world.put(PAGE_KEY, page)
 
 
 def test_health_needs_no_key(api: TestClient) -> None:
@@ -27,13 +47,13 @@ def test_health_needs_no_key(api: TestClient) -> None:
     assert answer.json() == {"status": "ok", "version": "1.2.3"}
 
 
-def test_the_status_counts_materials_and_chunks(api: TestClient, world: World) -> None:
+def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, changes: None) -> None:
     world.put("bad.html", b"%PDF-1.7")
     expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "waiting": []}
     assert api.get("/v1/status").json() == expected
 
 
-def test_materials_come_in_pages(api: TestClient, world: World) -> None:
+def test_materials_come_in_pages(api: TestClient, world: World, changes: None) -> None:
     for name in "abc":
         world.put(f"{name}.html", a_page({}))
     seen: list[str] = []
@@ -55,7 +75,7 @@ def test_a_material_is_shown_with_its_state(api: TestClient, world: World) -> No
     assert shown["version_id"] == shown["indexed_version_id"] == world.bucket.current_version(shown["key"])
 
 
-def test_receipts_of_versions_that_were_worked_on(api: TestClient, world: World) -> None:
+def test_receipts_of_versions_that_were_worked_on(api: TestClient, world: World, changes: None) -> None:
     good = world.bucket.current_version(f"{MATERIAL}.html")
     bad = world.put("bad.html", b"%PDF-1.7")
     asked = [(f"{MATERIAL}.html", good), ("bad.html", bad), ("bad.html", "not yet")]
@@ -74,7 +94,7 @@ def test_anchors_of_materials(api: TestClient) -> None:
     assert [one["anchor"] for one in found[MATERIAL]] == ["rule-quadratic-formula", "method-tasukigake", "ex-1"]
 
 
-def test_validation_reports_findings_in_pages(api: TestClient, world: World) -> None:
+def test_validation_reports_findings_in_pages(api: TestClient, world: World, changes: None) -> None:
     world.bucket.write(f"{MATERIAL}.html", a_page({"rule-new": "新しい: 文。"}))
     answer = api.get("/v1/validation", params={"limit": 1}).json()
     assert answer["next_cursor"] is None
@@ -147,13 +167,18 @@ def test_every_refusal_is_a_sentence_in_the_same_shape(
 
 
 class _Failing:
-    """Records that always fail the same way."""
+    """Records that fail as a test says."""
 
-    def __init__(self, error: Exception) -> None:
-        self._error = error
+    error: Exception
 
     def indexed_materials(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
-        raise self._error
+        raise self.error
+
+
+@pytest.fixture(scope="module")
+def failing(world: World) -> tuple[TestClient, _Failing]:
+    records: Any = _Failing()
+    return TestClient(rest_api(replace(world.library, records=records), ring, "1.2.3"), headers=AUTHORIZATION), records
 
 
 @pytest.mark.parametrize(
@@ -166,19 +191,21 @@ class _Failing:
         (Misconfigured, 500, "internal"),
     ],
 )
-def test_each_error_has_its_status_and_its_code(world: World, error: type[Exception], status: int, code: str) -> None:
-    library = replace(world.library, records=_Failing(error("what to do")))  # type: ignore[arg-type]
-    api = TestClient(rest_api(library, ring, "1.2.3"), headers=AUTHORIZATION)
+def test_each_error_has_its_status_and_its_code(
+    failing: tuple[TestClient, _Failing], error: type[Exception], status: int, code: str
+) -> None:
+    api, failing[1].error = failing[0], error("what to do")
     answer = api.post("/v1/anchors", json=["a"])
     assert (answer.status_code, answer.json()) == (status, {"detail": "what to do", "code": code, "request_id": ""})
     assert ("retry-after" in answer.headers) == (status == 503)
 
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, "5"), (0.2, "1"), (29.1, "30")])
-def test_the_retry_time_of_a_vendor_is_passed_on(world: World, wanted: float | None, said: str) -> None:
-    away = Unavailable("what to do", vendor="supabase", retry_after=wanted)
-    api = TestClient(rest_api(replace(world.library, records=_Failing(away)), ring, "1.2.3"), headers=AUTHORIZATION)  # type: ignore[arg-type]
-    assert api.post("/v1/anchors", json=["a"]).headers["retry-after"] == said
+def test_the_retry_time_of_a_vendor_is_passed_on(
+    failing: tuple[TestClient, _Failing], wanted: float | None, said: str
+) -> None:
+    failing[1].error = Unavailable("what to do", vendor="supabase", retry_after=wanted)
+    assert failing[0].post("/v1/anchors", json=["a"]).headers["retry-after"] == said
 
 
 def test_a_request_over_the_limit_is_refused_before_it_is_read(world: World) -> None:

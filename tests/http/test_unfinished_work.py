@@ -1,23 +1,33 @@
 """`GET /v1/work`, and what a material says of its unfinished work."""
 
+import psycopg
 import pytest
 from sakuin.http.app import rest_api
 from sakuin.http.unfinished_work import MOST_SUBJECTS, WorkOfMaterials, work_router
 from sakuin.platform.retry import Defer
+from sakuin.platform.supabase.client import Client
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from starlette.testclient import TestClient
 
+from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
-from tests.world import World
+from tests.world import Worlds, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 KEY = f"{MATERIAL}.html"
 TABLE = "00000000-0000-4000-8000-000000000001"
 
 
-@pytest.fixture
-def api(world: World, unfinished: UnfinishedWorkStore) -> TestClient:
+@pytest.fixture(scope="module")
+def unfinished(service: Client, sql: psycopg.Connection) -> UnfinishedWorkStore:
+    emptied(sql)
+    return UnfinishedWorkStore(service)
+
+
+@pytest.fixture(scope="module")
+def api(unfinished: UnfinishedWorkStore, a_world: Worlds) -> TestClient:
     """The API over a library with one page, whose next version waits for OpenAI."""
+    world = with_a_page(a_world)
     unfinished.defer(WorkSubject("file", KEY, version_id="v2"), Defer(60, "openai is away", "openai"))
     unfinished.record_retry(WorkSubject("table", TABLE, "an index"), "it failed", vendor=None, seconds=30)
     work_of = WorkOfMaterials(unfinished, "")
@@ -72,7 +82,8 @@ def test_a_material_lists_its_unfinished_work(api: TestClient, unfinished: Unfin
     ]
 
 
-def test_unfinished_work_is_read_in_pages(unfinished: UnfinishedWorkStore) -> None:
+def test_unfinished_work_is_read_in_pages(unfinished: UnfinishedWorkStore, sql: psycopg.Connection) -> None:
+    emptied(sql)
     for number in range(5):
         unfinished.record_dead_letter(WorkSubject("material", f"{number}"), "it failed")
     first = unfinished.rows(limit=3)
