@@ -117,8 +117,7 @@ def test_a_question_counts_with_those_of_its_project_or_user(tables: TableWorld)
     assert taken[1:] == [(STRANGER, 1), ("console", 1)]
 
 
-def test_a_hostile_page_travels_as_it_is(a_world: Any) -> None:
-    world = a_world()
+def test_a_hostile_page_travels_as_it_is(world: World) -> None:
     world.put("x.html", a_page({"rule-x": "<script>alert(1)</script>: 二次方程式を公式で解きたいときの公式。\u202e"}))
     said = asked_of_pages(world, expected="<script>alert(1)</script>")
     assert said.explanation is not None

@@ -32,7 +32,7 @@ def search_of(tables: TableWorld) -> SearchTable:
     return SearchTable(tables.records, tables.store, tables.embedder, CALIBRATION)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def endpoint(tables: TableWorld) -> str:
     """An endpoint with a tool over the articles alone."""
     table = tables.table(DOCUMENT)

@@ -1,0 +1,27 @@
+"""What all tests of a file read: a library with a page, and a project."""
+
+import psycopg
+import pytest
+from sakuin_local.supabase.database import Database
+
+from tests.emptied import emptied
+from tests.table_world import TableWorld, world_of
+from tests.world import World, Worlds, with_a_page
+
+
+@pytest.fixture(scope="module")
+def empty_module_database(database: Database, sql: psycopg.Connection) -> Database:
+    emptied(sql)
+    return database
+
+
+@pytest.fixture(scope="module")
+def world(a_world: Worlds, empty_module_database: Database) -> World:
+    """A library with one page of three explanations."""
+    return with_a_page(a_world)
+
+
+@pytest.fixture(scope="module")
+def tables(empty_module_database: Database, stand_in: str) -> TableWorld:
+    """A project for Tables, on the same database."""
+    return world_of(empty_module_database, stand_in)
