@@ -1,7 +1,8 @@
 """The product's services over the database of this process; bucket, queue, models and event bus are doubles."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -323,6 +324,16 @@ def with_a_page(a_world: Worlds) -> World:
     world = a_world(empty=False, base_url="/school_asset")
     world.put(PAGE_KEY, a_page(PAGE_BOXES, head="<meta name='category' content='代数'>"))
     return world
+
+
+@contextmanager
+def as_before(world: World) -> Iterator[None]:
+    """Lets a block change the library that `with_a_page` returned; afterwards it is as it was."""
+    page = world.bucket.read(PAGE_KEY, max_bytes=10_000).body
+    yield
+    emptied(world.sql)
+    world.bucket.begin_anew()
+    world.put(PAGE_KEY, page)
 
 
 def _chunk(

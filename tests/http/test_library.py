@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.builders import a_page
 from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
-from tests.world import PAGE_KEY, World, Worlds, with_a_page
+from tests.world import World, Worlds, as_before, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 
@@ -35,11 +35,8 @@ def api(world: World) -> TestClient:
 @pytest.fixture
 def changes(world: World) -> Iterator[None]:
     """For a test that changes the library: it is as before afterwards."""
-    page = world.bucket.read(PAGE_KEY, max_bytes=10_000).body
-    yield
-    emptied(world.sql)
-    world.bucket.begin_anew()
-    world.put(PAGE_KEY, page)
+    with as_before(world):
+        yield
 
 
 def test_health_needs_no_key(api: TestClient) -> None:

@@ -1,4 +1,6 @@
-"""The function `mcp` over a small library."""
+"""The function `mcp` over a small library, which all tests of a file read."""
+
+from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -9,12 +11,30 @@ from sakuin.mcp.server import knowledge_server
 from tests.emptied import emptied
 from tests.events import ring
 from tests.mcp.wire import PAGE, Ask
-from tests.world import Worlds, with_a_page
+from tests.world import World, Worlds, as_before, with_a_page
 
 
 @pytest.fixture(scope="module")
-def ask(a_world: Worlds, sql: psycopg.Connection) -> Ask:
-    """Sends requests to the function. They change nothing: a module has one library."""
+def world(a_world: Worlds, sql: psycopg.Connection) -> World:
+    """A library with one page of three explanations."""
     emptied(sql)
-    world = with_a_page(a_world)
-    return Ask(McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, (PAGE,)))
+    return with_a_page(a_world)
+
+
+@pytest.fixture
+def changes(world: World) -> Iterator[None]:
+    """For a test that changes the library or makes another one: it is as before afterwards."""
+    with as_before(world):
+        yield
+
+
+@pytest.fixture(scope="module")
+def tools(world: World) -> KnowledgeTools:
+    """The tools of the knowledge endpoint over that library."""
+    return KnowledgeTools(world, world.read)
+
+
+@pytest.fixture(scope="module")
+def ask(tools: KnowledgeTools) -> Ask:
+    """Sends requests to the function."""
+    return Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, (PAGE,)))

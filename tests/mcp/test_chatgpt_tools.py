@@ -84,7 +84,9 @@ def test_what_is_wrong_is_an_error_with_a_sentence(offered: KnowledgeTools) -> N
         assert (result.is_error, told in text.text) == (True, True)
 
 
-def test_of_a_text_that_is_too_long_fetch_says_how_to_read_the_rest(world: World, offered: KnowledgeTools) -> None:
+def test_of_a_text_that_is_too_long_fetch_says_how_to_read_the_rest(
+    world: World, offered: KnowledgeTools, changes: None
+) -> None:
     text = "".join(f"{n}個目の文。" for n in range(1_500))
     world.sql.execute("update public.knowledge_chunks set content = %s where id = %s", [text, FORMULA])
     document = answer(offered, "fetch", id=FORMULA)

@@ -6,35 +6,15 @@ from urllib.parse import quote
 
 import jsonschema
 import pytest
-from mcp_types import CallToolResult, TextContent
 from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
+from tests.mcp.tool_answers import answer, call, said, size
 from tests.mcp.wire import TOOLS
 from tests.world import World, Worlds
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
-
-
-def call(tools: KnowledgeTools, name: str, **arguments: Any) -> CallToolResult:
-    result = tools.call(name, arguments)
-    assert result is not None
-    return result
-
-
-def answer(result: CallToolResult) -> dict[str, Any]:
-    """Returns the structured content as JSON; the text is the same."""
-    assert not result.is_error, result.content
-    sent: dict[str, Any] = json.loads(json.dumps(result.structured_content))
-    assert json.loads(said(result)) == sent
-    return sent
-
-
-def said(result: CallToolResult) -> str:
-    (content,) = result.content
-    assert isinstance(content, TextContent)
-    return content.text
 
 
 @pytest.mark.scenario("knowledge-index/search-knowledge-runs-a-search")
@@ -131,9 +111,11 @@ def test_a_failure_says_what_to_do_and_has_no_structured_content(
     assert words in said(result)
 
 
-def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(tools: KnowledgeTools, world: World) -> None:
+def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(
+    tools: KnowledgeTools, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = call(tools, "search_knowledge", query="解の公式").structured_content
-    world.embedder.down = True
+    monkeypatch.setattr(world.embedder, "down", True)
     result = call(tools, "search_knowledge", query="解の公式")
     assert whole is not None
     assert result.structured_content is not None
@@ -146,61 +128,6 @@ def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(tools: Kno
 def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeTools) -> None:
     assert tools.call("list_concepts", None) is not None
     assert tools.call("drop_table", {}) is None
-
-
-def size(result: CallToolResult) -> int:
-    return len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
-
-
-def many(a_world: Worlds, item: str) -> KnowledgeTools:
-    """Returns the tools of a library with fifty explanations that have the same words."""
-    world = a_world(base_url="/school_asset")
-    learns = "".join(f"  rule-{n}: [{', '.join(f'{item}{m}' for m in range(5))}]\n" for n in range(50))
-    world.bucket.write("learns.yml", f"二次方程式の解き方_教材:\n{learns}".encode())
-    boxes = {f"rule-{n}": f"解の公式 その{n}: " + "係数を公式に代入する。" * 50 for n in range(50)}
-    world.put("junior/二次方程式の解き方_教材.html", a_page(boxes))
-    return KnowledgeTools(world, world.read)
-
-
-@pytest.mark.parametrize(
-    "item", ["二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5]
-)
-def test_whole_results_that_fit_come_with_a_cursor_to_the_others(a_world: Worlds, item: str) -> None:
-    tools = many(a_world, item)
-    seen: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        result = call(tools, "search_knowledge", query="解の公式", **(cursor or {"top_k": 50}))
-        found = answer(result)
-        assert size(result) < 40_000
-        assert len(found["results"]) >= 5 or "next_cursor" not in found
-        seen += found["results"]
-        if "next_cursor" not in found:
-            break
-        assert found["truncated"].startswith(f"{len(seen)} of 50 results")
-        cursor = {"cursor": found["next_cursor"]}
-    assert "truncated" not in found
-    assert len({hit["id"] for hit in seen}) == len(seen) == 50
-    similarities = [hit["similarity"] for hit in seen]
-    assert similarities == sorted(similarities, reverse=True)
-    assert all(len(hit["learns"]) == 5 and 90 <= len(hit["excerpt"]) <= 102 for hit in seen)
-    assert all(hit["url"].endswith(hit["id"].rpartition("#")[2]) for hit in seen)
-
-
-def test_the_best_five_have_a_passage_and_the_same_order_for_every_top_k(a_world: Worlds) -> None:
-    tools = many(a_world, "二次方程式を解く方法")
-    five = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
-    many_more = answer(call(tools, "search_knowledge", query="解の公式", top_k=50))["results"]
-    assert five == many_more[:5]
-    assert all(300 <= len(hit["passage"]) <= 400 for hit in five)
-    assert all("passage" not in hit for hit in many_more[5:])
-
-
-def test_a_cursor_of_another_question_is_an_error(a_world: Worlds) -> None:
-    tools = many(a_world, "二次方程式を解く方法")
-    cursor = answer(call(tools, "search_knowledge", query="解の公式", top_k=50))["next_cursor"]
-    for other in ({"query": "公式"}, {"query": "解の公式", "type": "rule"}):
-        assert "does not belong to this call" in said(call(tools, "search_knowledge", cursor=cursor, **other))
 
 
 def test_five_results_are_never_shortened(tools: KnowledgeTools) -> None:
@@ -236,7 +163,7 @@ def test_neighbours_are_the_chunks_before_and_after_in_the_page(tools: Knowledge
     assert "previous" not in answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]
 
 
-def test_list_materials_shows_pages_and_the_values_of_filters(a_world: Worlds) -> None:
+def test_list_materials_shows_pages_and_the_values_of_filters(a_world: Worlds, changes: None) -> None:
     world = a_world(base_url="https://example.org/s")
     meta = "<meta name='category' content='{0}'><meta name='level' content='{1}'>"
     for name, category, level in (("b", "代数", "中学"), ("a", "関数", "高校"), ("c", "代数", "高校")):
@@ -291,7 +218,7 @@ def test_the_tools_are_listed_in_six_thousand_bytes(tools: KnowledgeTools) -> No
     assert len("".join(listed).encode()) < 5_900
 
 
-def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds) -> None:
+def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds, changes: None) -> None:
     world = a_world(base_url="/school_asset")
     boxes = {f"rule-{n:03}": f"とても長い名前の公式その{n}: 文。" for n in range(130)}
     world.put("junior/" + "長い名前の教材" * 5 + ".html", a_page(boxes))
@@ -311,7 +238,7 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Wor
 HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
 
 
-def test_answers_have_no_hidden_characters(world: World) -> None:
+def test_answers_have_no_hidden_characters(world: World, changes: None) -> None:
     # Postgres has no U+0000 to give.
     hidden = HIDDEN.replace("\x00", "")
     world.sql.execute(
@@ -340,7 +267,7 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
     assert len(said(result)) <= 2000
 
 
-def test_a_long_text_comes_in_parts_that_fit(world: World) -> None:
+def test_a_long_text_comes_in_parts_that_fit(world: World, changes: None) -> None:
     tools = KnowledgeTools(world, world.read)
     text = "".join(f"{n}個目の文。" for n in range(5_000))
     world.sql.execute("update public.knowledge_chunks set content = %s where id = %s", [text, FORMULA])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import psycopg
+import pytest
 from mcp.server import Server
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -20,6 +22,12 @@ CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "l
 LIST = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {}}
 OLD = {"mcp_protocol_version": "2025-03-26"}
 NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_used(sql: psycopg.Connection) -> None:
+    """Begins with no search of any key."""
+    sql.execute("truncate search_quota")
 
 
 @dataclass

@@ -1,0 +1,31 @@
+"""The answers of tools, without a protocol around them."""
+
+import json
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+
+
+def call(tools: KnowledgeTools, name: str, **arguments: Any) -> CallToolResult:
+    result = tools.call(name, arguments)
+    assert result is not None
+    return result
+
+
+def answer(result: CallToolResult) -> dict[str, Any]:
+    """Returns the structured content as JSON; the text is the same."""
+    assert not result.is_error, result.content
+    sent: dict[str, Any] = json.loads(json.dumps(result.structured_content))
+    assert json.loads(said(result)) == sent
+    return sent
+
+
+def said(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def size(result: CallToolResult) -> int:
+    return len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
