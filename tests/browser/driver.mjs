@@ -12,6 +12,7 @@ const installed = createRequire(`${process.cwd()}/`);
 const { chromium } = installed('playwright-core');
 const unpacked = `${process.cwd()}/unpacked`;
 const FLOW_MS = 300_000;
+const DESKTOP = { width: 1200, height: 800 };
 const WAIT_MS = 10_000;
 
 const browser = await chromium.launch({
@@ -34,7 +35,8 @@ async function run({ flow, given }) {
   const contexts = [];
   // Opens a tab with cookies of its own. `session` is the id of a session of the console.
   const open = async ({ session, colorScheme = 'light', ...options } = {}) => {
-    const context = await browser.newContext({ baseURL: given.origin, locale: 'en-GB', colorScheme, ...options });
+    const look = { locale: 'en-GB', colorScheme, viewport: DESKTOP };
+    const context = await browser.newContext({ baseURL: given.origin, ...look, ...options });
     contexts.push(context);
     context.setDefaultTimeout(WAIT_MS);
     const cookie = { name: 'sakuin_console', domain: '127.0.0.1', path: '/console', httpOnly: true, sameSite: 'Lax' };

@@ -2,12 +2,11 @@
 import { mkdirSync } from 'node:fs';
 
 const PHONE = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 };
-const DESKTOP = { viewport: { width: 1200, height: 800 } };
 
 // Follows links from the page `start`, and checks of each route the first page that is found. `routes` are regular
 // expressions by the name of a page; `more` are addresses of other pages by their names. With `folder` it takes a picture of each. Returns addresses by these names.
 export async function everyPage(open, { session, start, routes, language, scheme, phone, folder, more }) {
-  const tab = await open({ session, locale: language, colorScheme: scheme, ...(phone ? PHONE : DESKTOP) });
+  const tab = await open({ session, locale: language, colorScheme: scheme, ...(phone && PHONE) });
   // The colours are the same on a phone.
   tab.checksBothSchemes = !phone;
   const visited = {};

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 
 // Asks a question with the keyboard alone, and looks at everything that is shown about the answer.
 export async function askInPlayground(open, { session, question, title, expected }) {
-  const tab = await open({ session, locale: 'en-GB', viewport: { width: 1200, height: 800 } });
+  const tab = await open({ session });
   await tab.visit('/console/playground');
   await tab.page.getByLabel('Question').fill(question);
   await tab.go(() => tab.page.keyboard.press('Enter'));
