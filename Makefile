@@ -83,7 +83,6 @@ types: $(PACKAGE) ## types
 template: template-checks build ## the template is valid, safe, and builds
 
 template-checks: $(SAM) $(CHECKOV)
-	.tools/sam/bin/sam validate --lint
 	.tools/sam/bin/cfn-lint --append-rules cfn_lint_serverless.rules --template template.yaml
 	.tools/checkov/bin/checkov --quiet --compact --framework cloudformation --config-file .checkov.yaml --file template.yaml
 
