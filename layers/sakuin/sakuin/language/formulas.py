@@ -38,14 +38,24 @@ class Formula:
 def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
     """Yields start, end and content of every formula in a canonical text."""
     for match in _RUN.finditer(text):
-        if not _SIGN.search(match[0]):
-            continue
-        for start, end in _pieces(match[0]):
-            run = match[0][start:end]
-            if not _SIGN.search(run) or _WORD.search(_FUNCTIONS.sub("0", run)):
-                continue
-            if 1 < len(run) <= LONGEST:
-                yield match.start() + start, match.start() + end, _formula(run)
+        run = match[0]
+        for start, end, formula in _known_run(run) if len(run) <= LONGEST else _in_run(run):
+            yield match.start() + start, match.start() + end, formula
+
+
+def _in_run(run: str) -> tuple[tuple[int, int, Formula], ...]:
+    """Returns start, end and content of the formulas in signs without spaces, which can also be a word."""
+    if not _SIGN.search(run):
+        return ()
+    pieces = [(start, end, run[start:end]) for start, end in _pieces(run)]
+    return tuple(
+        (start, end, _formula(piece))
+        for start, end, piece in pieces
+        if 1 < len(piece) <= LONGEST and _SIGN.search(piece) and not _WORD.search(_FUNCTIONS.sub("0", piece))
+    )
+
+
+_known_run = lru_cache(maxsize=4096)(_in_run)
 
 
 def _pieces(run: str) -> Iterator[tuple[int, int]]:
@@ -64,7 +74,6 @@ def _surplus(run: str) -> int:
     return run[-LONGEST:].count(")") - run[-LONGEST:].count("(")
 
 
-@lru_cache(maxsize=4096)
 def _formula(run: str) -> Formula:
     parts = [part for part in _PARTS.split(run) if len(part) > 1 and not part.isdigit()]
     parts += [atom for part in parts for atom in _ATOM.findall(_FUNCTIONS.sub(" ", part)) if atom != part]

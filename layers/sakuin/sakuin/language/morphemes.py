@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
+from typing import Literal
 
 from sudachipy import Dictionary, SplitMode
+from sudachipy import Morpheme as SudachiMorpheme
 
 from sakuin.language.letters import LETTERS, is_kana, stem, to_katakana
 from sakuin.language.numerals import COUNTED, reading_of
@@ -58,7 +60,12 @@ _READ_TOGETHER = {
         ("接", "線"): ("セッ", "セン"),
     },
 }
-_READ_AFTER = frozenset(second for _, second in _READ_TOGETHER)
+_TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETHER))
+# What Sudachi reads of a word: less than all it has.
+_FIELDS: set[Literal["surface", "pos", "normalized_form", "reading_form"]] = {
+    *("surface", "pos", "normalized_form", "reading_form")
+}
+_MOST_KNOWN = 20_000  # words, about 10 MB
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 
@@ -101,29 +108,49 @@ class _Analyzer:
     """Sudachi with a cache of dictionary words: reading the features of a word costs more than the tokenization."""
 
     def __init__(self) -> None:
-        self._tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.A)
-        self._known: dict[int, Morpheme] = {}
+        self._tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.A, fields=_FIELDS)
+        self._tokens = self._tokenizer.tokenize("")
+        # The dictionary folds width and case, and words that it lacks share an id: an id can have several surfaces.
+        self._known: dict[tuple[int, str], Morpheme] = {}
+        self._latest: dict[int, Morpheme] = {}
         # A Sudachi tokenizer must not be shared between threads.
         self._lock = Lock()
 
     def of(self, line: str) -> list[Morpheme]:
         found: list[Morpheme] = []
-        known = self._known
+        latest = self._latest
+        start = 0
         with self._lock:
-            for item in self._tokenizer.tokenize(line):
-                word = item.word_id()
-                morpheme = known.get(word)
-                surface = item.surface()
-                # The dictionary folds width and case, so that one word id can have several surfaces.
-                if morpheme is None or morpheme.surface != surface:
-                    part = item.part_of_speech()
-                    morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part[0], item.is_oov())
-                    known[word] = morpheme
-                if surface in _READ_AFTER and found and (found[-1].surface, surface) in _READ_TOGETHER:
-                    before, here = _READ_TOGETHER[found[-1].surface, surface]
-                    found[-1], morpheme = _read_as(found[-1], before), _read_as(morpheme, here)
+            for item in self._tokenizer.tokenize(line, out=self._tokens):
+                end = start + len(item)
+                morpheme = latest.get(item.word_id())
+                if morpheme is None or morpheme.surface != line[start:end]:
+                    morpheme = self._read(item, line[start:end])
                 found.append(morpheme)
+                start = end
+        if _TOGETHER.search(line):
+            _read_together(found)
         return found
+
+    def _read(self, item: SudachiMorpheme, surface: str) -> Morpheme:
+        word = item.word_id()
+        morpheme = self._known.get((word, surface))
+        if morpheme is None:
+            if len(self._known) == _MOST_KNOWN:
+                self._known.clear()
+                self._latest.clear()
+            part = item.part_of_speech()[0]
+            morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, item.is_oov())
+            self._known[word, surface] = morpheme
+        self._latest[word] = morpheme
+        return morpheme
+
+
+def _read_together(line: list[Morpheme]) -> None:
+    for at in range(1, len(line)):
+        readings = _READ_TOGETHER.get((line[at - 1].surface, line[at].surface))
+        if readings:
+            line[at - 1 : at + 1] = map(_read_as, line[at - 1 : at + 1], readings)
 
 
 def _read_as(morpheme: Morpheme, reading: str | None) -> Morpheme:

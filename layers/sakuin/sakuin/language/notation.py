@@ -1,6 +1,7 @@
 r"""Canonical mathematical notation: `\sqrt{2}`, √2 and ルート2 all become `√2`."""
 
 import re
+from collections.abc import Iterable
 
 from sakuin.language.numerals import KANJI, value_of, without_thousands_commas
 from sakuin.language.tex import SAME_AS, SIGNS, SPACING, STYLE, UNSEEN_GROUPS, WRAPPERS
@@ -21,14 +22,25 @@ _DEEPEST = 8
 _MOST_PASSES = 8
 # Commands without a sign of their own.
 _WITHOUT_SIGN = WRAPPERS | STYLE | SPACING | UNSEEN_GROUPS
+
+
+def _alone(words: Iterable[str], letters: str) -> str:
+    """Returns a pattern of words that are no part of a longer word in `letters`."""
+    # Beginning with the words' own letters, it is found faster.
+    return "|".join(rf"{word[0]}(?<![{letters}].){word[1:]}(?![{letters}])" for word in words)
+
+
 _VARIABLES = {
     **{"エックス": "x", "ワイ": "y", "エヌ": "n", "シータ": "θ", "アルファ": "α", "ベータ": "β", "ルート": "√"},
     **{"えっくす": "x", "しーた": "θ", "るーと": "√"},
 }
 _SPOKEN_VARIABLE = re.compile(
-    r"えっくす|しーた|るーと(?=[\da-z2-9にさ])|(?<![ァ-ヶー])(?:エックス|ワイ|エヌ|シータ|アルファ|ベータ|ルート(?=[\da-z(]))(?![ァ-ヶー])"
+    r"えっくす|しーた|るーと(?=[\da-z2-9にさ])|ル(?<![ァ-ヶー].)ート(?=[\da-z(])|"
+    + _alone(("エックス", "ワイ", "エヌ", "シータ", "アルファ", "ベータ"), "ァ-ヶー")
 )
-_SPOKEN_ROOT = re.compile(rf"(?:√|ルート|根号)の?\s*(?=[\da-z(])|(?:√|ルート|根号)({_NUMBER})(?![{KANJI}次元つ個本])")
+_SPOKEN_ROOT = re.compile(
+    rf"(?:√(?=[の\s{KANJI}])|ルート|根号)(?:の?\s*(?=[\da-z(])|([{KANJI}][{KANJI}\d]*)(?![{KANJI}次元つ個本]))"
+)
 _SPOKEN_FRACTION = re.compile(rf"([{KANJI}\da-z]{{1,40}})分の(√?{_NUMBER}|√?[a-z](?![a-z]))(?!分)")
 _KANA_NUMBERS = {
     **{"いち": 1, "に": 2, "さん": 3, "よん": 4, "ご": 5, "ろく": 6, "なな": 7, "はち": 8, "きゅう": 9, "じゅう": 10}
@@ -43,25 +55,29 @@ _SPOKEN_SIGN = re.compile(
     rf"(?<={_ATOM})\s*(プラスマイナス|プラス|マイナス|イコール)\s*(?=[-√±(]|{_ATOM})|(プラスマイナス|マイナス)(?=[√\d(]|[a-z](?![a-z]))"
 )
 _TRIANGLE = re.compile(r"三角形\s*(?=[a-z]{3}(?![a-z]))")
-_ANGLE = re.compile(r"(?<![三四五六八多直頂底外内対位錯鋭鈍同接])角\s*(?=[a-z]{1,3}(?![a-z]))")
+_ANGLE = re.compile(r"角(?<![三四五六八多直頂底外内対位錯鋭鈍同接].)\s*(?=[a-z]{1,3}(?![a-z]))")
 _ENGLISH_FIGURE = re.compile(r"\b(?:[Aa]ngle|([Tt]riangle))\s+(?=[A-Z]{3}\b)")
 _DEGREE = re.compile(r"([0-9])\s*(?:度(?![目数合])|degrees?\b)|\^\(?°\)?")
 _PERCENT = re.compile(r"([0-9])\s*(?:パーセント|percent\b)")
 _LENGTHS = {"センチメートル": "cm", "センチ": "cm", "ミリメートル": "mm", "ミリ": "mm", "キロメートル": "km"}
 _LENGTH = re.compile(rf"(?<=\d)\s*({'|'.join(_LENGTHS)}|メートル)")
-_UNIT = re.compile(r"(?<=\d)\s+(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
+_UNIT = re.compile(r"(\d)\s+(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
 _ENGLISH_POWER = re.compile(
     r"\b([a-z]|\d+)\s+(squared|cubed|to\s+the\s+(?:power\s+of\s+)?(\w+?)(?:th)?(?:\s+power)?)\b"
 )
 _ENGLISH_ROOT = re.compile(r"\b(?:square\s+root|sqrt|root)(?:\s+of\s+|\s*\(|\s+)(\d+|[a-z](?!\s+[a-z]{2}))\b\)?")
 _ENGLISH_FRACTION = re.compile(r"\b(?:(?:one|a)\s+half|(one|two|three)\s+(third|quarter|fourth|fifth)s?)\b")
 _ENGLISH = {"one": "1", "two": "2", "three": "3", "third": "3", "quarter": "4", "fourth": "4", "fifth": "5"}
-_GREEK = re.compile(r"(?<![a-z])(?:theta|alpha|beta|gamma|pi)(?![a-z])")
 _LETTERS = {"theta": "θ", "alpha": "α", "beta": "β", "gamma": "γ", "pi": "π"}
+_GREEK = re.compile(_alone(_LETTERS, "a-z"))
 _PI = re.compile(r"(?<![ァ-ヶー])パイ(?![ァ-ヶーを])")
 _RELATION = re.compile(r"<=|>=|!=|=<|=>|\+-|\*\*?|//")
 _RELATIONS = {"<=": "≤", "=<": "≤", ">=": "≥", "=>": "⇒", "!=": "≠", "+-": "±", "*": "×", "**": "^", "//": "∥"}
-_GAP = re.compile(r"(?<=[a-zα-ω\d)°√^])[ \t]*([+\-=≤≥≠≈±×÷<>/^∥∽≡⊥])[ \t]*(?=[-a-zα-ω\d(√±△∠_])")
+_INFIX = r"+\-=≤≥≠≈±×÷<>/^∥∽≡⊥"
+# With a space before the sign, behind it, or both.
+_GAP = re.compile(
+    rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])"
+)
 _FUNCTION = re.compile(r"(?<![a-z])([a-z]{0,3}(?:sin|cos|tan|log)(?:\^\d)?)[ \t]+(?=[a-zα-ω\d](?![a-z]))")
 _BRACKETS = re.compile(r"([√^])\((-?\w)\)")
 _CHOICE = re.compile(r"_?(?<![a-z\d])(\d{1,2}|n)\s?([cph])_(\d{1,2}|[rk])(?![a-z\d])")
@@ -143,9 +159,9 @@ def _with_spoken_mathematics(text: str) -> str:
     text = _RELATION.sub(lambda match: _RELATIONS[match[0]], text)
     if "角" in text:
         text = _ANGLE.sub("∠", _TRIANGLE.sub("△", text))
-    if "_" in text:
+    if "c_" in text or "p_" in text or "h_" in text:
         text = _CHOICE.sub(r"\1\2\3", text)
-    text = _UNIT.sub("", without_thousands_commas(text))
+    text = _UNIT.sub(r"\1", without_thousands_commas(text))
     if "パーセント" in text or "percent" in text:
         text = _PERCENT.sub(r"\1%", text)
     if "√" in text or "△" in text or "∠" in text:
@@ -154,7 +170,7 @@ def _with_spoken_mathematics(text: str) -> str:
         text = _BRACKETS.sub(r"\1\2", text)
     if "sin" in text or "cos" in text or "tan" in text or "log" in text:
         text = _FUNCTION.sub(r"\1", text)
-    return _GAP.sub(r"\1", text)
+    return _GAP.sub(lambda match: match[0].strip(" \t"), text)
 
 
 def _japanese(text: str) -> str:
@@ -168,8 +184,10 @@ def _japanese(text: str) -> str:
         text = _SPOKEN_ROOT.sub(_spoken_root, text)
     if "分の" in text:
         text = _SPOKEN_FRACTION.sub(_spoken_fraction, text)
-    if "乗" in text or "平方" in text:
-        text = _SELF_POWER.sub("^2", _SPOKEN_POWER.sub(lambda match: f"^{_digits(match[1])}", text))
+    if "乗" in text:
+        text = _SPOKEN_POWER.sub(lambda match: f"^{_digits(match[1])}", text)
+    if "自乗" in text or "平方" in text:
+        text = _SELF_POWER.sub("^2", text)
     if "ラス" in text or "マイ" in text or "イコ" in text:
         text = _SPOKEN_SIGN.sub(lambda match: _SPOKEN_SIGNS[match[1] or match[2]], text)
     if "センチ" in text or "ミリ" in text or "メートル" in text:

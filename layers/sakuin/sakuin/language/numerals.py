@@ -5,7 +5,7 @@ import re
 DIGITS = {"〇": 0, "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _UNITS = {"十": 10, "百": 100, "千": 1000}
 KANJI = "〇一二三四五六七八九十百千"
-_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_THOUSANDS = re.compile(r"\d(?<![\d.,].)\d{0,2}(?:,\d{3})+(?![\d,])")
 # Native Japanese counts, each of which is one word in Sudachi.
 COUNTED = {
     **{"一つ": 1, "二つ": 2, "三つ": 3, "四つ": 4, "五つ": 5, "六つ": 6, "七つ": 7, "八つ": 8, "九つ": 9},

@@ -11,7 +11,8 @@ LONGEST_READING = 24  # kana
 MOST_READINGS = 2000  # of one text
 MOST_WORDS = 2000  # of one text
 # Words of scripts with spaces: Latin, Greek, Cyrillic. Shorter ones are never taken for typos.
-SPELLED_WORD = re.compile(r"[a-zß-öø-ɏͰ-ӿḀ-ỿ]{4,40}")
+SHORTEST_SPELLED = 4
+SPELLED_WORD = re.compile(rf"[a-zß-öø-ɏͰ-ӿḀ-ỿ]{{{SHORTEST_SPELLED},40}}")
 
 
 def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str]]:
@@ -19,12 +20,14 @@ def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str
 
     Words in kana are included, so that a kana word of a question is recognized as a word of the text.
     """
-    found: dict[tuple[str, str], None] = {}
+    found: set[tuple[str, str]] = set()
     for line in lines:
-        for pair in _pairs(line):
-            found[pair] = None
-            if len(found) == MOST_READINGS:
-                return frozenset(found)
+        for reading, written, last in compounds(line):
+            # Verbs are left to the dictionary: かける can be 掛ける, 書ける or 欠ける.
+            if last.is_noun and 2 <= len(reading) <= LONGEST_READING and not _is_ambiguous(reading, written, last):
+                found.add((reading, written))
+                if len(found) == MOST_READINGS:
+                    return frozenset(found)
     return frozenset(found)
 
 
@@ -33,8 +36,9 @@ def spelled_words(lines: Sequence[Sequence[Morpheme]]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for line in lines:
         for morpheme in line:
-            if morpheme.terms and morpheme.surface not in found and SPELLED_WORD.fullmatch(morpheme.surface):
-                found[morpheme.surface] = morpheme.terms[0]
+            word = morpheme.surface
+            if len(word) >= SHORTEST_SPELLED and morpheme.terms and word not in found and SPELLED_WORD.fullmatch(word):
+                found[word] = morpheme.terms[0]
                 if len(found) == MOST_WORDS:
                     return found
     return found
@@ -45,13 +49,12 @@ def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:
     for start, first in enumerate(line):
         if not first.may_begin:
             continue
-        reading = written = ""
-        before = first
-        for last in line[start : start + LONGEST_COMPOUND]:
+        reading, written, before = first.reading, first.surface, first
+        if first.part != "接頭辞":
+            yield reading, written, first
+        for last in line[start + 1 : start + LONGEST_COMPOUND]:
             # 方 continues a verb: 解き方.
-            if last.reading == " " or (
-                last is not first and not ((last.is_noun and before.is_noun) or last.surface == "方")
-            ):
+            if last.reading == " " or not ((last.is_noun and before.is_noun) or last.surface == "方"):
                 break
             reading += last.reading
             written += last.surface
@@ -60,13 +63,9 @@ def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:
                 yield reading, written, last
 
 
-def _pairs(line: Sequence[Morpheme]) -> Iterator[tuple[str, str]]:
-    for reading, written, last in compounds(line):
-        size = len(reading)
-        if not 2 <= size <= LONGEST_READING:
-            continue
-        # Verbs are left to the dictionary: かける can be 掛ける, 書ける or 欠ける.
-        if not last.is_noun or (is_kana(written) and (size < 3 or written != last.surface)):
-            continue
-        if not written.isdigit():
-            yield reading, written
+def _is_ambiguous(reading: str, written: str, last: Morpheme) -> bool:
+    """Returns whether a word is a number, or too short or too long to be one word in kana."""
+    # Kana are as long as their reading.
+    if len(written) == len(reading) and is_kana(written):
+        return len(reading) < 3 or written != last.surface
+    return written.isdigit()

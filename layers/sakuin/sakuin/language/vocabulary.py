@@ -20,16 +20,14 @@ SHORTEST_READING = 4
 # Characters of a spelling that is recognized with one wrong kanji.
 SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
 _SECTIONS = ("concepts", "words", "low-content")
-_DIGITS = str.maketrans({kanji: str(value) for kanji, value in DIGITS.items()})
+_DIGIT = re.compile(f"[{''.join(DIGITS)}]")
 _ENGLISH = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
 _ENGLISH_WORD = re.compile(r"[a-zà-ɏ]{2}")
-_LATIN = re.compile(r"[a-zà-ɏα-ω]")
-_LETTER_OF_WORD = re.compile(r"[a-zà-ɏ]")
-_KATAKANA = re.compile(r"[ァ-ヶー]")
 _KANA_ONLY = re.compile(r"[ァ-ヶー]+")
 _IDEOGRAPH = re.compile(r"[一-鿿々\d]")
-# Prefixes that make another concept: 反比例 is not 比例, 不等式 is not 等式.
-_NEGATIONS = "反不非無未逆"
+# Characters between which a phrase must not begin or end. Prefixes make another concept: 反比例 is not 比例.
+_NO_START = re.compile(r"[a-zà-ɏα-ω]{2}|[ァ-ヶー]{2}|[反不非無未逆]")
+_NO_END = re.compile(r"[a-zà-ɏα-ω][a-zà-ɏ]|[ァ-ヶー]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class Vocabulary:
             return []
         spellings = self._spellings
         found: list[ConceptMention] = []
-        plain = text.translate(_DIGITS)
+        plain = _with_digits(text)
         lengths = spellings.lengths
         for first in spellings.beginning.finditer(plain):
             start = first.start()
@@ -138,7 +136,7 @@ class Vocabulary:
         japanese: dict[str, tuple[Concept, ...]] = {}
         english: dict[str, tuple[Concept, ...]] = {}
         for concept in self.concepts:
-            for spelling in dict.fromkeys(canonical(one).translate(_DIGITS) for one in concept.japanese):
+            for spelling in dict.fromkeys(_with_digits(canonical(one)) for one in concept.japanese):
                 japanese[spelling] = (*japanese.get(spelling, ()), concept)
             for spelling in dict.fromkeys(" ".join(_english_words(one)) for one in concept.english):
                 english[spelling] = (*english.get(spelling, ()), concept)
@@ -149,11 +147,11 @@ class Vocabulary:
         # A single kanji such as 解 is also a part of 解く and 分解: it is matched as a morpheme, not here.
         signs = [spelling for spelling in japanese if len(spelling) == 1 and not _IDEOGRAPH.match(spelling)]
         single = "".join(re.escape(sign) for sign in signs)
-        first = "".join(re.escape(sign) for sign in sorted({start[0] for start in lengths}))
+        first, second = ("".join(re.escape(sign) for sign in sorted({start[at] for start in lengths})) for at in (0, 1))
         return _Spellings(
             japanese=japanese,
             lengths={start: tuple(sorted(sizes)) for start, sizes in lengths.items()},
-            beginning=re.compile(f"[{first}]" if first else r"(?!)"),
+            beginning=re.compile(f"[{first}](?=[{second}])" if first else r"(?!)"),
             single=re.compile(f"[{single}]" if single else r"(?!)"),
             english=english,
             first_words=frozenset(spelling.split()[0] for spelling in english if spelling),
@@ -254,16 +252,11 @@ def find_phrase(phrase: str, text: str) -> int | None:
 
 def is_separate(text: str, start: int, end: int) -> bool:
     """Returns whether a span is no part of a longer Latin or katakana word and has no prefix of negation."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    if _LATIN.match(text[start]) and _LATIN.match(before):
-        return False
-    if _LATIN.match(text[end - 1]) and _LETTER_OF_WORD.match(after):
-        return False
-    if _KATAKANA.match(text[start]) and _KATAKANA.match(before):
-        return False
-    if _KATAKANA.match(text[end - 1]) and _KATAKANA.match(after):
-        return False
-    return not before or before not in _NEGATIONS
+    return not (start and _NO_START.match(text, start - 1)) and not _NO_END.match(text, end - 1)
+
+
+def _with_digits(text: str) -> str:
+    return _DIGIT.sub(lambda match: str(DIGITS[match[0]]), text)
 
 
 def _english_words(text: str) -> list[str]:
