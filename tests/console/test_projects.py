@@ -346,6 +346,14 @@ def test_the_address_of_a_form_leads_to_the_page_above_it(owner: Projects) -> No
     assert (switched.status_code, '<html lang="ja">' in switched.text) == (200, True)
 
 
+def test_an_unknown_address_is_told_in_the_reader_s_language_with_the_menu(owner: Projects) -> None:
+    console = owner.of(owner.user, language="ja")
+    answer = console.get("/nothing")
+    assert answer.status_code == 404
+    assert "このアドレスにページはありません" in answer.text
+    assert "サインアウト" in answer.text
+
+
 def test_a_form_over_the_limit_is_answered_by_a_page(owner: Projects) -> None:
     home = owner.new_project()
     answer = owner.upload(f"{home}/tables/new", f"{home}/tables", {"name": "x"}, ("large.json", b"1" * 4_500_001))

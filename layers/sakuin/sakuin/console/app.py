@@ -1,10 +1,9 @@
 """The application of the console, which the function `api` has at `/console`."""
 
-from contextlib import suppress
-
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
@@ -47,9 +46,7 @@ def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
     @app.get("/too-large", include_in_schema=False)
     def show_too_large(request: Request) -> Response:
         """Answers a form that is larger than a request may be; without scripts nothing stops it before."""
-        with suppress(Unauthorized):
-            shell.signed_in(request)
-        return shell.too_large_page(request)
+        return shell.own_error_page(request, 413, "too_large", "too_large_what")
 
     for router in routers:
         app.include_router(router)
@@ -79,6 +76,8 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
 
     @app.exception_handler(StarletteHTTPException)
     async def show_http_error(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 404:
+            return await run_in_threadpool(shell.own_error_page, request, 404, "not_found", "no_page")
         return answer(request, HttpError(error.status_code, str(error.detail)))
 
     @app.exception_handler(RequestValidationError)

@@ -1,6 +1,7 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -135,11 +136,14 @@ class Shell:
         values = {"heading": heading, "sentence": sentence, "request_id": request_id, "is_translated": False}
         return self.page(request, "error.html", session, status=status, **values)
 
-    def too_large_page(self, request: Request) -> HTMLResponse:
-        """Returns the page that answers a form with too large a file."""
+    def own_error_page(self, request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:
+        """Returns the page of an error that the console itself explains, by keys below `error.`."""
+        with suppress(Unauthorized):
+            # There is a menu for somebody who is signed in.
+            self.signed_in(request)
         texts, session = language_of(request), getattr(request.state, "session", None)
-        values = {"heading": texts("error.too_large"), "sentence": texts("error.too_large_what"), "request_id": ""}
-        return self.page(request, "error.html", session, status=413, is_translated=True, **values)
+        values = {"heading": texts(f"error.{heading}"), "sentence": texts(f"error.{sentence}"), "request_id": ""}
+        return self.page(request, "error.html", session, status=status, is_translated=True, **values)
 
     def begin(self, request: Request, session: Session, target: str) -> Response:
         """Returns the redirect of somebody who has signed in, with the cookie of the session."""
