@@ -66,6 +66,9 @@ class Deployment:
         emptied(self.sql)
         for key, version, _ in self._versions():
             self.s3.delete_object(Bucket=BUCKET, Key=key, VersionId=version)
+        # What a command asked for and its test did not wait for.
+        for _ in self._delivered():
+            pass
         self.stuck, self.openai.statuses, self.openai.headers = False, [], {"retry-after-ms": "1"}
         self.failures.clear()
         self._followed.clear()
@@ -89,12 +92,17 @@ class Deployment:
         """Delivers what happened in the bucket, and what lies in the queue, until there is nothing more."""
         for body in self._notifications():
             self.sqs.send_message(QueueUrl=self.queue_url, MessageBody=body)
-        while messages := self.sqs.receive_message(
-            QueueUrl=self.queue_url, AttributeNames=["All"], MessageAttributeNames=["All"]
-        ).get("Messages"):
+        for messages in self._delivered():
             records = [_record(message) for message in messages]
             answer = self.index_materials({"Records": records}, Context())
             assert not answer["batchItemFailures"], answer
+
+    def _delivered(self) -> Iterator[list[dict[str, Any]]]:
+        """The messages of the queue, which are deleted after the next step."""
+        while messages := self.sqs.receive_message(
+            QueueUrl=self.queue_url, AttributeNames=["All"], MessageAttributeNames=["All"]
+        ).get("Messages"):
+            yield messages
             for message in messages:
                 self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
 
