@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sakuin.errors import Invalid
-from sakuin.explain.explanation import ExplainedHit, hit_of
+from sakuin.explain.explanation import ExplainedHit
 
 from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
@@ -81,10 +81,18 @@ class Comparison:
 
 def run_in(text: str) -> EvaluationRun:
     """Parses a saved run; raises `Invalid`."""
+    from pydantic import TypeAdapter
+
     try:
-        return _run(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        saved = json.loads(text)
+        run = TypeAdapter(EvaluationRun).validate_python(saved)
+        is_whole = WHOLE_PIPELINE.name in run.answers
+        is_whole = is_whole and all(len(given) == len(run.questions) for given in run.answers.values())
+        if saved["format"] != _FORMAT or not is_whole:
+            raise ValueError("another format, or cut short")
+    except (ValueError, KeyError) as error:
         raise Invalid("Not a saved run: give a file that `sakuin eval --save` has written") from error
+    return run
 
 
 def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) -> Comparison:
@@ -110,27 +118,3 @@ def _values(run: EvaluationRun) -> dict[tuple[str, frozenset[str]], dict[str, fl
         (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
         for question, asked in zip(run.questions, answers, strict=True)
     }
-
-
-def _run(saved: Mapping[str, Any]) -> EvaluationRun:
-    if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
-        raise ValueError("another format")
-    answers = {
-        name: tuple(Answer(tuple(one["ranking"]), one["refused"], one.get("changed")) for one in given)
-        for name, given in saved["answers"].items()
-    }
-    questions = tuple(map(_question, saved["questions"]))
-    if any(len(given) != len(questions) for given in answers.values()):
-        raise ValueError("cut short")
-    failures = tuple(
-        FailedQuestion(
-            _question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"]
-        )
-        for one in saved["failures"]
-    )
-    bad = tuple(BadLine(one["line"], one["reason"]) for one in saved["bad_lines"])
-    return EvaluationRun(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
-
-
-def _question(saved: Mapping[str, Any]) -> LabelledQuestion:
-    return LabelledQuestion(**{**saved, "gold": tuple(saved["gold"])})
