@@ -14,7 +14,7 @@ from sakuin.console.answers import ROOT
 from sakuin.console.pages import agents, keys, playground, refused
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
-from sakuin.console.pages.refused import Refused
+from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
@@ -153,7 +153,7 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         world,
         *(partial(routes, operation=operation) for routes in operation_pages()),
         lambda shell: playground.routes(shell, searches),
-        lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
+        lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),
         lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),

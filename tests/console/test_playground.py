@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sakuin.console.pages import playground, refused
 from sakuin.console.pages.playground import Playground
-from sakuin.console.pages.refused import Refused
+from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.cards import href
 from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
@@ -48,7 +48,7 @@ class Console(ConsoleClient):
             world,
             first_page(world),
             lambda shell: playground.routes(shell, values),
-            lambda shell: refused.routes(shell, Refused(places, questions.most_frequent, is_recorded=True)),
+            lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
         )
 
     def ask(self, question: PlaygroundQuestion) -> PlaygroundAnswer:
@@ -281,7 +281,7 @@ def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console,
 
 
 def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:
-    off = Refused(Places(one_console.world.projects), lambda _tools, _most: [], is_recorded=False)
+    off = RefusedLog(Places(one_console.world.projects), lambda _tools, _most: [], is_recorded=False)
     console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: refused.routes(shell, off))
     for language in ("en", "ja"):
         assert "RecordRefusedQuestions=true" in console.anew(language).sign_in_admin().get("/refused").text

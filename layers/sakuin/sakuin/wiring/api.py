@@ -16,7 +16,7 @@ from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
     from sakuin.console.pages.playground import Playground
-    from sakuin.console.pages.refused import Refused
+    from sakuin.console.pages.refused import RefusedLog
     from sakuin.console.playground.places import Places
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.client import Client
@@ -178,12 +178,12 @@ def searching(settings: Settings, client: "Client", records: "ProjectRecords") -
     return Playground(places, ask, partial(index.filter_values, limit=_FILTER_VALUES))
 
 
-def refused_questions(settings: Settings, client: "Client", places: "Places") -> "Refused":
+def refused_questions(settings: Settings, client: "Client", places: "Places") -> "RefusedLog":
     """Returns the refused questions of the console."""
-    from sakuin.console.pages.refused import Refused
+    from sakuin.console.pages.refused import RefusedLog
     from sakuin.retrieval.refused_questions import RefusedQuestions
 
-    return Refused(places, RefusedQuestions(client).most_frequent, settings.record_refused_questions)
+    return RefusedLog(places, RefusedQuestions(client).most_frequent, settings.record_refused_questions)
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":

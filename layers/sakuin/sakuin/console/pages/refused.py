@@ -17,7 +17,7 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedLog:
     """The questions by Tools (None: all), at most so many; and whether new ones are recorded."""
 
     places: Places
@@ -25,7 +25,7 @@ class Refused:
     is_recorded: bool
 
 
-def routes(shell: Shell, refused: Refused) -> APIRouter:
+def routes(shell: Shell, refused: RefusedLog) -> APIRouter:
     """Returns the routes."""
     router = APIRouter()
 
