@@ -26,12 +26,12 @@ _handle_async: Callable[..., Awaitable[httpcore.Response]] = httpcore.AsyncConne
 class PassedOn:
     """Where a request goes: a port, and the head that is sent there.
 
-    With `anew` it has a connection of its own: PostgREST closes one whose request it refused before its body.
+    With `is_alone` it has a connection of its own: PostgREST closes one whose request it refused before its body.
     """
 
     port: int
     head: bytes
-    anew: bool = False
+    is_alone: bool = False
 
 
 # Gives the target of a request by its head, or a whole answer in its place.
@@ -115,7 +115,7 @@ class _Connection:
                     self.answers.write(target)
                     await self.answers.drain()
                     continue
-                if target.anew and target.port in self.servers:
+                if target.is_alone and target.port in self.servers:
                     self.backs.pop().cancel()
                     self.servers.pop(target.port).close()
                 requests = await self._server(target)
@@ -133,17 +133,17 @@ class _Connection:
     async def _server(self, target: PassedOn) -> asyncio.StreamWriter:
         if target.port not in self.servers:
             server, self.servers[target.port] = await asyncio.open_connection(LOOPBACK, target.port)
-            self.backs.append(asyncio.create_task(_pass_on(server, self.answers, anew=target.anew)))
+            self.backs.append(asyncio.create_task(_pass_on(server, self.answers, is_alone=target.is_alone)))
         return self.servers[target.port]
 
 
-async def _pass_on(server: asyncio.StreamReader, answers: asyncio.StreamWriter, *, anew: bool) -> None:
+async def _pass_on(server: asyncio.StreamReader, answers: asyncio.StreamWriter, *, is_alone: bool) -> None:
     answered = False
     while part := await server.read(_LONGEST_HEAD):
         answered = True
         answers.write(part)
         await answers.drain()
-    if not (anew and answered):
+    if not (is_alone and answered):
         answers.close()
 
 

@@ -68,7 +68,7 @@ class Gateway:
         if "authorization" not in headers:
             of_role = self.database.service_key if kind == "secret" else self.database.anon_key
             head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()
-        return PassedOn(urlsplit(self.database.rest_url).port or 0, without_prefix(head), anew=True)
+        return PassedOn(urlsplit(self.database.rest_url).port or 0, without_prefix(head), is_alone=True)
 
 
 @contextmanager
