@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import typer
+from click.testing import CliRunner
 from sakuin.knowledge import validation
 from sakuin_cli.main import commands
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
-from typer.testing import CliRunner
 
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
@@ -33,7 +33,8 @@ def _below(group: Any, words: str) -> Iterator[tuple[str, Any]]:
 
 APP = commands()
 register(APP)
-COMMANDS = dict(_below(typer.main.get_command(APP), ""))
+GROUP = typer.main.get_command(APP)
+COMMANDS = dict(_below(GROUP, ""))
 
 
 def _parameters(command: Any) -> set[str]:
@@ -55,42 +56,45 @@ def test_every_example_names_options_that_there_are(name: str) -> None:
     assert used <= _parameters(COMMANDS[name])
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_every_command_line_of_a_document_is_one_that_there_is(document: Path) -> None:
-    blocks = re.findall(r"^```\w*\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
-    lines = re.findall(r"^(?:\$ )?sakuin ([a-z][^#\n]*(?:\\\n[^#\n]*)*)", "\n".join(blocks), re.MULTILINE)
-    for line in lines:
-        _check(line)
+def test_every_command_line_of_a_document_is_one_that_there_is() -> None:
+    for document in DOCUMENTS:
+        for line in re.findall(
+            r"^(?:\$ )?sakuin ([a-z][^#\n]*(?:\\\n[^#\n]*)*)", _blocks(document.read_text()), re.MULTILINE
+        ):
+            _check(line, document)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_every_command_in_a_sentence_is_one_that_there_is(document: Path) -> None:
-    # What was removed is named in the changelog and in decisions.
-    if document.name == "CHANGELOG.md" or "decisions" in document.parts:
-        return
-    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+def test_every_command_in_a_sentence_is_one_that_there_is() -> None:
     groups = {name.split()[0] for name in COMMANDS}
-    for line in re.findall(r"`sakuin ([a-z][^`]*)`", text):
-        if line not in groups:
-            _check(" ".join(line.split()))
+    for document in DOCUMENTS:
+        # What was removed is named in the changelog and in decisions.
+        if document.name == "CHANGELOG.md" or "decisions" in document.parts:
+            continue
+        text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for line in re.findall(r"`sakuin ([a-z][^`]*)`", text):
+            if line not in groups:
+                _check(" ".join(line.split()), document)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_make_has_every_target_that_a_document_names(document: Path) -> None:
+def test_make_has_every_target_that_a_document_names() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
-    text = document.read_text()
-    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    named = re.findall(r"`make ([a-z-]+)", text) + re.findall(
-        r"^(?:\$ )?make ([a-z-]+)", "\n".join(blocks), re.MULTILINE
-    )
-    assert set(named) - targets == set()
+    for document in DOCUMENTS:
+        text = document.read_text()
+        named = re.findall(r"`make ([a-z-]+)", text)
+        named += re.findall(r"^(?:\$ )?make ([a-z-]+)", _blocks(text), re.MULTILINE)
+        assert set(named) - targets == set(), document
 
 
-def _check(line: str) -> None:
+def _blocks(text: str) -> str:
+    """The code of a document."""
+    return "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+def _check(line: str, document: Path) -> None:
     """Fails unless the words after `sakuin` are a command with options that it has."""
     name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
-    assert name, line
-    assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]) | {"--help"}, line
+    assert name, f"{document}: {line}"
+    assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]) | {"--help"}, f"{document}: {line}"
 
 
 def test_every_rule_of_validation_is_listed() -> None:
@@ -116,7 +120,7 @@ def test_the_reference_names_commands_that_there_are(field: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_ends_with_examples_that_the_command_takes(name: str) -> None:
-    shown = CliRunner(env={"COLUMNS": "200"}).invoke(APP, [*name.split(), "--help"]).output
+    shown = CliRunner(env={"COLUMNS": "200"}).invoke(GROUP, [*name.split(), "--help"]).output
     examples = re.findall(rf"^ *(sakuin {name}\b.*?) *$", shown, re.MULTILINE)
     assert examples
     assert {option for line in examples for option in re.findall(r"--[a-z-]+", line)} <= _parameters(COMMANDS[name])

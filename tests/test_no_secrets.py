@@ -29,6 +29,12 @@ SHAPES = re.compile(
     """,
     re.VERBOSE,
 )
+# One of these begins what SHAPES finds: looking for them first takes a tenth of the time.
+BEGINNINGS = (
+    *("sk_sakuin_", "sb_secret_", "sk-", "tpuf_", "sbp_", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    *("github_pat_", "npm_", "pypi-", "xox", "AIza", "eyJ", "-----BEGIN ", "://"),
+    *("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"),
+)
 # Each is made up, and this is why it stands where it stands.
 MADE_UP = {
     "ASIAABCDEFGHIJKLMNOP": "planted by tests/test_planted_secrets.py",
@@ -37,7 +43,16 @@ MADE_UP = {
 
 
 def found(text: str) -> set[str]:
-    return {match[0] for match in SHAPES.finditer(text)} - MADE_UP.keys()
+    return {match[0] for at in places(text) if (match := SHAPES.match(text, at))} - MADE_UP.keys()
+
+
+def places(text: str) -> Iterator[int]:
+    """Returns where a secret may begin."""
+    for beginning in BEGINNINGS:
+        at = text.find(beginning)
+        while at >= 0:
+            yield at
+            at = text.find(beginning, at + 1)
 
 
 def git(*arguments: str) -> str:
@@ -63,7 +78,7 @@ def test_no_file_holds_a_secret() -> None:
 def added_lines() -> Iterator[str]:
     """Returns the lines that commits added, many at a time: the whole history would take 100 MB."""
     git("rev-parse", "HEAD")
-    command = ["git", "log", "--all", "-p", "--no-color", "--text"]
+    command = ["git", "log", "--all", "-p", "-U0", "--no-color", "--text"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as log:  # noqa: S603
         assert log.stdout
         while lines := list(itertools.islice(log.stdout, 50_000)):
@@ -102,6 +117,12 @@ def _made(*parts: str) -> str:
         _made("AKIA", "IOSFODNN7", "EXAMPLX"),
         _made("ghp_", "a1B2c3D4e5F6" * 3),
         _made("eyJhbGciOiJIUzI1NiJ9", ".eyJyb2xlIjoic2VydmljZV9yb2xlIn0", ".c2lnbmF0dXJlc2lnbmF0dXJl"),
+        _made("sbp", "_", "a1b2c3d4" * 5),
+        _made("github", "_pat_", "a1B2c3D4" * 5),
+        _made("npm", "_", "a1B2c3D4e5F6" * 3),
+        _made("pypi", "-", "a1B2c3D4e5" * 5),
+        _made("xoxb", "-", "a1B2c3D4e5" * 2),
+        _made("AIza", "a1B2c3D" * 5),
         _made("-----BEGIN ", "RSA PRIVATE KEY-----"),
         _made("AWS_SECRET_ACCESS_KEY", "=", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzzzz"),
         _made("postgresql://postgres", ":hunter2hunter2", "@db.example.org"),
