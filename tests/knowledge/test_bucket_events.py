@@ -171,7 +171,7 @@ def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable
 
 
 @given(st.data())
-@settings(max_examples=times(25))
+@settings(max_examples=times(12))
 def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))

@@ -157,7 +157,7 @@ steps = st.lists(
 
 
 @given(steps, st.randoms(use_true_random=False))
-@settings(max_examples=times(30))
+@settings(max_examples=times(12))
 def test_rechecks_end_at_the_state_of_the_bucket_after_any_history(
     a_world: Worlds, history: list[Step], random: Random
 ) -> None:

@@ -27,11 +27,15 @@ BOXES = {
 }
 
 
+@pytest.fixture(scope="module")
+def library(a_world: Worlds) -> None:
+    """A page that no test changes."""
+    a_world().put(KEY, a_page(BOXES))
+
+
 @pytest.fixture
-def world(a_world: Worlds) -> World:
-    world = a_world(base_url="/school_asset")
-    world.put(KEY, a_page(BOXES))
-    return world
+def world(a_world: Worlds, library: None) -> World:
+    return a_world(empty=False, base_url="/school_asset")
 
 
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
@@ -110,17 +114,6 @@ def test_near_titles_are_suggestions_and_no_results(world: World) -> None:
     assert (answer.suggestions[0].id, answer.suggestions[0].url) == (f"{MATERIAL}#rule-quadratic-formula", link)
 
 
-def test_filters_narrow_what_is_searched(world: World) -> None:
-    world.put("other.html", a_page({"rule-other": "解の公式: 別のページの係数の話。"}))
-    found = world.search("解の公式", top_k=50, filters=Filters(material="other")).results
-    assert {hit.material for hit in found} == {"other"}
-
-
-def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
-    answer = a_world().search("解の公式")
-    assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
-
-
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(world: World) -> None:
     whole = world.search("解の公式")
     assert whole.degraded is None
@@ -168,14 +161,6 @@ def test_a_search_by_vectors_alone_fails_without_the_embedder(world: World) -> N
     assert world.search.ranked_matches("解の公式", limit=3, mode="words").degraded is None
 
 
-def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World) -> None:
-    long = "前置きの文が続く。" * 30 + "ここで判別式が現れる。" + "後の文が続く。" * 30
-    world.put("long.html", a_page({"rule-long": f"長い説明: {long}"}))
-    (hit,) = world.search("判別式", filters=Filters(material="long")).results
-    assert hit.excerpt.startswith("…ここで判別式が現れる。")
-    assert 90 <= len(hit.excerpt) <= 102
-
-
 def test_a_question_in_kana_says_what_it_was_understood_as_and_what_matched(world: World) -> None:
     answer = world.search("へいほうかんせい")
     assert (answer.query, answer.understood_as) == ("へいほうかんせい", "平方完成")
@@ -200,15 +185,41 @@ def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> Non
     assert vectors[-1].anchor == "ex-1"
 
 
-def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
+def test_concepts_come_in_the_order_of_their_page(world: World) -> None:
+    concepts, has_more = world.read.concepts(Filters(type="tip"), None)
+    assert [item.title for item in concepts] == ["符号のコツ", "検算の習慣"]
+    assert not has_more
+
+
+# ---------------------------------------------------------------- other libraries: they empty the first
+
+
+def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
+    answer = a_world().search("解の公式")
+    assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
+
+
+def test_filters_narrow_what_is_searched(a_world: Worlds) -> None:
+    world = a_world()
+    world.put(KEY, a_page(BOXES))
+    world.put("other.html", a_page({"rule-other": "解の公式: 別のページの係数の話。"}))
+    found = world.search("解の公式", top_k=50, filters=Filters(material="other")).results
+    assert {hit.material for hit in found} == {"other"}
+
+
+def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(a_world: Worlds) -> None:
+    long = "前置きの文が続く。" * 30 + "ここで判別式が現れる。" + "後の文が続く。" * 30
+    world = a_world()
+    world.put("long.html", a_page({"rule-long": f"長い説明: {long}"}))
+    (hit,) = world.search("判別式", filters=Filters(material="long")).results
+    assert hit.excerpt.startswith("…ここで判別式が現れる。")
+    assert 90 <= len(hit.excerpt) <= 102
+
+
+def test_a_chunk_is_read_by_its_id_in_any_spelling(a_world: Worlds) -> None:
+    world = a_world(base_url="/school_asset")
     world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
     for name in ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a"):
         (chunk,) = world.read.chunks([unicodedata.normalize("NFD", name)])
         assert chunk is not None
         assert chunk.id == "がぎ#rule-a"
-
-
-def test_concepts_come_in_the_order_of_their_page(world: World) -> None:
-    concepts, has_more = world.read.concepts(Filters(type="tip"), None)
-    assert [item.title for item in concepts] == ["符号のコツ", "検算の習慣"]
-    assert not has_more

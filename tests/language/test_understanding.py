@@ -322,8 +322,8 @@ def test_a_question_that_is_all_asking_still_asks_for_its_words() -> None:
     "sign", ["a", "あいうえおかきくけこ", "漢字", "\0", "\ud800", "^{", ")", "x+", "ﷺ", "分の", "\u202e", "の"]
 )
 def test_a_question_without_end_is_cut(sign: str) -> None:
-    question = analyze_query(sign * 1_000_000, NOTHING)
-    asked = lexicon_lookup(sign * 1_000_000)
+    question = analyze_query(sign * 100_000, NOTHING)
+    asked = lexicon_lookup(sign * 100_000)
     assert len(question.text) <= 2 * LONGEST_QUESTION
     assert len(question.slots) <= 200
     assert len(asked.readings) <= MOST_READINGS

@@ -35,10 +35,9 @@ DOCUMENT = {"articles": [long("二次関数"), long("三角比")]}
 
 
 @pytest.fixture
-def lost(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]:
+def lost(empty_database: Database) -> Database:
     """The database that is backed up, and then no longer asked."""
-    with database_server.copy(tmp_path / "lost") as running:
-        yield running
+    return empty_database
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from tests.doubles.sqs import ModelledSqs
 from tests.worked_queue import WorkedQueue
 from tests.world import World, Worlds
 
-PAGES = 12
+PAGES = 5
 A_MINUTE, A_DAY = 60, 86_400
 AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
@@ -143,7 +143,7 @@ def library(a_world: Worlds) -> Library:
 @pytest.mark.parametrize("error", [AWAY, OverBudget("The day's budget is used up")])
 def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, error: Exception) -> None:
     library.embedder.error = error
-    library.minutes(30)
+    library.minutes(12)
     assert library.night() == []
     assert {row.state for row in library.rows.values()} == {"waiting"}
     assert len(library.rows) == PAGES
@@ -175,7 +175,7 @@ def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_wait
 
 def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
     library.is_busy = True
-    library.minutes(60)
+    library.minutes(20)
     assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
     library.is_busy = False
     library.minutes(1)
