@@ -24,41 +24,32 @@ def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]
     return asked
 
 
+def counts(world: TableWorld, tool: str) -> tuple[Any, ...]:
+    status = world.status(tool)
+    return status["state"], status["indexed_chunks_count"], status["chunks_count"]
+
+
 def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
-    counted = world.sql("select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table)
+    readings = "select reading, written, chunks from table_reading where table_id = %s order by 1, 2"
+    counted = world.sql(readings, table)
     world.store.delete_namespace(namespace(world.project, table))
     assert world.found(endpoint) == set()
-    world.queues.asked = reindexed(world, table, tool)
-    world.settle()
-    assert world.status(tool)["state"] == "ready"
-    assert world.found(endpoint) == {"/a", "/b"}
-    assert world.rows(table).keys() == rows
-    assert world.embedder.embedded == embedded
-    assert counted == world.sql(
-        "select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table
-    )
-
-
-def test_the_status_counts_what_is_stored_again(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A, "b": B})
-    world.store.delete_namespace(namespace(world.project, table))
-    (_, project, asked, ids) = reindexed(world, table, tool)[0]
+    ((_, project, asked, ids),) = reindexed(world, table, tool)
     world.sql(
         "update tool set metadata = jsonb_set(metadata, '{search_index,heartbeat_at}',"
         " to_jsonb(now() - interval '1 h')) where id = %s",
         tool,
     )
-    world.deliver(("embed", project, asked, ids[:1]))
-    assert counts(world, tool) == ("indexing", 1, 4)
-    world.deliver(("embed", project, asked, ids))
-    assert counts(world, tool) == ("ready", 4, 4)
-
-
-def counts(world: TableWorld, tool: str) -> tuple[Any, ...]:
-    status = world.status(tool)
-    return status["state"], status["indexed_chunks_count"], status["chunks_count"]
+    # The status counts what is stored again.
+    for stored, state in ((1, "indexing"), (4, "ready")):
+        world.deliver(("embed", project, asked, ids[:stored]))
+        assert counts(world, tool) == (state, stored, 4)
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.rows(table).keys() == rows
+    assert world.embedder.embedded == embedded
+    assert world.sql(readings, table) == counted
 
 
 def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world: TableWorld) -> None:
@@ -77,22 +68,17 @@ def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world
     assert world.status(tool)["state"] == "ready"
 
 
-def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWorld) -> None:
+def test_only_a_reindex_looks_and_only_once_and_writes_nothing_where_nothing_was_lost(world: TableWorld) -> None:
     table, tool, _ = world.indexed({"a": A})
     rows = world.rows(table)
-    assert reindexed(world, table, tool) == []
-    assert world.status(tool)["state"] == "ready"
-    assert world.rows(table) == rows
-
-
-def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A})
     world.store = WatchedStore(world.store, before={"ids": down})
-    world.replace(table, {"a": A, "b": B})
+    world.queues.index(world.project, table)
     world.settle()
     with pytest.raises(Unavailable):
         reindexed(world, table, tool)
-    assert world.scan(world.project, table).outcome == "scanned"
+    world.store = world.store.real
+    assert reindexed(world, table, tool) == []
+    assert (world.status(tool)["state"], world.rows(table)) == ("ready", rows)
     world.store = WatchedStore(world.store, before={"ids": down})
     assert world.scan(world.project, table).outcome == "scanned"
 

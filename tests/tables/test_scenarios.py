@@ -35,9 +35,13 @@ def test_a_bound_tool_is_listed_and_called(world: TableWorld) -> None:
 
 
 @pytest.mark.scenario("context-search/large-strings-in-scope-are-indexed")
+@pytest.mark.scenario("context-search/creation-writes-the-state")
+@pytest.mark.scenario("context-search/the-content-field-allows-full-text-search")
 def test_exactly_the_large_strings_in_scope_are_chunked_embedded_stored_and_recorded(world: TableWorld) -> None:
     table = world.table({**DOCUMENT, "outside": long("三平方の定理")})
-    world.tool(table, "/articles")
+    tool = world.tool(table, "/articles")
+    created = world.status(tool)
+    assert (created["state"], bool(created["configured_at"])) == ("pending", True)
     world.settle()
     recorded = world.sql(
         "select json_pointer, content_hash, turbopuffer_namespace, turbopuffer_doc_id from chunks where table_id = %s",
@@ -50,6 +54,16 @@ def test_exactly_the_large_strings_in_scope_are_chunked_embedded_stored_and_reco
     assert {row[2] for row in recorded} == {f"project_{world.project}_table_{table}"}
     assert {row[3] for row in recorded} == world.rows(table).keys()
     assert len(world.embedder.embedded) == len(recorded)
+
+    done = world.status(tool)
+    assert done["state"] == "ready"
+    assert done["configured_at"] < done["started_at"] < done["indexed_at"]
+    assert done["indexed_chunks_count"] == done["chunks_count"] == len(recorded)
+    assert (done["nodes_count"], done["skipped_nodes"], done["last_error"], done["attempt"]) == (2, [], None, 0)
+
+    schema = world.store.client.namespace(f"project_{world.project}_table_{table}").schema()
+    assert schema["content"].type == "string"
+    assert schema["content"].full_text_search
 
 
 @pytest.mark.scenario("context-search/a-repetition-creates-no-duplicates")
@@ -65,19 +79,6 @@ def test_the_same_content_again_makes_no_row_and_fills_in_what_the_store_s_field
     assert world.sql("select id from chunks where table_id = %s order by id", table) == ids
     assert world.sql("select count(*) from chunks where table_id = %s and turbopuffer_doc_id is null", table) == [(0,)]
     assert world.status(tool)["state"] == "ready"
-
-
-@pytest.mark.scenario("context-search/creation-writes-the-state")
-def test_the_state_of_the_index_stands_in_the_tool_from_its_creation_on(world: TableWorld) -> None:
-    tool = world.tool(world.table(DOCUMENT), "/articles")
-    created = world.status(tool)
-    assert (created["state"], bool(created["configured_at"])) == ("pending", True)
-    world.settle()
-    done = world.status(tool)
-    assert done["state"] == "ready"
-    assert done["configured_at"] < done["started_at"] < done["indexed_at"]
-    assert done["indexed_chunks_count"] == done["chunks_count"] == len(world.embedder.embedded)
-    assert (done["nodes_count"], done["skipped_nodes"], done["last_error"], done["attempt"]) == (2, [], None, 0)
 
 
 @pytest.mark.scenario("context-search/a-namespace-belongs-to-one-project-and-table")
@@ -101,16 +102,6 @@ def test_a_doc_id_is_one_chunk_s_and_tells_table_pointer_and_version(world: Tabl
     assert all(len(id) <= 64 for id in ids)
     begin = f"{table[:8]}_{pointer_hash(pointer)}_{content_hash(QUADRATIC)[:16]}"
     assert {f"{begin}_0", f"{begin}_1"} < ids
-
-
-@pytest.mark.scenario("context-search/the-content-field-allows-full-text-search")
-def test_the_store_s_schema_has_full_text_search_on_for_content(world: TableWorld) -> None:
-    table = world.table(DOCUMENT)
-    world.tool(table, "/articles")
-    world.settle()
-    schema = world.store.client.namespace(f"project_{world.project}_table_{table}").schema()
-    assert schema["content"].type == "string"
-    assert schema["content"].full_text_search
 
 
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")

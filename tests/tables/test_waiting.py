@@ -102,7 +102,7 @@ def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_sc
     assert outage.state(table) == []
 
 
-@pytest.mark.parametrize("documents", [[ONE, ONE, MANY, ONE], [MANY, ONE, ONE]])
+@pytest.mark.parametrize("documents", [[ONE, ONE, ONE], [MANY, ONE]])
 def test_the_answer_to_one_table_resumes_all_that_wait_for_the_vendor(
     outage: Outage, documents: Sequence[object]
 ) -> None:
