@@ -46,6 +46,7 @@ class Deployment:
     world: TableWorld
     own: IndexVersion = BLUE
     embedders: dict[str, MemoryEmbedder] = field(default_factory=dict)
+    _kept: list[StoredIndexVersion] | None = None
 
     def __post_init__(self) -> None:
         self.functions = TableFunctions(self.world.client, self.scans, self.embeds, self.every_index)
@@ -65,6 +66,8 @@ class Deployment:
 
     @property
     def indexes(self) -> IndexVersions:
+        """Returns the index versions; who has them may change them."""
+        self._kept = None
         return IndexVersions(self.world.client)
 
     def queues(self, fingerprint: str = "") -> TableQueues:
@@ -101,7 +104,10 @@ class Deployment:
         }
 
     def kept(self) -> list[StoredIndexVersion]:
-        return live_last(self.indexes.all)
+        """Returns the index versions as functions have them, which read them seldom."""
+        if self._kept is None:
+            self._kept = live_last(IndexVersions(self.world.client).all)
+        return self._kept
 
     def state(self, settings: IndexVersion) -> IndexVersionState:
         return next(each for each in self.indexes.states() if each.settings == settings)
