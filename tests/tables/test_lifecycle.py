@@ -39,7 +39,10 @@ def test_two_tools_share_chunks_and_removing_one_keeps_what_the_other_needs(worl
     whole, part = world.tool(table, "", "whole"), world.tool(table, "/articles/1", "part")
     endpoint = world.endpoint(whole, part)
     world.settle()
-    embedded = len(world.embedder.embedded)
+    embedded, rows = len(world.embedder.embedded), list(world.rows(table))
+    # Each Tool has its own scope, whatever the store returns.
+    seen = {tool: world.records.current_chunks(endpoint, tool, rows, limit=99) for tool in (whole, part)}
+    assert {tool: len(chunks) for tool, chunks in seen.items()} == {whole: 4, part: 2}
     world.call("delete_tool", tool=whole)
     world.queues.index(world.project, table)
     world.settle()
