@@ -16,8 +16,8 @@ HASH = hash_of_key(KEY)
 NEW = re.compile(r"sk_sakuin_[A-Za-z0-9_-]{43}")
 
 
-@pytest.fixture
-def console(a_world: Worlds) -> ConsoleClient:
+@pytest.fixture(scope="module")
+def one_console(a_world: Worlds) -> ConsoleClient:
     world = a_world()
     library = LibraryKeys(world.client)
 
@@ -26,6 +26,13 @@ def console(a_world: Worlds) -> ConsoleClient:
         return [*made, keys.DeploymentKey("admin", HASH, "2026-11-22")]
 
     return ConsoleClient(world, first_page(world), lambda shell: keys.routes(shell, stored, library))
+
+
+@pytest.fixture
+def console(one_console: ConsoleClient) -> ConsoleClient:
+    """The console in a new browser, which made no key."""
+    one_console.world.sql.execute("truncate library_key, console_session")
+    return one_console.anew()
 
 
 def made(console: ConsoleClient) -> list[tuple[str, str]]:
