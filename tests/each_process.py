@@ -6,8 +6,6 @@ import functools
 import gc
 import ssl
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import botocore.session
@@ -76,9 +74,7 @@ def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[N
 def nothing_frozen() -> Iterator[None]:
     """Unfreezes what the start of a function hid from the garbage collector."""
     yield
-    if gc.get_freeze_count():
-        gc.unfreeze()
-        gc.collect()
+    gc.unfreeze()
     _give_back()
 
 
@@ -176,21 +172,11 @@ def tools(world: "World") -> "KnowledgeTools":
     return KnowledgeTools(world, world.read)
 
 
-@contextmanager
-def turbopuffer_in(folder: Path) -> Iterator[str]:
-    """Serves turbopuffer's stand-in while the block runs; yields its address. It commits and indexes at once."""
-    from sakuin_local.serving import served
-    from sakuin_local.turbopuffer.endpoint import application
-    from sakuin_local.turbopuffer.pace import AT_ONCE
-    from sakuin_local.turbopuffer.store import Store
-
-    with served(application(Store(folder / "turbopuffer.sqlite", AT_ONCE))) as port:
-        yield f"http://127.0.0.1:{port}"
-
-
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of turbopuffer's stand-in, for a module."""
+    from tests.table_world import turbopuffer_in
+
     with turbopuffer_in(tmp_path_factory.mktemp("turbopuffer")) as address:
         yield address
 

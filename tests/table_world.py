@@ -1,8 +1,10 @@
 """Tables end to end without Lambda: a real database, the stand-in for turbopuffer, messages delivered by tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from mcp_types import CallToolResult
@@ -23,7 +25,11 @@ from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
+from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
+from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.pace import AT_ONCE
+from sakuin_local.turbopuffer.store import Store
 from turbopuffer import Turbopuffer
 
 from tests.database_server import connection_to
@@ -292,6 +298,13 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
     )
     world.project = world.call("create_project", name="p")["id"]
     return world
+
+
+@contextmanager
+def turbopuffer_in(folder: Path) -> Iterator[str]:
+    """Serves turbopuffer's stand-in while the block runs; yields its address. It commits and indexes at once."""
+    with served(application(Store(folder / "turbopuffer.sqlite", AT_ONCE))) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def long(words: str, length: int = 1200) -> str:

@@ -8,9 +8,8 @@ from uuid import uuid4
 import pytest
 
 from tests.database_server import DatabaseServer
-from tests.each_process import turbopuffer_in
 from tests.isolation.stack import Stack, stack_of
-from tests.table_world import long
+from tests.table_world import long, turbopuffer_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +24,8 @@ class Tenant:
     words: str
 
 
-def moved_in(stack: Stack, words: str, user: str = "") -> Tenant:
-    """A tenant with a Table about `words` that can be searched."""
+def moved_in(stack: Stack, words: str, user: str = "", *, is_searched: bool = True) -> Tenant:
+    """A tenant with a Table about `words`, which is indexed if it `is_searched`."""
     user = user or str(uuid4())
     token = stack.token(user)
 
@@ -51,7 +50,8 @@ def moved_in(stack: Stack, words: str, user: str = "") -> Tenant:
     # Bound to no endpoint: the rest of the Table is in the index, too.
     made(f"/v1/projects/{project}/tools", {**asked, "json_path": "", "name": "everything"})
     bound = stack.ask("POST", f"/v1/projects/{project}/mcps", {"name": words, "tool_ids": [tool]}, bearer=token).json
-    stack.indexed(project, table)
+    if is_searched:
+        stack.indexed(project, table)
     # A second member, whom routes and functions can name.
     guest = str(uuid4())
     invited = stack.ask("POST", f"/v1/projects/{project}/members", {"user_id": guest}, bearer=token)

@@ -1,5 +1,6 @@
 """The OpenAPI document has the routes and the statuses that there are: each one is asked for."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,14 +32,16 @@ BODIES: dict[str, Any] = {
     **{name: {"query": "公式"} for name in SEARCHES},
 }
 ROUTES = {route.name: route for route in MEMBERS}
-TOO_LARGE = {"x": "x" * 4_600_000}
+LONGEST = 100_000
+TOO_LARGE = {"x": "x" * LONGEST}
 Observed = dict[str, set[int]]
 
 
 @pytest.fixture(scope="module")
 def stack(database: Database, stand_in: str) -> Iterator[Stack]:
     """A stack whose quotas may be used up, and whose index may change."""
-    with stack_of(database, stand_in) as open_stack:
+    limits = json.dumps({"api_request_bytes": LONGEST, "mcp_request_bytes": LONGEST})
+    with stack_of(database, stand_in, LIMITS=limits) as open_stack:
         yield open_stack
 
 

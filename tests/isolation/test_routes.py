@@ -66,7 +66,7 @@ def give_role(stack: Stack, tenant: Tenant, role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_member_calls_the_routes_of_the_role_and_no_other(stack: Stack, role: str) -> None:
-    tenant = moved_in(stack, "因数分解のやり方")
+    tenant = moved_in(stack, "因数分解のやり方", is_searched=False)
     for route in MEMBERS:
         give_role(stack, tenant, role)
         before = stack.rows()
@@ -93,7 +93,6 @@ def test_every_other_route_takes_an_admin_key_only(stack: Stack, owner: Tenant, 
     routes = described(stack)
     members = {route.name for route in MEMBERS}
     assert members | OPEN | SEARCHES <= routes
-    before = stack.rows()
     for name in sorted(routes - members - OPEN - SEARCHES):
         method, _, path = name.partition(" ")
         for bearer in (None, owner.token, other.token, owner.key, stack.knowledge_key, "sk_sakuin_guessed", ""):
@@ -101,22 +100,19 @@ def test_every_other_route_takes_an_admin_key_only(stack: Stack, owner: Tenant, 
             assert answer.status == 401, (name, answer.body)
             assert ('error="invalid_token"' in answer.headers["www-authenticate"]) is (bearer is not None)
             assert answer.round_trips == 0
-    assert stack.rows() == before
 
 
 @pytest.mark.parametrize("route", MEMBERS, ids=lambda route: route.name)
 def test_other_keys_open_no_route_of_members(stack: Stack, owner: Tenant, other: Tenant, route: Route) -> None:
-    before = stack.rows()
     for bearer in (None, "", owner.key, other.key, stack.knowledge_key, "sk_sakuin_guessed", "a.b.c"):
         answer = stack.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=bearer)
         assert (answer.status, answer.round_trips) == (401, 0), answer.body
         assert ('error="invalid_token"' in answer.headers["www-authenticate"]) is (bearer is not None)
-    assert stack.rows() == before
 
 
 def test_a_member_added_with_a_stolen_token_is_listed_and_removed(stack: Stack, other: Tenant) -> None:
     """A new token alone does not end such a membership."""
-    found = moved_in(stack, "場合の数")
+    found = moved_in(stack, "場合の数", is_searched=False)
     members = f"/v1/projects/{found.ids['project_id']}/members"
     assert stack.ask("POST", members, {"user_id": other.user}, bearer=found.token).status == 204
     seen = [member["user_id"] for member in stack.ask("GET", members, bearer=found.token).json["members"]]
@@ -134,7 +130,7 @@ def test_a_member_can_leave(stack: Stack, owner: Tenant, other: Tenant) -> None:
 
 
 def test_an_owner_is_removed_by_that_owner_or_an_operator_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
-    shared = moved_in(stack, "平方根の計算")
+    shared = moved_in(stack, "平方根の計算", is_searched=False)
     members = f"/v1/projects/{shared.ids['project_id']}/members"
     invited = {"user_id": other.user}
     for role in ROLES:
@@ -156,7 +152,7 @@ def test_an_owner_is_removed_by_that_owner_or_an_operator_alone(stack: Stack, ow
 
 
 def test_the_last_owner_stays_until_the_project_is_transferred(stack: Stack) -> None:
-    tenant = moved_in(stack, "連立方程式")
+    tenant = moved_in(stack, "連立方程式", is_searched=False)
     project, guest = f"/v1/projects/{tenant.ids['project_id']}", tenant.ids["user_id"]
     for bearer in (tenant.token, stack.admin_key):
         for answer in (
@@ -177,7 +173,7 @@ def test_the_last_owner_stays_until_the_project_is_transferred(stack: Stack) -> 
 
 
 def test_a_member_who_was_removed_is_a_stranger_at_once(stack: Stack, other: Tenant) -> None:
-    left = moved_in(stack, "確率の基本")
+    left = moved_in(stack, "確率の基本", is_searched=False)
     project = f"/v1/projects/{left.ids['project_id']}"
     assert stack.ask("POST", f"{project}/members", {"user_id": other.user}, bearer=left.token).status == 204
     assert stack.ask("GET", f"{project}/tables", bearer=other.token).status == 200
