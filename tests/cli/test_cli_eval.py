@@ -18,7 +18,7 @@ from sakuin_cli.rest import session
 
 from tests.builders import a_page
 from tests.cli.conftest import Operator
-from tests.cli.deployment import ADMIN_KEY
+from tests.cli.deployment import ADMIN_KEY, Deployment
 from tests.cli.recorded import Answer, recorded
 
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -34,10 +34,18 @@ ADMIN = {"Authorization": f"Bearer {ADMIN_KEY}"}
 OFF = {"query": "zzzz", "gold": [], "category": "off-topic", "half": "dev"}
 
 
+@pytest.fixture(scope="module")
+def library(deployment: Deployment) -> Deployment:
+    """A library with one page, which all commands here ask."""
+    deployment.empty()
+    deployment.put(f"{MATERIAL}.html", a_page(PAGE))
+    return deployment
+
+
 @pytest.fixture
-def filled(operator: Operator) -> Operator:
-    operator.deployment.put(f"{MATERIAL}.html", a_page(PAGE))
-    return operator
+def filled(library: Deployment, tmp_path: Path) -> Operator:
+    library.failures.clear()
+    return Operator(tmp_path, library)
 
 
 def labels(operator: Operator, *lines: Mapping[str, Any] | str, name: str = "labels.jsonl") -> Path:
@@ -110,7 +118,6 @@ def test_a_missed_floor_is_named_and_costs_the_exit_code(filled: Operator) -> No
 def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
     file, saved = labels(filled, RIGHT, WRONG), filled.folder / "before.json"
     filled.sakuin("eval", file, "--save", saved)
-    filled.deployment.put("gone.html", a_page({"rule-gone": "平方完成: 平方完成をする。"}))
     corrected = labels(filled, RIGHT, {**WRONG, "gold": [SQUARE]}, name="corrected.jsonl")
     same = filled.sakuin("eval", file, "--compare", saved, "--json").document["comparison"]
     assert (same["left_out"], same["differences"]["recall@5"]["n"]) == (0, 2)

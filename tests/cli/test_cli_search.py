@@ -1,9 +1,12 @@
 """`sakuin search` and `sakuin chunk`."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.builders import a_page
 from tests.cli.conftest import Operator
+from tests.cli.deployment import Deployment
 
 PAGE = {
     "rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。",
@@ -13,10 +16,17 @@ PAGE = {
 LONG = "junior/とても長い名前の教材が入っている長いフォルダの中の二次方程式の解き方_教材"
 
 
+@pytest.fixture(scope="module")
+def library(deployment: Deployment) -> Deployment:
+    """A library with one page, which all commands here read."""
+    deployment.empty()
+    deployment.put(f"{LONG}.html", a_page(PAGE))
+    return deployment
+
+
 @pytest.fixture
-def filled(operator: Operator) -> Operator:
-    operator.deployment.put(f"{LONG}.html", a_page(PAGE))
-    return operator
+def filled(library: Deployment, tmp_path: Path) -> Operator:
+    return Operator(tmp_path, library)
 
 
 def test_results_show_what_an_agent_gets(filled: Operator) -> None:
