@@ -70,9 +70,9 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def stack(
     database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory, stand_in: str, summary: set[str]
 ) -> Iterator[Stack]:
-    """One stack for all tests here that need no settings of their own; nothing else empties its database."""
+    """One stack for all tests here that need no other settings; nothing else empties its database."""
     copy = database_server.copy(tmp_path_factory.mktemp("isolation"))
-    with copy as database, stack_of(database, stand_in) as open_stack:
+    with copy as database, stack_of(database, stand_in, RECORD_REFUSED_QUESTIONS="true") as open_stack:
         counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_stack).items()))
         summary.add(f"isolation: 2 tenants, {counts}")
         yield open_stack

@@ -36,6 +36,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 REQUEST_ID = "request-of-this-test"
 # What the gateway says; the header `host` is what the client said.
 DOMAIN = "sakuin.test"
+_QUEUES = ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
 
@@ -130,6 +131,7 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
     ):
         # One may run beside another.
         name = f"isolation-{uuid4()}"
+        sqs, s3 = boto3.client("sqs", "us-east-1"), boto3.client("s3", "us-east-1")
         secret = {
             "supabase_service_key": SECRET,
             "supabase_publishable_key": PUBLISHABLE,
@@ -153,7 +155,7 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
             "TURBOPUFFER_BASE_URL": store,
             "EMBEDDING_MODEL": MODEL.name,
             "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            **{each: _queue_url(each) for each in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
+            **{each: sqs.create_queue(QueueName=each)["QueueUrl"] for each in _QUEUES},
             **settings,
         }
         for variable, value in environ.items():
@@ -161,7 +163,7 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         boto3.client("secretsmanager", "us-east-1").create_secret(Name=name, SecretString=json.dumps(secret))
         boto3.client("events", "us-east-1").create_event_bus(Name=name)
         for bucket in ("materials", "tables"):
-            boto3.client("s3", "us-east-1").create_bucket(Bucket=bucket)
+            s3.create_bucket(Bucket=bucket)
         emptied(sql)
         # `maintain` writes them each minute.
         sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
@@ -169,10 +171,6 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
             api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
             yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, name, knowledge, admin)
         parameters.clear_caches()
-
-
-def _queue_url(name: str) -> str:
-    return str(boto3.client("sqs", "us-east-1").create_queue(QueueName=name)["QueueUrl"])
 
 
 def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:

@@ -1,28 +1,20 @@
-"""The playground's event of the function `mcp`, and the refused questions that it keeps, in a stack of its own."""
+"""The playground's event of the function `mcp`, and the refused questions that it keeps."""
 
 import json
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.refused_questions import RefusedQuestions
 from sakuin.wiring.maintain import maintainer
-from sakuin_local.supabase.database import Database
 
 from tests.events import Context
-from tests.isolation.stack import Stack, stack_of
+from tests.isolation.stack import Stack
 from tests.table_world import long
 
 QUERY = "?playground=%7B%7D"
 KEY_IN_QUESTION = "sk-abcdefghijklmnopqrstuvwxyz"
-
-
-@pytest.fixture(scope="module")
-def stack(database: Database, stand_in: str) -> Iterator[Stack]:
-    with stack_of(database, stand_in, RECORD_REFUSED_QUESTIONS="true") as stack:
-        yield stack
 
 
 def direct(stack: Stack, **question: Any) -> dict[str, Any]:
@@ -56,6 +48,7 @@ def test_a_request_of_the_gateway_with_this_member_is_a_request(stack: Stack) ->
 
 
 def test_a_refused_question_is_counted_without_secrets_and_without_who_asked(stack: Stack) -> None:
+    stack.sql.execute("delete from refused_question")
     question = f"  what is\n the capital of\u200b France? {KEY_IN_QUESTION} {'x' * 400}"
     for _ in range(2):
         stack.rpc(None, "tools/call", stack.knowledge_key, name="search_knowledge", arguments={"query": question})
