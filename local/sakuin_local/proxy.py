@@ -31,6 +31,8 @@ HOP_BY_HOP = frozenset(
 )
 # A function may take 30 s after its cold start.
 TIMEOUTS = {"connect": 2.0, "read": 90.0, "write": 30.0, "pool": 90.0}
+# Less than after which servers close an open connection, which could be just before the next POST.
+KEPT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,7 @@ class Proxy:
         self._added = added or []
         self._renamed = renamed or {}
         self._turn = asyncio.Semaphore(at_once)
-        # A new connection for each request: the server may close an open one just before the next POST.
-        self._pool = httpcore.AsyncConnectionPool(max_connections=None, max_keepalive_connections=0)
+        self._pool = httpcore.AsyncConnectionPool(max_connections=None, keepalive_expiry=KEPT_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
