@@ -24,24 +24,24 @@ TESTS = Path(__file__).parent
 # Tests that a process knows of before it has completed the one that it runs.
 _AHEAD = 4
 # A file belongs to the longest path here that its own path begins with. Parts start in this order: long ones first, so
-# that none is left for the end.
+# that both processes end together.
 PARTS = (
-    ("integration/test_kills.py",),
     ("integration/",),  # the tests that share the one deployed stack
-    ("local/", "integration/test_function_sizes.py"),
-    ("cli/",),
     ("tables/",),
     ("upkeep/", "convergence/"),
     ("contracts/",),
-    ("browser/", "console/"),
-    ("integration/test_deployment.py",),
-    ("general/",),  # the model stays in the memory of its process
     ("",),  # all others
-    ("hostile/",),
-    ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
+    ("browser/", "console/"),
     ("isolation/",),
-    ("wiring/", "platform/", "doubles/"),
+    ("integration/test_deployment.py",),
+    ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
+    ("cli/",),
+    ("local/", "integration/test_function_sizes.py"),
     ("test_", "conformance/", "local_invoke/"),
+    ("integration/test_kills.py",),
+    ("hostile/",),
+    ("wiring/", "platform/", "doubles/"),
+    ("general/",),  # the model stays in the memory of its process
 )
 
 
