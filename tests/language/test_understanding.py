@@ -72,6 +72,21 @@ def test_kana_that_are_words_or_grammar_stay(text: str) -> None:
     assert analyze_query(text, known).text == text
 
 
+@pytest.mark.parametrize(
+    ("kana", "written"),
+    [
+        ("こうしきでときたい", "公式でときたい"),
+        ("こうしきはなんでしょうか", "公式はなんでしょうか"),
+        ("こうしきなんか", "公式なんか"),
+        ("たいのなかま", "鯛のなかま"),
+    ],
+)
+def test_an_auxiliary_in_kana_is_no_word_of_the_index_except_at_the_beginning(kana: str, written: str) -> None:
+    readings = {"コウシキ": "公式", "キタイ": "期待", "ショウカ": "消化", "ナンカ": "南下", "タイ": "鯛"}
+    known = LexiconEntries(spellings={reading: (spelling,) for reading, spelling in readings.items()})
+    assert analyze_query(kana, known, NO_VOCABULARY).understood_as == written
+
+
 def test_a_short_word_within_unknown_kana_is_not_rewritten() -> None:
     known = LexiconEntries(spellings={"チョウ": ("長",), "トク": ("徳",)})
     assert analyze_query("とくちょうりょう", known).text == "とくちょうりょう"

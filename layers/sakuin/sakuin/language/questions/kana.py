@@ -13,7 +13,7 @@ _KATAKANA_RUN = re.compile(r"[ァ-ヶー]{4,}")
 _PIECE = re.compile(r"(?:(?![のをはが]|って|とは|という).)+")
 _IDEOGRAPH = re.compile(r"[一-鿿]")
 _HIRAGANA = frozenset(chr(code) for code in range(ord("ぁ"), ord("ゖ") + 1))
-# Particles, auxiliaries and question words in kana, which are never content words.
+# Particles, forms of する, なる and できる, and question words in kana, which are never content words.
 _FUNCTION_WORDS_LIST = """
 の は が を に で と も や へ から まで より って とは という ってなに なに なんですか
 です ます する した して しない すると したとき される できる どう どうやる どうやって
@@ -22,6 +22,19 @@ _FUNCTION_WORDS_LIST = """
 だ か ね よ し て た
 """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_LIST.split())
+# What follows another word, in two kana or more: forms of the auxiliaries of modern Japanese and of the verbs that help
+# others, and particles. At the beginning of a text たい is 鯛 and なら 奈良. Left out are まい and ぬ, since 枚 is more
+# frequent, and れる and せる alone, with which verbs end (流れる, 見せる).
+_BOUND_WORDS_LIST = """
+ました まして ません ましょう でした でしょう だった だろう なら なので なのに たら たり だり
+たい たく たくて たかった たければ なく なくて なかった なければ ずに
+れない られ られる られた られて られない られれば せない させ させる させた させて させない された されて
+らしい らしく よう ような ように そう そうな そうに みたい みたいな みたいに
+ている ていた ていて でいる でいた てある てしまう てしまった てくる てきた ていく ておく てみる てほしい ほしい
+けど けれど けれども ので のに ても ながら しか ほど くらい ぐらい ばかり ずつ さえ こそ とか とも なんか なんて かな
+っけ において における により による によって にとって にたいして として
+"""
+_BOUND_WORDS = frozenset(_BOUND_WORDS_LIST.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,8 @@ def _cheapest(
             if not after_short or okurigana:
                 reach(start + 1, True, cost + _UNKNOWN, words)
             for end in range(start + 1, min(start + LONGEST_WORD, len(piece)) + 1):
-                if piece[start:end] in _FUNCTION_WORDS:
+                segment = piece[start:end]
+                if segment in _FUNCTION_WORDS or (segment in _BOUND_WORDS and (start or goes_on)):
                     reach(end, False, cost + _PARTICLE, words)
                 size = end - start
                 # A short word after unknown kana is probably a part of a longer word.
