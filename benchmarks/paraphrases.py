@@ -25,7 +25,7 @@ from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index
 from sakuin.language.model import AnalyzedQuery, Slot
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.retrieval.calibration import GOOD_MATCH, SAMPLE_OF_MEAN, Calibration, calibration_of
-from sakuin.retrieval.ranking import Candidate, Frequencies, background, rank, shares_of_words
+from sakuin.retrieval.ranking import Candidate, Frequencies, background, rank, word_matches
 from sakuin.retrieval.vectors import text_hash
 from sakuin_cli.evaluation.figures import hit_at, recall_at, reciprocal_rank
 from sakuin_cli.evaluation.labels import LabelledQuestion, labelled_questions
@@ -210,8 +210,10 @@ class Variant:
             )
             for chunk, cosine, one in zip(site.chunks, cosines, impacts, strict=True)
         ]
-        words = shares_of_words(slots, frequencies, candidates)
-        unrelated = background([float(cosines[at]) for at in site.sample], calibration, slots, frequencies)
+        words = word_matches(slots, frequencies, candidates)
+        unrelated = background(
+            [float(cosines[at]) for at in site.sample], candidates, words.values(), calibration, slots, frequencies
+        )
         ranking = rank(
             candidates,
             words,

@@ -228,7 +228,8 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
     assert (best["id"], best["matched"], best["url"]) == ("/articles/1/content", ["傾き"], None)
     # Less what the best of 50 unrelated texts reaches, the fewest that count.
     by_chance = math.sqrt(2 * math.log(50))
-    assert best["evidence"] == pytest.approx(best["z"] + CALIBRATION.words(best["words"]) - by_chance)
+    # It has the whole question, so that nothing of its words is noise.
+    assert best["evidence"] == pytest.approx(best["z"] + CALIBRATION.words(best["words"], 0.0) - by_chance)
     assert (said["refused"], said["threshold"], said["index_state"]) == (False, 0.5, "ready")
     assert said["expected"]["hit"] == best
     assert "it is found" in said["expected"]["why"]

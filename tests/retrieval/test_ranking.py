@@ -9,16 +9,17 @@ from sakuin.retrieval.ranking import (
     Background,
     Candidate,
     Frequencies,
+    WordMatch,
     background,
     names_absent_concepts,
     rank,
-    shares_of_words,
+    word_matches,
 )
 
-MODEL = Calibration(unrelated_mean=0.5, unrelated_spread=0.1, word_noise=0.0)
-NO_WORDS = (0.0, ())
+MODEL = Calibration(unrelated_mean=0.5, unrelated_spread=0.1)
+NO_WORDS = WordMatch()
 # Nothing by chance, for every candidate.
-AT_CHANCE = defaultdict(lambda: Background(0.5, 0.1, 0.0))
+AT_CHANCE = defaultdict(lambda: Background(0.5, 0.1, noise=0.0, best=0.0))
 
 
 def slot(*terms: str, weight: float = 1.0) -> Slot:
@@ -27,35 +28,42 @@ def slot(*terms: str, weight: float = 1.0) -> Slot:
 
 def test_a_chunk_with_all_words_has_the_whole_share_and_one_without_any_has_none() -> None:
     some = [Candidate("all", None, {"heat": 1.0, "friction": 1.0}), Candidate("none", None)]
-    shares = shares_of_words([slot("heat"), slot("friction")], Frequencies(10, {"heat": 3, "friction": 1}), some)
-    assert shares["all"] == (pytest.approx(1.0), ("friction", "heat"))
-    assert shares["none"] == (0.0, ())
+    found = word_matches([slot("heat"), slot("friction")], Frequencies(10, {"heat": 3, "friction": 1}), some)
+    assert found["all"] == WordMatch(pytest.approx(1.0), pytest.approx(1.0), ("friction", "heat"))
+    assert found["none"] == WordMatch()
+
+
+def test_a_word_that_a_chunk_has_once_in_a_long_text_is_covered_like_one_in_its_title() -> None:
+    some = [Candidate("title", None, {"heat": 0.8}), Candidate("body", None, {"heat": 0.2})]
+    found = word_matches([slot("heat")], Frequencies(10, {"heat": 3}), some)
+    assert [found[id].share for id in ("title", "body")] == [pytest.approx(0.8), pytest.approx(0.2)]
+    assert found["title"].covered == found["body"].covered == pytest.approx(1.0)
 
 
 def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
     some = [Candidate("rare", None, {"friction": 1.0}), Candidate("frequent", None, {"the": 1.0})]
-    shares = shares_of_words([slot("the"), slot("friction")], Frequencies(100, {"the": 90, "friction": 1}), some)
-    assert shares["rare"][0] > 10 * shares["frequent"][0]
+    found = word_matches([slot("the"), slot("friction")], Frequencies(100, {"the": 90, "friction": 1}), some)
+    assert found["rare"].share > 10 * found["frequent"].share
 
 
 def test_the_best_of_alternative_terms_counts_and_a_variant_counts_less() -> None:
     asked = [Slot("word", (WeightedTerm("三角州"), WeightedTerm("三角柱", 0.5)))]
     some = [Candidate("typed", None, {"三角州": 1.0}), Candidate("variant", None, {"三角柱": 1.0})]
-    shares = shares_of_words(asked, Frequencies(10, {"三角州": 2, "三角柱": 2}), some)
-    assert shares["typed"][0] == pytest.approx(2 * shares["variant"][0])
+    found = word_matches(asked, Frequencies(10, {"三角州": 2, "三角柱": 2}), some)
+    assert found["typed"].share == pytest.approx(2 * found["variant"].share)
 
 
 def test_grams_count_and_are_not_shown() -> None:
     some = [Candidate("a", None, {"^fri": 1.0})]
-    shares = shares_of_words([Slot("gram", (WeightedTerm("^fri", 0.5),))], Frequencies(10, {"^fri": 1}), some)
-    assert shares["a"] == (pytest.approx(1.0), ())
+    found = word_matches([Slot("gram", (WeightedTerm("^fri", 0.5),))], Frequencies(10, {"^fri": 1}), some)
+    assert found["a"] == WordMatch(pytest.approx(1.0), pytest.approx(1.0), ())
 
 
 def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> None:
     far, near = Candidate("far", 0.4), Candidate("near", 0.9)
     by_meaning = rank([far, near], {"far": NO_WORDS, "near": NO_WORDS}, AT_CHANCE, MODEL)
     assert [(each.id, each.z) for each in by_meaning] == [("near", pytest.approx(4.0)), ("far", pytest.approx(-1.0))]
-    words = {"a": (0.2, ("x",)), "b": (0.3, ("y",))}
+    words = {"a": WordMatch(0.2, 0.2, ("x",)), "b": WordMatch(0.3, 0.3, ("y",))}
     by_words = rank([Candidate("a", None), Candidate("b", None)], words, AT_CHANCE, MODEL)
     assert [(each.id, each.z, each.evidence) for each in by_words] == [
         ("b", 0.0, pytest.approx(4.5)),
@@ -67,33 +75,49 @@ def test_a_model_that_was_not_measured_is_compared_with_a_sample_of_the_index() 
     unknown = calibration_of("a model nobody has measured")
     assert unknown.sample == 200
     asked, some = [slot("heat")], Frequencies(9, {"heat": 1})
-    found = background([0.1, 0.2, 0.3], unknown, asked, some)
+    found = background([0.1, 0.2, 0.3], [], [], unknown, asked, some)
     assert (found.mean, found.spread) == (pytest.approx(0.2), pytest.approx(0.0816, abs=1e-4))
-    assert background([], unknown, asked, some).deviations(0.7) == found.deviations(None) == 0.0
+    assert background([], [], [], unknown, asked, some).deviations(0.7) == found.deviations(None) == 0.0
 
 
-def test_the_less_an_index_has_of_a_question_the_more_its_own_cosines_count() -> None:
-    asked = [slot("heat"), slot("friction"), Slot("gram", (WeightedTerm("^fri"),))]
+def test_if_the_index_lacks_most_words_of_a_question_its_own_cosines_count() -> None:
+    asked = [slot("heat"), slot("friction"), slot("of"), slot("force"), Slot("gram", (WeightedTerm("^fri"),))]
     means = {
-        known: background([0.1, 0.3], MODEL, asked, Frequencies(9, dict.fromkeys(terms, 1.0))).mean
-        for known, terms in {"all": ["heat", "friction"], "half": ["heat"], "grams": ["^fri"], "none": []}.items()
+        known: background([0.1, 0.3], [], [], MODEL, asked, Frequencies(9, dict.fromkeys(terms, 1.0))).mean
+        for known, terms in {"half": ["heat", "of"], "quarter": ["heat"], "grams": ["^fri"], "none": []}.items()
     }
     assert means == {name: pytest.approx(mean) for name, mean in zip(means, (0.5, 0.35, 0.5, 0.2), strict=True)}
-    assert background([], MODEL, asked, Frequencies(9, {})).mean == 0.5
+    assert background([], [], [], MODEL, asked, Frequencies(9, {})).mean == 0.5
+
+
+def test_an_answer_among_many_texts_that_are_as_near_needs_more_evidence() -> None:
+    def best(*cosines: float) -> float:
+        some = [Candidate(f"m#{place}", cosine) for place, cosine in enumerate(cosines)]
+        return background([], [*some, Candidate("m#words", None)], [], MODEL, [], Frequencies(50, {})).best
+
+    alone, crowded = best(0.9, *[0.5] * 20), best(0.9, *[0.7] * 20)
+    assert crowded - alone == pytest.approx(MODEL.crowd_weight * 2)
+    # The tenth is compared, whatever follows, and nothing if there are fewer.
+    assert best(*[0.9] * 9, 0.5, 0.1) == pytest.approx(alone)
+    assert best(*[0.9] * 9) == pytest.approx(alone)
 
 
 def test_the_best_of_more_texts_needs_more_evidence() -> None:
-    few, many = (background([], MODEL, [], Frequencies(total, {})) for total in (50, 100_000))
+    few, many = (background([], [], [], MODEL, [], Frequencies(total, {})) for total in (50, 100_000))
     assert (few.best, many.best) == (pytest.approx(2.80, abs=0.01), pytest.approx(4.80, abs=0.01))
     some, words = [Candidate("a", 0.9)], {"a": NO_WORDS}
     assert rank(some, words, {"a": few}, MODEL)[0].similarity > rank(some, words, {"a": many}, MODEL)[0].similarity
-    assert background([], MODEL, [], Frequencies(0, {})) == few
+    assert background([], [], [], MODEL, [], Frequencies(0, {})) == few
 
 
-def test_a_small_share_of_the_words_counts_less_than_in_proportion() -> None:
-    noisy = calibration_of("multilingual-e5-small")
-    assert noisy.words(0.05) == pytest.approx(noisy.word_weight * 0.05 / 2)
-    assert noisy.words(0.0) == 0.0 < noisy.words(0.01) < noisy.words(1.0) < noisy.word_weight
+def test_a_share_that_two_terms_make_up_counts_half_unless_some_text_has_the_others_too() -> None:
+    def noise(terms: int, *covered: float) -> float:
+        words = [WordMatch(0.1, one) for one in covered]
+        return background([], [], words, MODEL, [slot("a")] * terms, Frequencies(9, {})).noise
+
+    assert (noise(4), noise(40), noise(4, 0.1, 0.5), noise(4, 1.0, 0.1)) == (0.5, 0.05, 0.25, 0.0)
+    assert MODEL.words(0.05, 0.05) == pytest.approx(MODEL.word_weight * 0.05 / 2)
+    assert MODEL.words(0.0, 0.0) == 0.0 < MODEL.words(0.01, 0.05) < MODEL.words(0.5, 0.05) < MODEL.word_weight
 
 
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
@@ -102,7 +126,7 @@ def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
         Candidate("m#rule-a", 0.5),
         Candidate("m#rule-b", 0.6),
     ]
-    words = {"m#ex-1": (0.5, ()), "m#rule-a": NO_WORDS, "m#rule-b": NO_WORDS}
+    words = {"m#ex-1": WordMatch(0.5, 0.5), "m#rule-a": NO_WORDS, "m#rule-b": NO_WORDS}
     as_it_is = rank(some, words, AT_CHANCE, MODEL)
     lowered = rank(some, words, AT_CHANCE, MODEL, lowers_examples=True)
     assert [each.id for each in lowered] == ["m#rule-a", "m#ex-1", "m#rule-b"]
@@ -135,8 +159,8 @@ def test_a_question_without_a_concept_has_no_absent_one() -> None:
 
 def test_without_the_concept_every_result_needs_more_evidence() -> None:
     asked = [slot("円周", "#inscribed-angle")]
-    there = background([], MODEL, asked, Frequencies(10, {"#inscribed-angle": 1}))
-    absent = background([], MODEL, asked, Frequencies(10, {}))
+    there = background([], [], [], MODEL, asked, Frequencies(10, {"#inscribed-angle": 1}))
+    absent = background([], [], [], MODEL, asked, Frequencies(10, {}))
     assert absent.best == pytest.approx(there.best + MODEL.absent_penalty)
 
 

@@ -145,7 +145,10 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
                 assert (match.cosine, match.z) == (None, 0)
             if not asked.get("by_words", True):
                 handicap = known.example_penalty if match.type == "example" else 0
-                absent = match.z - by_chance - handicap - match.evidence
+                # What is subtracted from all, since ten texts are as near.
+                tenth = match.z + (float(np.sort(cosines)[-10]) - expected[match.id]) / known.unrelated_spread
+                others = by_chance + known.crowd_weight * tenth
+                absent = match.z - others - handicap - match.evidence
                 assert absent == pytest.approx(0, abs=1e-3) or absent == pytest.approx(known.absent_penalty, abs=1e-3)
             similarity = 1 / (1 + math.exp(-known.steepness * (match.evidence - known.threshold)))
             assert match.similarity == pytest.approx(similarity, abs=1e-4), question

@@ -50,6 +50,11 @@ def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
     return math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
 
 
+def coverage(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.ndarray:
+    """The share that each text would get if its terms had the greatest impact."""
+    return shares([dict.fromkeys(text, 1.0) for text in texts], asked)
+
+
 def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.ndarray:
     """The part of the highest score of all slots that each text gets."""
     held = np.zeros(len(texts))
@@ -69,10 +74,11 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
         found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
         assert len(found) == len(texts)
         expected = shares(texts, asked)
+        noise = CALIBRATION.noise_terms / len(asked) * (1 - coverage(texts, asked).max())
         for match in found:
             # An impact is stored in 32,767 steps.
             assert match.words == pytest.approx(expected[int(match.anchor.removeprefix("rule-"))], abs=1e-4)
-            of_words = CALIBRATION.word_weight * match.words**2 / (match.words + CALIBRATION.word_noise)
+            of_words = CALIBRATION.word_weight * match.words**2 / (match.words + noise) if match.words else 0
             assert match.evidence == pytest.approx(match.z + of_words - BY_CHANCE)
         # The database chooses the candidates by the same sum.
         by_words = sorted((match for match in found if match.matching_rank), key=lambda match: match.matching_rank or 0)

@@ -27,9 +27,10 @@ from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
     Ranked,
+    WordMatch,
     background,
     rank,
-    shares_of_words,
+    word_matches,
 )
 
 
@@ -90,12 +91,15 @@ class KnowledgeSearch:
         in_folder: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in candidates:
             in_folder[question.folder_of(candidate.id)].append(candidate)
-        words: dict[str, tuple[float, tuple[str, ...]]] = {}
+        words: dict[str, WordMatch] = {}
         unrelated: dict[str, Background] = {}
         for folder, those in in_folder.items():
             slots = question.slots_of(folder)
-            words |= shares_of_words(slots, frequencies, those)
-            of_folder = background(found["cosines"], self.calibration, slots, frequencies)
+            found_words = word_matches(slots, frequencies, those)
+            words |= found_words
+            of_folder = background(
+                found["cosines"], candidates, found_words.values(), self.calibration, slots, frequencies
+            )
             unrelated |= {candidate.id: of_folder for candidate in those}
         ranking = rank(
             candidates,

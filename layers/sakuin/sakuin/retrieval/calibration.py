@@ -13,33 +13,35 @@ SAMPLE, SAMPLE_OF_MEAN = 200, 50
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md and 0065.
+    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md, 0065 and 0078.
 
     `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
     texts of one language; None if the model was not measured, then a sample of the index says it for each question.
-    `word_weight`: the evidence of all words of a question, in such standard deviations. `word_noise`: the share of
-    words that counts half. `example_penalty`: subtracted from examples nobody asked for. `absent_penalty`: subtracted
-    from everything if the index has none of the concepts that the question names. `threshold`, `steepness`: the
-    logistic function from evidence to similarity.
+    `word_weight`: the evidence of all words of a question, in such standard deviations. `noise_terms`: a share that so
+    many terms make up counts half if no text has the others. `crowd_weight`: the part of the tenth best cosine that is
+    subtracted from all. `example_penalty`: subtracted from examples nobody asked for. `absent_penalty`: subtracted from
+    everything if the index has none of the concepts that the question names. `threshold`, `steepness`: the logistic
+    function from evidence to similarity.
     """
 
     unrelated_mean: float | None = None
     unrelated_spread: float = 0.0
     word_weight: float = 15.0
-    word_noise: float = 0.05
+    noise_terms: float = 2.0
+    crowd_weight: float = 0.25
     example_penalty: float = 3.0
     absent_penalty: float = 4.6
-    threshold: float = 1.0
-    steepness: float = 0.5
+    threshold: float = 0.3
+    steepness: float = 0.7
 
     @property
     def sample(self) -> int:
         """How many chunks of the index are compared with each question."""
         return SAMPLE if self.unrelated_mean is None else SAMPLE_OF_MEAN
 
-    def words(self, share: float) -> float:
-        """Returns the evidence of a share of the question's words: little if the share is no greater than noise."""
-        return self.word_weight * share**2 / (share + self.word_noise) if share > 0 else 0.0
+    def words(self, share: float, noise: float) -> float:
+        """Returns the evidence of a share of the question's words: half of it if the share is `noise`."""
+        return self.word_weight * share**2 / (share + noise) if share > 0 else 0.0
 
     def similarity(self, evidence: float) -> float:
         """Returns the logistic function of evidence, 0-1."""
@@ -48,7 +50,7 @@ class Calibration:
 
 
 _MEASURED = {"multilingual-e5-small": Calibration(unrelated_mean=0.80, unrelated_spread=0.02)}
-_UNKNOWN = Calibration(threshold=1.3)
+_UNKNOWN = Calibration(threshold=1.0)
 
 
 def calibration_of(model: str) -> Calibration:

@@ -3,14 +3,15 @@
 Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
 Their sum is a convex combination (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023)
-with bounds that do not depend on the other candidates. From it the evidence is subtracted that the best of so many
-texts has by chance. Measured: docs/decisions/0050-one-ranking.md and 0065-what-unrelated-texts-reach.md.
+with bounds that do not depend on the other candidates. From it the evidence is subtracted that texts reach which do
+not answer the question. Measured: docs/decisions/0050-one-ranking.md, 0065-what-unrelated-texts-reach.md and
+0078-an-answer-stands-out.md.
 """
 
 import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import TypeVar
 
@@ -19,6 +20,8 @@ from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
 
 # With fewer texts the best by chance is no worse: measured with 25 to 376.
 _FEWEST = 50
+# The text with which the nearest are compared: few questions have as many answers.
+_TENTH = 10
 _SUGGESTIONS = 3
 # Enough to order two concepts.
 _JUST_ABOVE = 0.01
@@ -39,6 +42,19 @@ class Candidate:
     impacts: Mapping[str, float] = field(default_factory=dict)
     is_example: bool = False
     illustrates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """How much of a question's words a candidate has.
+
+    `share`, 0-1: of the greatest possible sum. `covered`, 0-1: the same if how often the candidate has a word did not
+    count. `matched`: the words that it has, those that count most first.
+    """
+
+    share: float = 0.0
+    covered: float = 0.0
+    matched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +90,14 @@ class Frequencies:
 class Background:
     """What texts that do not answer a question reach.
 
-    `mean`, `spread`: mean and standard deviation of their cosines. `best`: the evidence of the best of them, by chance
-    or because the index has none of the concepts that the question names.
+    `mean`, `spread`: mean and standard deviation of their cosines. `noise`: the share of the words that counts half.
+    `best`: the evidence of the best of them: by chance, because many texts are near to the question, or because the
+    index has none of the concepts that it names.
     """
 
     mean: float
     spread: float
+    noise: float
     best: float
 
     def deviations(self, cosine: float | None) -> float:
@@ -87,10 +105,10 @@ class Background:
         return (cosine - self.mean) / self.spread if cosine is not None and self.spread > 0 else 0.0
 
 
-def shares_of_words(
+def word_matches(
     slots: Sequence[Slot], frequencies: Frequencies, candidates: Sequence[Candidate]
-) -> dict[str, tuple[float, tuple[str, ...]]]:
-    """Returns by id the share of the question's words, 0-1, and the matched words, those that count most first.
+) -> dict[str, WordMatch]:
+    """Returns by id what each candidate has of the question's words.
 
     The value of a slot in a chunk is that of the best of its terms: weight * rarity * impact.
     """
@@ -98,20 +116,21 @@ def shares_of_words(
         (slot.kind, [(each.term, each.weight * frequencies.rarity(each.term)) for each in slot.terms]) for slot in slots
     ]
     possible = sum(_greatest(slot, frequencies) for slot in slots)
-    shares = {}
+    matches = {}
     for candidate in candidates:
         values: dict[str, float] = {}
-        total = 0.0
+        total = covered = 0.0
         for kind, terms in gains:
-            found = [(gain * candidate.impacts[term], term) for term, gain in terms if term in candidate.impacts]
+            found = [(gain * candidate.impacts[term], gain, term) for term, gain in terms if term in candidate.impacts]
             if found:
-                value, term = max(found)
+                value, _, term = max(found)
                 total += value
+                covered += max(gain for _, gain, _ in found)
                 if kind == "word":
                     values[term] = max(value, values.get(term, 0.0))
         matched = tuple(sorted(values, key=lambda term: (-values[term], term)))
-        shares[candidate.id] = (total / possible if possible else 0.0, matched)
-    return shares
+        matches[candidate.id] = WordMatch(total / possible, covered / possible, matched) if possible else WordMatch()
+    return matches
 
 
 def _greatest(slot: Slot, frequencies: Frequencies) -> float:
@@ -146,29 +165,40 @@ def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
 
 
 def background(
-    cosines: Collection[float], calibration: Calibration, slots: Sequence[Slot], frequencies: Frequencies
+    sample: Collection[float],
+    candidates: Iterable[Candidate],
+    words: Iterable[WordMatch],
+    calibration: Calibration,
+    slots: Sequence[Slot],
+    frequencies: Frequencies,
 ) -> Background:
-    """Returns the background of a question from its cosines with a sample of the index.
+    """Returns the background of a question from its cosines with a sample of the index, all candidates, their words.
 
-    The mean of the model is that of texts in the language of the question. The less the index has of the question's
-    words, the more the mean of the sample counts instead: across languages all cosines are lower.
+    The mean of the model is that of texts in the language of the question. If the index has less than half of the
+    question's words, the mean of the sample counts too: across languages all cosines are lower. A word is noise as far
+    as the question has few and no text has all of them.
     """
+    mean, spread = calibration.unrelated_mean, calibration.unrelated_spread
+    if mean is None:
+        mean, spread = (fmean(sample), pstdev(sample)) if sample else (0.0, 0.0)
+    elif sample:
+        foreign = max(0.0, 1 - 2 * known_share(slots, frequencies))
+        mean = (1 - foreign) * mean + foreign * fmean(sample)
+    nowhere = max(0.0, 1 - max((each.covered for each in words), default=0.0))
+    found = Background(mean, spread, nowhere * calibration.noise_terms / max(len(slots), 1), best=0.0)
     # The expected maximum of so many values of a normal distribution.
     best = math.sqrt(2 * math.log(max(frequencies.total, _FEWEST)))
+    nearest = heapq.nlargest(_TENTH, (each.cosine for each in candidates if each.cosine is not None))
+    if len(nearest) == _TENTH:
+        best += calibration.crowd_weight * found.deviations(nearest[-1])
     if names_absent_concepts(slots, frequencies):
         best += calibration.absent_penalty
-    mean, spread = calibration.unrelated_mean, calibration.unrelated_spread
-    if not cosines:
-        return Background(mean or 0.0, spread, best)
-    if mean is None:
-        return Background(fmean(cosines), pstdev(cosines), best)
-    known = known_share(slots, frequencies)
-    return Background(known * mean + (1 - known) * fmean(cosines), spread, best)
+    return replace(found, best=best)
 
 
 def rank(
     candidates: Sequence[Candidate],
-    words: Mapping[str, tuple[float, tuple[str, ...]]],
+    words: Mapping[str, WordMatch],
     unrelated: Mapping[str, Background],
     calibration: Calibration,
     *,
@@ -176,7 +206,7 @@ def rank(
 ) -> list[Ranked]:
     """Returns the candidates by falling similarity, ties by id.
 
-    `words` are those of `shares_of_words`, `unrelated` is the `background` of each. With `lowers_examples` an example
+    `words` are those of `word_matches`, `unrelated` is the `background` of each. With `lowers_examples` an example
     ranks below the concepts that it shows: it has less evidence, and the best of its concepts has at least the evidence
     of the example without that penalty. But it passes no concept that has more evidence of its own than the example has
     with the penalty.
@@ -184,7 +214,8 @@ def rank(
     evidence, z, before = {}, {}, {}
     for each in candidates:
         z[each.id] = unrelated[each.id].deviations(each.cosine)
-        before[each.id] = z[each.id] + calibration.words(words[each.id][0]) - unrelated[each.id].best
+        of_words = calibration.words(words[each.id].share, unrelated[each.id].noise)
+        before[each.id] = z[each.id] + of_words - unrelated[each.id].best
         penalty = calibration.example_penalty if lowers_examples and each.is_example else 0.0
         evidence[each.id] = before[each.id] - penalty
     placed = dict(evidence)
@@ -206,8 +237,8 @@ def rank(
             similarity=round(calibration.similarity(placed[each.id]), 4),
             evidence=evidence[each.id],
             z=z[each.id],
-            words=words[each.id][0],
-            matched=words[each.id][1],
+            words=words[each.id].share,
+            matched=words[each.id].matched,
         )
         for each in order
     ]

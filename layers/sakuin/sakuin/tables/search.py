@@ -11,7 +11,17 @@ from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
-from sakuin.retrieval.ranking import Candidate, Ranked, background, is_shown, rank, shares_of_words, suggested
+from sakuin.retrieval.ranking import (
+    Background,
+    Candidate,
+    Ranked,
+    WordMatch,
+    background,
+    is_shown,
+    rank,
+    suggested,
+    word_matches,
+)
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
@@ -104,6 +114,7 @@ class _Asked:
     degraded: str | None
     # The Table has no word and no gram of the question, and another script.
     is_foreign: bool
+    unrelated: Background
 
     @property
     def is_refused(self) -> bool:
@@ -163,7 +174,9 @@ class SearchTable:
             chunks = _of(expected, asked.candidates)
             if not chunks:
                 # A search in its own scope says its evidence, but not its rank.
-                alone = self._asked(mcp_id, tool, query, mode=mode, without=without, scope=expected)
+                alone = self._asked(
+                    mcp_id, tool, query, mode=mode, without=without, scope=expected, unrelated=asked.unrelated
+                )
                 chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
         return TableExplanation(
             asked.understood, _index(tool), asked.candidates, chunks, asked.is_refused, asked.degraded
@@ -179,8 +192,12 @@ class SearchTable:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         scope: str | None = None,
+        unrelated: Background | None = None,
     ) -> _Asked:
-        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current."""
+        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current.
+
+        `unrelated`: the background of the same question in the scope of the Tool, if it is known.
+        """
         known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
@@ -199,11 +216,14 @@ class SearchTable:
         )
         candidates = [_candidate(each) for each in found.chunks]
         if question.slots:
-            words = shares_of_words(slots, frequencies, candidates)
+            words = word_matches(slots, frequencies, candidates)
         else:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
-            words = {each.doc_id: (1.0, (query,)) if each.matching_rank else (0.0, ()) for each in found.chunks}
-        unrelated = background(found.cosines, self.calibration, slots, frequencies)
+            whole = WordMatch(1.0, 1.0, (query,))
+            words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
+        unrelated = unrelated or background(
+            found.cosines, candidates, words.values(), self.calibration, slots, frequencies
+        )
         ranking = rank(candidates, words, dict.fromkeys(words, unrelated), self.calibration)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
@@ -217,7 +237,7 @@ class SearchTable:
             and not frequencies.chunks
             and is_japanese(query) != is_japanese(best[0].chunk.chunk_text)
         )
-        return _Asked(question, tuple(best), degraded, is_foreign)
+        return _Asked(question, tuple(best), degraded, is_foreign, unrelated)
 
 
 class TableSearches(Protocol):
