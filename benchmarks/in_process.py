@@ -22,7 +22,7 @@ from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin_local.supabase.database import running_database
+from sakuin_local.supabase.database import Database, running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel
 
@@ -68,22 +68,27 @@ class OneSearch:
 
 @contextmanager
 def indexed(folder: Path, model: CachedModel, *, vocabulary: str = "school-mathematics") -> Iterator[Library]:
-    """Every page of a folder, indexed as the function of the material queue indexes it."""
+    """Every page of a folder, in a database of its own."""
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
-        bucket = Folder(folder)
-        client = connected(database.rest_url, database.service_key)
-        index = KnowledgeIndex(client)
-        learns = LearnsSources(bucket, LearnsRecords(client), None, "")  # type: ignore[arg-type]
-        fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
-        pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
-        texts: dict[str, str] = {}
-        for number, key in enumerate(bucket.keys("")):
-            material = key.removesuffix(".html")
-            pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
-            texts |= _texts(bucket, learns, key, material)
-        search = KnowledgeSearch(client, calibration_of(model.name))
-        searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
-        yield Library(texts, ExplainKnowledge(searches))
+        yield library_in(database, folder, model, vocabulary=vocabulary)
+
+
+def library_in(database: Database, folder: Path, model: CachedModel, *, vocabulary: str) -> Library:
+    """Every page of a folder, indexed in an empty database as the function of the material queue indexes it."""
+    bucket = Folder(folder)
+    client = connected(database.rest_url, database.service_key)
+    index = KnowledgeIndex(client)
+    learns = LearnsSources(bucket, LearnsRecords(client), None, "")  # type: ignore[arg-type]
+    fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
+    pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
+    texts: dict[str, str] = {}
+    for number, key in enumerate(bucket.keys("")):
+        material = key.removesuffix(".html")
+        pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
+        texts |= _texts(bucket, learns, key, material)
+    search = KnowledgeSearch(client, calibration_of(model.name))
+    searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
+    return Library(texts, ExplainKnowledge(searches))
 
 
 def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:

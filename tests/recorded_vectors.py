@@ -1,9 +1,8 @@
 """Vectors that the local model gave before: those of the samples and of the questions about them take it minutes.
 
 A stack or a gate that begins with them computes only what is new. `make proofs` begins without them. After texts have
-changed, or with another model, record them again:
+changed, record the new ones; to leave out the old ones, or with another model, remove the file before:
 
-    rm tests/recorded_vectors.npz
     export SAKUIN_RECORD_VECTORS=1
     .venv/bin/python -m pytest -p no:xdist tests/general tests/integration/test_retrieval_gate.py
 """
@@ -25,11 +24,10 @@ FILE = Path(__file__).with_suffix(".npz")
 @contextmanager
 def recorded_vectors(cache: Path) -> Iterator[None]:
     """Puts the recorded vectors into the file of a `VectorCache`; keeps its vectors afterwards if asked to record."""
-    is_recording = "SAKUIN_RECORD_VECTORS" in os.environ
-    if EFFORT == 1 and not is_recording:
+    if EFFORT == 1:
         put_into(cache)
     yield
-    if is_recording:
+    if "SAKUIN_RECORD_VECTORS" in os.environ:
         _keep(_recorded() | _content(cache))
 
 

@@ -8,12 +8,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from sakuin_local.places import REPOSITORY
+from sakuin_local.supabase.database import Database
 
 from benchmarks.cached_model import CachedModel
-from benchmarks.in_process import Library, indexed
+from benchmarks.in_process import Library, library_in
 from tests.documents import PAGES, QUESTIONS, build_site
+from tests.emptied import emptied
 from tests.recorded_vectors import recorded_vectors
 
 
@@ -26,7 +29,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def library(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+def library(
+    site: Path, database: Database, sql: psycopg.Connection, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Library]:
     """The chosen pages of the site, indexed."""
     folder = tmp_path_factory.mktemp("library")
     for name in PAGES:
@@ -34,8 +39,9 @@ def library(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(site / f"{name}.html", target)
     vectors = tmp_path_factory.mktemp("vectors") / "vectors.sqlite"
-    with recorded_vectors(vectors), indexed(folder, CachedModel.in_file(vectors), vocabulary="") as made:
-        yield made
+    emptied(sql)
+    with recorded_vectors(vectors):
+        yield library_in(database, folder, CachedModel.in_file(vectors), vocabulary="")
 
 
 def test_the_site_has_no_path_of_the_machine(site: Path) -> None:

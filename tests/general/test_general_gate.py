@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
 from sakuin.knowledge.reading.page_reader import read_page
+from sakuin_local.supabase.database import Database
 
 from benchmarks.cached_model import CachedModel
-from benchmarks.in_process import indexed
+from benchmarks.in_process import library_in
+from tests.emptied import emptied
 from tests.recorded_vectors import recorded_vectors
 
 FOLDER = Path(__file__).parent
@@ -39,19 +42,24 @@ def questions(language: str) -> list[tuple[str, str | None]]:
     return [(question["query"], question["chunk"]) for question in map(json.loads, lines)]
 
 
-def ask(language: str, model: CachedModel) -> list[Asked]:
-    with indexed(FOLDER / language / "site", model, vocabulary="") as library:
-        answers = [(query, chunk, library.explain(query, depth=5)) for query, chunk in questions(language)]
+def ask(language: str, model: CachedModel, database: Database) -> list[Asked]:
+    library = library_in(database, FOLDER / language / "site", model, vocabulary="")
+    answers = [(query, chunk, library.explain(query, depth=5)) for query, chunk in questions(language)]
     return [Asked(query, chunk, [hit.id for hit in said.results], said.refused) for query, chunk, said in answers]
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Asked]]:
+def asked(
+    database: Database, sql: psycopg.Connection, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Asked]]:
     """The questions of each language with what was found."""
-    file = tmp_path_factory.mktemp("general") / "vectors.sqlite"
+    file, found = tmp_path_factory.mktemp("general") / "vectors.sqlite", {}
     with recorded_vectors(file):
         model = CachedModel.in_file(file)
-        return {language: ask(language, model) for language in LANGUAGES}
+        for language in LANGUAGES:
+            emptied(sql)
+            found[language] = ask(language, model, database)
+    return found
 
 
 def share(right: Sequence[Asked], of: Sequence[Asked]) -> float:
