@@ -13,7 +13,6 @@ from tests.doubles.event_bus import MemoryBus
 from tests.table_world import TableWorld, WatchedStore, long, maintenance
 
 OF_TABLES = ("chunks", "node", "table_reading", "table_object", "table_scan", "pending_deletion")
-PORTION = ("finish_scan", "record_removed")
 DOCUMENT = [{"title": f"第{number}章", "text": long(f"章{number}", 300)} for number in range(8)]
 
 

@@ -37,19 +37,41 @@ def test_an_applied_version_is_searchable_and_its_state_says_so(knowledge: Knowl
     assert knowledge.contents() == {"rule-a": "一", "tip-b": "二"}
 
 
-def test_a_newer_version_replaces_the_older(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-gone", "去る")])
-    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
-    assert knowledge.contents() == {"rule-a": "二"}
+def test_events_count_by_their_sequencers_whenever_they_come(knowledge: Knowledge) -> None:
+    def page(number: int) -> dict[str, str]:
+        return {"rule-a": str(number), **({"rule-gone": "一"} if number == 0x20 else {})} if number else {}
 
-
-def test_an_older_version_that_comes_late_is_superseded(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "新")])
-    late = a_source(KEY, 10)
-    assert knowledge.apply(late, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
-    assert knowledge.contents() == {"rule-a": "新"}
-    # The caller of a superseded version asks the bucket, and records the result itself.
-    assert knowledge.records.upload_results([(KEY, late.version_id or "")]) == []
+    for kind, number, outcome, found, status in (
+        # A deletion that comes before its version keeps the version out.
+        ("delete", 0x10, "applied", 0, "deleted"),
+        ("put", 0x05, "superseded", 0, "deleted"),
+        ("put", 0x20, "applied", 0x20, "ready"),
+        ("put", 0x15, "superseded", 0x20, "ready"),
+        ("delete", 0x16, "superseded", 0x20, "ready"),
+        ("put", 0x30, "applied", 0x30, "ready"),
+        # A version that cannot be read keeps the last good one searchable, and a readable one heals the material.
+        ("fail", 0x40, "failed", 0x30, "failed"),
+        ("put", 0x50, "applied", 0x50, "ready"),
+        # A deleted material leaves a tombstone that no late version passes.
+        ("delete", 0x70, "applied", 0, "deleted"),
+        ("put", 0x60, "superseded", 0, "deleted"),
+        ("put", 0x80, "applied", 0x80, "ready"),
+    ):
+        source = a_source(KEY, number)
+        if kind == "put":
+            done = knowledge.apply(source, [a_chunk("m", anchor, text) for anchor, text in page(number).items()])
+        else:
+            done = knowledge.delete(source) if kind == "delete" else knowledge.fail(source)
+        state = knowledge.state()
+        assert (done.outcome, knowledge.contents(), state.status) == (outcome, page(found), status), (kind, number)
+        assert state.chunks_count == len(page(found))
+        indexed = a_source(KEY, found).version_id if found else None
+        assert (state.indexed_version_id, state.error) == (indexed, "not HTML" if kind == "fail" else None)
+        # The caller of a superseded version asks the bucket, and records the result itself.
+        results = [
+            (one.outcome, one.reason) for one in knowledge.records.upload_results([(KEY, source.version_id or "")])
+        ]
+        assert results == ([] if outcome == "superseded" else [(outcome, state.error)]), (kind, number)
 
 
 def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(knowledge: Knowledge) -> None:
@@ -93,40 +115,6 @@ def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: 
     assert knowledge.contents() == {}
 
 
-def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.delete(a_source(KEY, 30)).outcome == "applied"
-    state = knowledge.state()
-    assert (state.status, state.indexed_version_id, state.chunks_count) == ("deleted", None, 0)
-    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
-    assert knowledge.contents() == {}
-    assert knowledge.apply(a_source(KEY, 40), [a_chunk("m", "rule-a", "三")]).outcome == "applied"
-    assert knowledge.contents() == {"rule-a": "三"}
-
-
-def test_a_delete_that_comes_before_its_version_keeps_the_version_out(knowledge: Knowledge) -> None:
-    assert knowledge.delete(a_source(KEY, 20)).outcome == "applied"
-    assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
-    assert knowledge.contents() == {}
-
-
-def test_a_late_delete_removes_nothing_newer(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.delete(a_source(KEY, 10)).outcome == "superseded"
-    assert knowledge.contents() == {"rule-a": "一"}
-
-
-def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowledge: Knowledge) -> None:
-    good, bad = a_source(KEY, 10), a_source(KEY, 20)
-    knowledge.apply(good, [a_chunk("m", "rule-a", "一")])
-    assert knowledge.fail(bad).outcome == "failed"
-    state = knowledge.state()
-    assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
-    assert state.indexed_version_id == good.version_id
-    assert knowledge.contents() == {"rule-a": "一"}
-    assert knowledge.records.upload_results([(KEY, bad.version_id or "")])[0].reason == "not HTML"
-
-
 def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
     bad = a_source(KEY, 30)
     knowledge.fail(bad)
@@ -136,13 +124,6 @@ def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(kno
     state = knowledge.state()
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
     assert knowledge.contents() == {"rule-a": "二"}
-
-
-def test_a_readable_version_heals_a_failed_material(knowledge: Knowledge) -> None:
-    knowledge.fail(a_source(KEY, 10))
-    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
-    state = knowledge.state()
-    assert (state.status, state.error) == ("ready", None)
 
 
 def test_sequencers_of_different_length_are_compared_padded(knowledge: Knowledge) -> None:
