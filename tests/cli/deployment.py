@@ -14,6 +14,9 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.s3.models import FakeDeleteMarker, s3_backends
+from moto.sqs.models import Message, sqs_backends
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.supabase.client import connected
@@ -46,7 +49,6 @@ class Deployment:
     openai: OpenAIServer
     sql: psycopg.Connection
     s3: Any
-    sqs: Any
     queue_url: str
     secret: str
     url: str = ""
@@ -64,8 +66,9 @@ class Deployment:
     def empty(self) -> None:
         """Leaves nothing of the test before."""
         emptied(self.sql)
-        for key, version, _ in self._versions():
-            self.s3.delete_object(Bucket=BUCKET, Key=key, VersionId=version)
+        for key in list(self._stored):
+            self._stored.setlist(key, [])
+            self._stored.pop(key)
         # What a command asked for and its test did not wait for.
         for _ in self._delivered():
             pass
@@ -91,20 +94,17 @@ class Deployment:
     def settle(self) -> None:
         """Delivers what happened in the bucket, and what lies in the queue, until there is nothing more."""
         for body in self._notifications():
-            self.sqs.send_message(QueueUrl=self.queue_url, MessageBody=body)
-        for messages in self._delivered():
-            records = [_record(message) for message in messages]
-            answer = self.index_materials({"Records": records}, Context())
+            sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].send_message(_QUEUES[0], body)
+        for message in self._delivered():
+            answer = self.index_materials({"Records": [_record(message)]}, Context())
             assert not answer["batchItemFailures"], answer
 
-    def _delivered(self) -> Iterator[list[dict[str, Any]]]:
-        """The messages of the queue, which are deleted after the next step."""
-        while messages := self.sqs.receive_message(
-            QueueUrl=self.queue_url, AttributeNames=["All"], MessageAttributeNames=["All"]
-        ).get("Messages"):
-            yield messages
-            for message in messages:
-                self.sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
+    def _delivered(self) -> Iterator[Message]:
+        """The messages of the queue; each is deleted after the next step."""
+        queue = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"]
+        while messages := queue.receive_message(_QUEUES[0], 1, 0, 30):
+            yield messages[0]
+            queue.delete_message(_QUEUES[0], str(messages[0].receipt_handle))
 
     def lose_events(self) -> None:
         """Forgets what happened in the bucket: the index is told nothing of it."""
@@ -120,10 +120,13 @@ class Deployment:
 
     def _versions(self) -> list[tuple[str, str, bool]]:
         """Key, version and whether it is a delete marker, of all versions in the bucket."""
-        found = self.s3.list_object_versions(Bucket=BUCKET)
-        kinds = ((found.get("Versions", ()), False), (found.get("DeleteMarkers", ()), True))
-        versions = [(one["Key"], one["IsLatest"], one["VersionId"], gone) for some, gone in kinds for one in some]
-        return [(key, version, gone) for key, _, version, gone in sorted(versions)]
+        kept = [(key, each) for key, versions in sorted(self._stored.lists()) for each in versions]
+        return [(key, each.version_id, isinstance(each, FakeDeleteMarker)) for key, each in kept]
+
+    @property
+    def _stored(self) -> Any:
+        """Moto's versions of each key. Its API takes longer than what most tests do; the commands ask it."""
+        return s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[BUCKET].keys
 
     def _notification(self, key: str, version: str, *, removed: bool) -> str:
         self._followed.add((key, version))
@@ -133,19 +136,20 @@ class Deployment:
         return json.dumps({"Records": [{"eventName": name, "s3": {"bucket": {"name": BUCKET}, "object": stored}}]})
 
 
-def _record(message: dict[str, Any]) -> dict[str, Any]:
+def _record(message: Message) -> dict[str, Any]:
     """A message of SQS as Lambda hands it over."""
     attributes = {
         name: {"stringValue": value["StringValue"], "dataType": "String"}
-        for name, value in message.get("MessageAttributes", {}).items()
+        for name, value in message.message_attributes.items()
     }
+    times = {"SentTimestamp": message.sent_timestamp, "ApproximateReceiveCount": message.approximate_receive_count}
     return {
-        "messageId": message["MessageId"],
-        "receiptHandle": message["ReceiptHandle"],
-        "body": message["Body"],
-        "attributes": message["Attributes"],
+        "messageId": message.id,
+        "receiptHandle": message.receipt_handle,
+        "body": message.body,
+        "attributes": {name: str(value) for name, value in times.items()},
         "messageAttributes": attributes,
-        "md5OfBody": message["MD5OfBody"],
+        "md5OfBody": message.body_md5,
         "eventSource": "aws:sqs",
         "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:MATERIAL_QUEUE_URL",
         "awsRegion": "us-east-1",
@@ -192,7 +196,7 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
                 **settings,
             },
         )
-        deployment = Deployment(database, openai, sql, s3, sqs, queues["MATERIAL_QUEUE_URL"], name)
+        deployment = Deployment(database, openai, sql, s3, queues["MATERIAL_QUEUE_URL"], name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
             deployment.url = url
             yield deployment
