@@ -1,7 +1,6 @@
 """The deployed template on the local stack: started once, found through its outputs alone."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,13 +17,14 @@ from botocore.config import Config
 from sakuin_local.data_folder import MARK
 
 from tests.awaiting import awaited
+from tests.cli.command import run
 from tests.recorded_vectors import recorded_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAMPLES = REPOSITORY / "samples"
 T = TypeVar("T")
 # Each many times what it takes. What a queue forgot is sent again after three minutes, by a schedule of a minute.
-READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS, COMMAND_SECONDS = 1500, 600, 120, 300, 600
+READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS = 1500, 600, 120, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +100,12 @@ class Deployed:
         return self.mcp(endpoint, "tools/call", name=name, arguments={"query": query, **arguments})
 
     def sakuin(self, *arguments: str) -> tuple[int, str]:
-        """The command as a person runs it: its exit code and what it prints."""
-        command = [str(Path(sys.executable).parent / "sakuin"), *arguments]
-        done = subprocess.run(  # noqa: S603 - the project's own command
-            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=COMMAND_SECONDS
-        )
-        return done.returncode, done.stdout
+        """A command against this deployment: its exit code and what it prints.
+
+        It runs in this process. Tutorials and guides type it into a terminal.
+        """
+        done = run(*arguments, **self.environment)
+        return done.exit_code, done.stdout
 
     def printed(self, *arguments: str) -> Any:
         """What a command that succeeds prints as JSON."""

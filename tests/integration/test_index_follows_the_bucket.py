@@ -94,6 +94,8 @@ def test_two_spellings_of_one_key_are_one_material_and_the_second_waits(deployed
     assert deployed.put(second, page("綴り", SILVER)) == "waiting"
     assert ids(deployed, "比", material="綴り/グラフ_教材") == ["綴り/グラフ_教材#rule-golden-ratio"]
     assert deployed.delete(first) == "applied"
+    # The worker applies it after the deletion.
+    eventually("the second page", lambda: "綴り/グラフ_教材#rule-silver-ratio" in ids(deployed, "比", top_k=50))
     assert ids(deployed, "比", material="綴り/グラフ_教材") == ["綴り/グラフ_教材#rule-silver-ratio"]
 
 
