@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,12 +67,13 @@ def session_of(process: psutil.Process) -> int | None:
         return None
 
 
-def admin(url: str, path: str) -> bool:
-    """Whether a route of the REST API answers at all: 401 comes from the function itself."""
+def answers(data: Path) -> bool:
+    """Whether the REST API answers from the database."""
+    environment = read_environment(data / "env")
+    headers = {"Authorization": f"Bearer {environment['SAKUIN_ADMIN_KEY']}"}
+    request = urllib.request.Request(f"{environment['SAKUIN_URL']}/v1/status", headers=headers)  # noqa: S310
     try:
-        urllib.request.urlopen(f"{url}{path}", timeout=30)  # noqa: S310
-    except urllib.error.HTTPError as error:
-        return error.code == 401
+        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
     except OSError:
         return False
     return True
@@ -111,66 +111,68 @@ def ended(process: psutil.Process) -> bool:
         return True
 
 
-def test_it_is_ready_refuses_a_second_one_and_leaves_nothing_running(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with up(data) as (running, said):
-        environment = read_environment(data / "env")
-        url = environment["SAKUIN_URL"]
-        started = programs_of(data)
-        assert said.splitlines()[-1] == f"ready {url}/mcp"
-        assert (
-            f'claude mcp add --transport http sakuin {url}/mcp --header "Authorization: Bearer '
-            f'{environment["SAKUIN_API_KEY"]}"' in said.splitlines()
-        )
-        with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:  # noqa: S310
-            assert answer.status == 200
-
-        second = run(command(data))
-        port = int(url.rsplit(":", 1)[1])
-        elsewhere = run(command(tmp_path / "other", port))
-        running.send_signal(signal.SIGINT)
-        assert running.wait(STOP_S) == 0
-
-    assert (second.returncode, elsewhere.returncode) == (1, 1)
-    assert "is already running on" in second.stderr
-    assert f"port {port} is in use" in elsewhere.stderr
-    assert len(started) > 4
-    for process in started:
-        awaited(f"the end of {process}", lambda process=process: ended(process))
-    assert not (data / "env").exists()
-    assert not (data / "aws" / "tmp").exists()
-
-
 def records(data: Path) -> dict[str, int]:
     """The stack's programs by name."""
     return {each["name"]: each["pid"] for each in json.loads((data / "processes.json").read_text())}
 
 
-def test_a_part_that_dies_is_started_again(tmp_path: Path) -> None:
-    data, log = tmp_path / "data", tmp_path / "data.log"
-    with up(data) as (running, _):
-        first, url = records(data), read_environment(data / "env")["SAKUIN_URL"]
-        for name in ("postgrest", "postgres"):
-            os.kill(first[name], signal.SIGKILL)
-            awaited(
-                f"another {name}",
-                lambda name=name: records(data).get(name, first[name]) != first[name],
-                within_s=PART_S,
-            )
-        assert "postgrest ended (killed by SIGKILL): restarting it" in log.read_text()
-        awaited("an answer of the API", lambda: admin(url, "/v1/status"), within_s=PART_S)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(STOP_S) == 0
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of the stack."""
+    return tmp_path_factory.mktemp("up") / "data"
 
 
-def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_uploaded(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+@pytest.fixture(scope="module")
+def stack(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """One stack for all tests; the last one kills it."""
+    with up(data) as running_and_said:
+        yield running_and_said
+
+
+def test_it_is_ready_and_refuses_a_second_one(
+    stack: tuple[subprocess.Popen[str], str], data: Path, tmp_path: Path
+) -> None:
+    environment = read_environment(data / "env")
+    url = environment["SAKUIN_URL"]
+    assert stack[1].splitlines()[-1] == f"ready {url}/mcp"
+    assert (
+        f'claude mcp add --transport http sakuin {url}/mcp --header "Authorization: Bearer '
+        f'{environment["SAKUIN_API_KEY"]}"' in stack[1].splitlines()
+    )
+    with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:  # noqa: S310
+        assert answer.status == 200
+
+    second = run(command(data))
+    port = int(url.rsplit(":", 1)[1])
+    elsewhere = run(command(tmp_path / "other", port))
+    assert (second.returncode, elsewhere.returncode) == (1, 1)
+    assert "is already running on" in second.stderr
+    assert f"port {port} is in use" in elsewhere.stderr
+
+
+@pytest.mark.usefixtures("stack")
+def test_a_part_that_dies_is_started_again(data: Path) -> None:
+    first = records(data)
+    for name in ("postgrest", "postgres"):
+        os.kill(first[name], signal.SIGKILL)
+        awaited(
+            f"another {name}",
+            lambda name=name: records(data).get(name, first[name]) != first[name],
+            within_s=PART_S,
+        )
+    assert "postgrest ended (killed by SIGKILL): restarting it" in data.with_suffix(".log").read_text()
+    awaited("an answer of the API", lambda: answers(data), within_s=PART_S)
+
+
+def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_uploaded_and_leaves_nothing_running(
+    stack: tuple[subprocess.Popen[str], str], data: Path, tmp_path: Path
+) -> None:
+    left = programs_of(data)
+    uploaded = sakuin(data, "push", str(page_in(tmp_path)))
+    assert uploaded.returncode == 0, uploaded.stderr
+    stack[0].kill()
+    stack[0].wait(STOP_S)
     with up(data) as (running, _):
-        left = programs_of(data)
-        uploaded = sakuin(data, "push", str(page_in(tmp_path)))
-        assert uploaded.returncode == 0, uploaded.stderr
-        running.kill()
-    with up(data):
         assert [process for process in left if not ended(process)] == []
         assert "ended programs of an earlier run" in data.with_suffix(".log").read_text()
         # The emulator has forgotten its stack and its queues, and still has the page: here, and in the index.
@@ -180,3 +182,12 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         address, _, anchor = hit["url"].partition("#")
         with urllib.request.urlopen(quote(address, safe=":/%"), timeout=30) as page:  # noqa: S310
             assert f'id="{anchor}"' in page.read().decode()
+
+        started = programs_of(data)
+        assert len(started) > 4
+        running.send_signal(signal.SIGINT)
+        assert running.wait(STOP_S) == 0
+    for process in started:
+        awaited(f"the end of {process}", lambda process=process: ended(process))
+    assert not (data / "env").exists()
+    assert not (data / "aws" / "tmp").exists()
