@@ -6,18 +6,20 @@ Text Retrieval, Information Retrieval 7, 2004).
 """
 
 import re
+from itertools import pairwise
 
 PREFIX = "^"
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
 _DENSE = "\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_RUNS = re.compile(f"([{_DENSE}]{{2,}})|[^\\W_{_DENSE}]{{3,}}")
+_RUNS = re.compile(f"([{_DENSE}]{{2,}})|([^\\W_{_DENSE}]{{3,}})")
 
 
 def character_grams(text: str) -> list[str]:
     """Returns the grams of a canonical text with their prefix: 2-grams in scripts without spaces, else 3-grams."""
     grams: list[str] = []
-    for match in _RUNS.finditer(text):
-        run = match[0]
-        size = 2 if match[1] else 3
-        grams += [PREFIX + run[start : start + size] for start in range(len(run) - size + 1)]
+    for dense, spaced in _RUNS.findall(text):
+        if dense:
+            grams += [f"{PREFIX}{one}{other}" for one, other in pairwise(dense)]
+        else:
+            grams += [PREFIX + spaced[start : start + 3] for start in range(len(spaced) - 2)]
     return grams

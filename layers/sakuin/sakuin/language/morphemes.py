@@ -61,10 +61,8 @@ _READ_TOGETHER = {
     },
 }
 _TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETHER))
-# What Sudachi reads of a word: less than all it has.
-_FIELDS: set[Literal["surface", "pos", "normalized_form", "reading_form"]] = {
-    *("surface", "pos", "normalized_form", "reading_form")
-}
+# What is read of a word: less than all that the dictionary has.
+_FIELDS: set[Literal["pos", "normalized_form", "reading_form"]] = {"pos", "normalized_form", "reading_form"}
 _MOST_KNOWN = 20_000  # words, about 10 MB
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
@@ -119,15 +117,13 @@ class _Analyzer:
     def of(self, line: str) -> list[Morpheme]:
         found: list[Morpheme] = []
         latest = self._latest
-        start = 0
         with self._lock:
             for item in self._tokenizer.tokenize(line, out=self._tokens):
-                end = start + len(item)
+                surface = item.surface()
                 morpheme = latest.get(item.word_id())
-                if morpheme is None or morpheme.surface != line[start:end]:
-                    morpheme = self._read(item, line[start:end])
+                if morpheme is None or morpheme.surface != surface:
+                    morpheme = self._read(item, surface)
                 found.append(morpheme)
-                start = end
         if _TOGETHER.search(line):
             _read_together(found)
         return found

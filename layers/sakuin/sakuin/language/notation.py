@@ -48,8 +48,8 @@ _KANA_NUMBERS = {
 _KANA_NUMBER = "|".join(_KANA_NUMBERS)
 _KANA_FRACTION = re.compile(rf"(?<![ぁ-ん])({_KANA_NUMBER})ぶんの({_KANA_NUMBER})(?![つかけ])")
 _KANA_POWER = re.compile(rf"(?<=[a-zθ\d)])の?({_KANA_NUMBER}|[a-z])じょう")
-_SPOKEN_POWER = re.compile(rf"(?<=[a-zα-ω\d)])\s*(?:の\s*)?({_NUMBER}|[a-z])乗")
-_SELF_POWER = re.compile(r"(?<=[a-zα-ω\d)])\s*(?:の\s*)?(?:自乗|平方(?![完根]))")
+_SPOKEN_POWER = re.compile(rf"([a-zα-ω\d)])\s*(?:の\s*)?({_NUMBER}|[a-z])乗")
+_SELF_POWER = re.compile(r"([a-zα-ω\d)])\s*(?:の\s*)?(?:自乗|平方(?![完根]))")
 _SPOKEN_SIGNS = {"プラスマイナス": "±", "プラス": "+", "マイナス": "-", "イコール": "=", "かける": "×", "わる": "÷"}
 _SPOKEN_SIGN = re.compile(
     rf"(?<={_ATOM})\s*(プラスマイナス|プラス|マイナス|イコール)\s*(?=[-√±(]|{_ATOM})|(プラスマイナス|マイナス)(?=[√\d(]|[a-z](?![a-z]))"
@@ -61,7 +61,7 @@ _DEGREE = re.compile(r"([0-9])\s*(?:度(?![目数合])|degrees?\b)|\^\(?°\)?")
 _PERCENT = re.compile(r"([0-9])\s*(?:パーセント|percent\b)")
 _LENGTHS = {"センチメートル": "cm", "センチ": "cm", "ミリメートル": "mm", "ミリ": "mm", "キロメートル": "km"}
 _LENGTH = re.compile(rf"(?<=\d)\s*({'|'.join(_LENGTHS)}|メートル)")
-_UNIT = re.compile(r"(\d)\s+(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
+_UNIT = re.compile(r"\s(?<=\d\s)\s*(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
 _ENGLISH_POWER = re.compile(
     r"\b([a-z]|\d+)\s+(squared|cubed|to\s+the\s+(?:power\s+of\s+)?(\w+?)(?:th)?(?:\s+power)?)\b"
 )
@@ -161,7 +161,7 @@ def _with_spoken_mathematics(text: str) -> str:
         text = _ANGLE.sub("∠", _TRIANGLE.sub("△", text))
     if "c_" in text or "p_" in text or "h_" in text:
         text = _CHOICE.sub(r"\1\2\3", text)
-    text = _UNIT.sub(r"\1", without_thousands_commas(text))
+    text = _UNIT.sub("", without_thousands_commas(text))
     if "パーセント" in text or "percent" in text:
         text = _PERCENT.sub(r"\1%", text)
     if "√" in text or "△" in text or "∠" in text:
@@ -185,9 +185,9 @@ def _japanese(text: str) -> str:
     if "分の" in text:
         text = _SPOKEN_FRACTION.sub(_spoken_fraction, text)
     if "乗" in text:
-        text = _SPOKEN_POWER.sub(lambda match: f"^{_digits(match[1])}", text)
+        text = _SPOKEN_POWER.sub(lambda match: f"{match[1]}^{_digits(match[2])}", text)
     if "自乗" in text or "平方" in text:
-        text = _SELF_POWER.sub("^2", text)
+        text = _SELF_POWER.sub(r"\1^2", text)
     if "ラス" in text or "マイ" in text or "イコ" in text:
         text = _SPOKEN_SIGN.sub(lambda match: _SPOKEN_SIGNS[match[1] or match[2]], text)
     if "センチ" in text or "ミリ" in text or "メートル" in text:

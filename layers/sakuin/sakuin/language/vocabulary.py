@@ -181,17 +181,18 @@ class Vocabulary:
 
     def _in_english(self, text: str) -> Iterator[ConceptMention]:
         spellings = self._spellings
-        words = list(self.latin_words(text))
-        for at, first in enumerate(words):
-            if first.stem not in spellings.first_words:
+        words = list(_ENGLISH.finditer(text))
+        stems = [stem(word[0]) for word in words]
+        for at, phrase in enumerate(stems):
+            if phrase not in spellings.first_words:
                 continue
-            phrase = first.stem
-            for size in range(1, LONGEST_PHRASE + 1):
+            for last in range(at, min(at + LONGEST_PHRASE, len(words))):
+                if last > at:
+                    if words[last].start() - words[last - 1].end() > 1:
+                        break
+                    phrase += " " + stems[last]
                 if concepts := spellings.english.get(phrase):
-                    yield ConceptMention(first.start, words[at + size - 1].end, concepts)
-                if at + size >= len(words) or words[at + size].start - words[at + size - 1].end > 1:
-                    break
-                phrase += " " + words[at + size].stem
+                    yield ConceptMention(words[at].start(), words[last].end(), concepts)
 
 
 NO_VOCABULARY = Vocabulary()

@@ -106,7 +106,10 @@ def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Rep
     One word alone is no evidence: friction is not a misspelled fraction.
     """
     words = list(vocabulary.latin_words(text))
-    for phrase, concept in vocabulary.latin_phrases.items():
+    right = {word.stem for word in words}
+    for phrase, concept in vocabulary.latin_phrases.items() if len(words) > 1 else ():
+        if right.isdisjoint(phrase) or sum(word not in right for word in phrase) > 1:
+            continue
         for first in range(len(words) - len(phrase) + 1):
             others = [(word, meant) for word, meant in zip(words[first:], phrase, strict=False) if word.stem != meant]
             if len(others) == 1 and _is_typo_of(others[0][0].stem, others[0][1]):
@@ -143,7 +146,7 @@ def _candidates(
             yield Replacement(piece.start, piece.end, meant)
         elif (found := vocabulary.with_reading(piece.reading)) and found[1].term in known.known:
             yield Replacement(piece.start, piece.end, found[0])
-    for place in range(len(text)):
+    for place in range(len(text)) if vocabulary.concepts else ():
         typo = _with_another_kanji(text, place, vocabulary) if _may_be_wrong(text, place) else None
         if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in known.known:
             yield typo
@@ -213,10 +216,12 @@ def _continues(text: str, at: int) -> bool:
 
 def _may_be_wrong(text: str, at: int) -> bool:
     sign, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if not _is_ideograph(sign):
+        return False
     # Numbers are right: 三次関数 is a typo of neither 二次関数 nor 三角関数.
     is_of_number = sign in DIGITS or (before in DIGITS and sign in _COUNTERS)
     beside_kanji = any(_is_ideograph(beside) or beside.isdigit() for beside in (before, after) if beside)
-    return _is_ideograph(sign) and not is_of_number and beside_kanji
+    return not is_of_number and beside_kanji
 
 
 def _is_ideograph(sign: str) -> bool:
