@@ -71,6 +71,8 @@ class AgentClient:
         if status is not None and status >= 500:
             return Unavailable(f"Sakuin could not answer ({status}). Try again in a moment")
         if message is not None:
+            if message.startswith("Unknown tool"):
+                message += f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
             return Invalid(message)
         return Unavailable(f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL")
 

@@ -327,6 +327,19 @@ def test_what_is_gone_from_a_folder_is_deleted_only_when_asked(operator: Operato
     assert operator.sakuin("push", operator.folder / "site" / "x.html", "--delete").code == 2
 
 
+def test_without_a_prefix_only_folders_that_the_push_has_lose_what_is_gone(operator: Operator) -> None:
+    for key in ("other/x.html", "other/learns.yml", "physics/gone.html"):
+        operator.deployment.put(key, b"a: {rule-b: [c]}" if key.endswith("yml") else a_page(FORMULA, title=key))
+    operator.file("site/physics/x.html")
+    warned = operator.sakuin("push", operator.folder / "site", "--json").document["warnings"]
+    assert [one.partition(". --delete")[0] for one in warned] == [
+        "In the library, and not in your folders: physics/gone.html"
+    ]
+    pushed = operator.sakuin("push", operator.folder / "site", "--delete", "--yes", "--json")
+    assert (pushed.code, pushed.document["deleted"]) == (0, ["physics/gone.html"])
+    assert operator.deployment.keys() == ["other/learns.yml", "other/x.html", "physics/x.html"]
+
+
 def test_a_push_without_a_path_takes_the_folder_of_sakuin_toml(operator: Operator) -> None:
     assert operator.sakuin("push").code == 2
     operator.file("sakuin.toml", b'pages = "built"\nprefix = "docs"\n')

@@ -67,10 +67,14 @@ def plan_of(
             refused[file.key] = str(error)
     folder = f"{material_prefix}{folder_path(site.prefix)}"
     gone = _gone(stored, uploads, folder) if all(path.is_dir() for path in site.paths) else ()
+    if not site.prefix:
+        # The other folders of the library are other authors'.
+        own = {_top(file.key, folder) for file in uploads.files}
+        gone = tuple(key for key in gone if _top(key, folder) in own)
     library = {key: material for key in stored if (material := _material(key, material_prefix))}
     staying = {key: material for key, material in library.items() if not (deleting and key in gone)}
     carried = {page.material or "" for page in uploads.pages} | (set(library.values()) - set(staying.values()))
-    missing = [] if deleting else _missing([key for key in gone if key in library], uploads, folder)
+    missing = [] if deleting else _missing([key for key in gone if key in library])
     for file in uploads.files:
         if file.material is None and tags.get(file.key, "") not in ("", stored.get(file.key)):
             is_compared = file.key in stored and not replacing
@@ -158,10 +162,8 @@ def _gone(stored: Collection[str], uploads: Uploads, folder: str) -> tuple[str, 
     )
 
 
-def _missing(gone: Sequence[str], uploads: Uploads, folder: str) -> list[str]:
-    """Returns a warning about pages that are gone from the folders that this push has pages in."""
-    own = {_top(page.key, folder) for page in uploads.pages}
-    keys = [key for key in gone if folder or (_top(key, folder) and _top(key, folder) in own)]
+def _missing(keys: Sequence[str]) -> list[str]:
+    """Returns a warning about pages that are gone from the pushed folders."""
     if not keys:
         return []
     more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""

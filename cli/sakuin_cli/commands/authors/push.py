@@ -29,7 +29,8 @@ def push(
         bool,
         typer.Option(
             "--delete",
-            help="Then delete what the library has below --prefix and your folders have not; it lists that and asks.",
+            help="Then delete what the library has below --prefix (without it: in the first folders that you push) and "
+            "your folders have not; it lists that and asks.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without a question, where nobody can answer.")] = False,

@@ -51,7 +51,7 @@ EMPTY_PHRASE = re.compile(
     r"^[\d・.,]*[\d一二三四五六七八九十百千万億]+(?:年|月|日|人|本|個|回|度|歳|世紀|位|%|km|m|kg)?(?:代|間|頃|後|前|以上|以下)?$"
     r"|^(?:場合|以上|以下|現在|一般|必要|存在|多く|一部|最大|可能|同様|特徴|影響|結果|理由|関係|状態|方法|意味|名称|種類|中心|前後|各地|付近|自身|当時|近年|今日|全体|部分)$"
 )
-PLAIN_END = re.compile(r"[一-龠ぁ-ん](?:[うくつぬむるぐぶい]|(?<!ま)す|(?<!まし|でし)た)$")
+PLAIN_END = re.compile(r"[一-龠ぁ-ん](?:[くつぬむるぐぶい]|(?<!しょ)う|(?<![まで])す|(?<!まし|でし)た)$")
 OPENING = re.compile(
     r"^(?:なお|また|しかし|ただし|そして|さらに|一方|例えば|たとえば|つまり|そのため|このため|それで|だから)[、，]?"
 )
@@ -72,7 +72,10 @@ BEFORE_SUBJECT = re.compile(
     r"with|\w+ly)\b[^,]{0,80},\s+)",
     re.IGNORECASE,
 )
-LOWER = re.compile(r"(?:A|All|An|At|Both|By|Each|Every|For|From|In|It|Many|Most|No|On|One|Some|The|There|Two|With)\b")
+LOWER = re.compile(
+    r"(?:A|All|An|Any|At|Both|By|Each|Every|For|From|If|In|It|Many|Most|No|On|One|Several|Some|Such|The|There|These|This|"
+    r"To|Two|What|When|With)\b"
+)
 CLAUSE_END = re.compile(r"(?:[,;:，；：、—–]|\s-\s)\s*")
 
 
