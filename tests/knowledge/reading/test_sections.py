@@ -131,6 +131,14 @@ def test_what_themes_say_about_an_article_is_left_out(name: str) -> None:
     assert lead.content == "A\ntext"
 
 
+def test_a_group_of_blocks_with_date_and_author_is_left_out_and_one_with_the_post_is_not() -> None:
+    date = "<div class=wp-block-post-date><time>May 3</time></div><p>—</p><p>by</p><div>anna</div>"
+    post = f"<main><h1>A</h1><div class='wp-block-group is-nowrap'>{date}</div><p>text</p></main>"
+    assert [one.content for one in page(post).explanations] == ["A\ntext"]
+    whole = f"<main><h1>A</h1><div class='wp-block-group'>{date}<h2>B</h2><p>text</p></div></main>"
+    assert [one.title for one in page(whole).explanations] == ["A", "B"]
+
+
 @pytest.mark.parametrize("name", ["entry share", "post type-post tag-tips", "post-title", "page-metal", "shared"])
 def test_what_only_sounds_like_it_is_content(name: str) -> None:
     (lead, *_) = page(f"<main><h1>A</h1><div class='{name}'>by anna</div></main>").explanations

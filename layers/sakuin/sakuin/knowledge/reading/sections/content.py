@@ -66,7 +66,7 @@ FURNITURE_IDS = frozenset(
     | {"cookie-notice", "related-posts", "panel-wrapper", "tail-wrapper", "topbar-wrapper", "search-result-wrapper"}
 )
 
-MOST_DATELINE_PARTS = 5
+MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
 
 # An article is the content if it has at least this share of the text around it.
 ARTICLE_SHARE = 0.5
@@ -158,7 +158,20 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
 
 
 def _is_dateline(tag: Tag) -> bool:
-    """Returns whether an element in the header of an article has its date, as "May 3 · One min read"."""
-    if tag.parent is None or tag.parent.name != "header" or tag.name in HEADINGS:
+    """Returns whether an element has the date of an article, as "May 3 · One min read".
+
+    It is in the header of the article, or a group of WordPress's blocks.
+    """
+    in_header = tag.parent is not None and tag.parent.name == "header" and tag.name not in HEADINGS
+    in_block = tag.name == "div" and "wp-block-group" in attribute(tag, "class")
+    if not in_header and not in_block:
         return False
-    return any(isinstance(child, Tag) and child.name == "time" for child in islice(tag.children, MOST_DATELINE_PARTS))
+    parts = [child for child in islice(tag.children, MOST_DATELINE_PARTS) if isinstance(child, Tag)]
+    if in_header and any(part.name == "time" for part in parts):
+        return True
+    return (
+        in_block
+        and any("wp-block-post-date" in attribute(part, "class") for part in parts)
+        and len(tag.get_text()) <= LONGEST_DATELINE
+        and tag.find(list(HEADINGS)) is None
+    )
