@@ -109,6 +109,10 @@ def test_a_project_grows_from_a_document_to_the_key_of_an_agent(browser: Browser
     assert is_key(browser.run("fromDocumentToKey", **given))
 
 
+def test_a_key_for_agents_is_made_once_and_revoked(browser: Browser, console: SampleConsole) -> None:
+    assert is_key(browser.run("makeKey", origin=console.origin, session=console.session, key=KEY))
+
+
 def test_what_cannot_be_undone_is_asked_first(browser: Browser, console: SampleConsole) -> None:
     project = console.content.project
     (table,) = console.world.projects.tables(None, project)
