@@ -3,11 +3,8 @@
 import re
 import tomllib
 from dataclasses import fields
-from typing import Any
 
-import typer
 from sakuin.platform.secrets import Secrets
-from sakuin_cli.main import commands
 from sakuin_local.aws.template import read_template
 from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
 
@@ -73,25 +70,6 @@ def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
     made = "\n".join(file.read_text() for file in MIGRATIONS.glob("*.sql"))
     for table in set(re.findall(r"public\.(\w+)", SHELL)):
         assert re.search(rf"create table public\.{table} ", made), table
-
-
-def _options(words: list[str]) -> set[str]:
-    """The options of the command that begins so."""
-    command: Any = typer.main.get_command(commands())
-    for word in words:
-        inner = getattr(command, "commands", {})
-        if word not in inner:
-            break
-        command = inner[word]
-    assert not hasattr(command, "commands"), f"there is no command sakuin {' '.join(words)}"
-    return {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
-
-
-def test_every_command_of_ours_is_one_with_these_options() -> None:
-    lines = re.findall(r"^sakuin ([^#\n]*)", SHELL, re.MULTILINE)
-    assert lines
-    for line in lines:
-        assert set(re.findall(r"--[a-z-]+", line)) <= _options(line.split()), line
 
 
 def test_the_versions_are_those_that_the_repository_installs() -> None:

@@ -152,11 +152,6 @@ def test_a_scenario_is_proven_unless_it_may_be_planned(scenario: Scenario) -> No
         assert scenario.listed, f"no test has @pytest.mark.scenario({scenario.id!r})"
 
 
-def test_every_listed_test_exists() -> None:
-    listed = {node for scenario in all_scenarios() for node in scenario.listed}
-    assert listed <= {proof.node for proof in all_proofs()}
-
-
 def test_every_marker_names_a_scenario() -> None:
     known = {scenario.id for scenario in all_scenarios()}
     unknown = {proof.node: proof.scenarios - known for proof in all_proofs() if proof.scenarios - known}
