@@ -17,10 +17,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECS = ROOT / "docs" / "specs"
-PLANNED, NOTHING = "planned", "none yet"
+NOTHING = "none yet"
 MARKER = "mark.scenario"
-# A specification of a later issue may still promise its tests; there is none now.
-MAY_BE_PLANNED: set[str] = set()
 
 SCENARIO = re.compile(
     r"^### Scenario: (?P<title>.+)\n\nId: `(?P<id>.+)`\n(?P<body>(?:(?!^#).*\n)*?)\nTests: (?P<tests>.+)$",
@@ -40,7 +38,7 @@ class Scenario:
     @property
     def listed(self) -> frozenset[str]:
         """The node ids of the tests on its line."""
-        return frozenset() if self.tests in (PLANNED, NOTHING) else frozenset(self.tests.split(", "))
+        return frozenset() if self.tests == NOTHING else frozenset(self.tests.split(", "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +106,12 @@ def spec_files() -> list[Path]:
     return [SPECS / "knowledge-index.md", SPECS / "context-search.md"]
 
 
-def with_tests(text: str, proofs: list[Proof], *, spec: str) -> str:
+def with_tests(text: str, proofs: list[Proof]) -> str:
     """The specification's text with each `Tests:` line as the markers say."""
 
     def line(match: re.Match[str]) -> str:
         nodes = sorted(proof.node for proof in proofs if match["id"] in proof.scenarios)
-        missing = PLANNED if spec in MAY_BE_PLANNED else NOTHING
-        return match[0].removesuffix(match["tests"]) + (", ".join(nodes) or missing)
+        return match[0].removesuffix(match["tests"]) + (", ".join(nodes) or NOTHING)
 
     return SCENARIO.sub(line, text)
 
@@ -138,18 +135,11 @@ def test_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("scenario", all_scenarios(), ids=lambda scenario: scenario.id)
-def test_a_scenario_lists_exactly_the_tests_that_prove_it(scenario: Scenario) -> None:
-    proving = {proof.node for proof in all_proofs() if scenario.id in proof.scenarios}
-    assert scenario.listed == proving, "run: python tests/test_specs.py --write"
-
-
-@pytest.mark.parametrize("scenario", all_scenarios(), ids=lambda scenario: scenario.id)
-def test_a_scenario_is_proven_unless_it_may_be_planned(scenario: Scenario) -> None:
-    if scenario.spec in MAY_BE_PLANNED:
-        assert scenario.tests == PLANNED or scenario.listed
-    else:
-        assert scenario.listed, f"no test has @pytest.mark.scenario({scenario.id!r})"
+def test_a_scenario_lists_exactly_the_tests_that_prove_it() -> None:
+    for scenario in all_scenarios():
+        proving = {proof.node for proof in all_proofs() if scenario.id in proof.scenarios}
+        assert scenario.listed == proving, f"{scenario.id}: run python tests/test_specs.py --write"
+        assert proving, f"no test has @pytest.mark.scenario({scenario.id!r})"
 
 
 def test_every_marker_names_a_scenario() -> None:
@@ -172,15 +162,15 @@ def test_the_lines_are_written_from_the_markers() -> None:
     text = "### Scenario: A thing\n\nId: `s/a-thing`\n\n- **When** …\n\nTests: none yet\n"
     module = ast.parse('class TestIt:\n    @pytest.mark.scenario("s/a-thing")\n    def test_b(self): ...\n')
     proofs = list(proofs_in(module.body, inside="tests/test_a.py"))
-    assert with_tests(text, proofs, spec="s").endswith("\nTests: tests/test_a.py::TestIt::test_b\n")
-    assert with_tests(text, [], spec="s") == text
+    assert with_tests(text, proofs).endswith("\nTests: tests/test_a.py::TestIt::test_b\n")
+    assert with_tests(text, []) == text
 
 
 def main() -> None:
     """Writes the `Tests:` lines of all specifications."""
     for spec in spec_files():
         text = spec.read_text(encoding="utf-8")
-        spec.write_text(with_tests(text, all_proofs(), spec=spec.stem), encoding="utf-8")
+        spec.write_text(with_tests(text, all_proofs()), encoding="utf-8")
         missing = [scenario.id for scenario in scenarios(spec) if not scenario.listed]
         print(f"{spec.name}: {len(missing)} without a test", *missing, sep="\n  ")
 
