@@ -166,4 +166,4 @@ def _translated(error: APIError) -> SakuinError:
 
 def vector_text(vector: Vector) -> str:
     """Returns a vector as pgvector reads it. A 4-byte float has seven digits."""
-    return "[" + ",".join(f"{number:.7g}" for number in vector) + "]"
+    return "[" + ",".join(["%.7g"] * len(vector)) % tuple(vector) + "]"
