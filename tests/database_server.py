@@ -29,6 +29,8 @@ SETTINGS = {
     **{"max_connections": "200", "scram_iterations": "1"},
     **{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
 }
+# PostgREST checks each token once, and needs one thread: that saves a fifth of its processor time.
+REST_SETTINGS = {"PGRST_JWT_CACHE_MAX_LIFETIME": "3600", "GHCRTS": "-N1"}
 _NUMBERS = itertools.count()
 
 
@@ -58,6 +60,7 @@ class DatabaseServer:
                     port=port,
                     admin_port=free_port(),
                     jwt_secret=self.signing_key.with_secret(keys.jwt_secret),
+                    settings=REST_SETTINGS,
                 )
                 with served_below_prefix(port) as url:
                     yield Database(

@@ -3,8 +3,10 @@
 import math
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sakuin.errors import Invalid, Unavailable
 from sakuin.platform.embedding import EmbeddingModel, Vector
@@ -53,8 +55,11 @@ class MemoryEmbedder:
 def vector_of(text: str) -> Vector:
     """Hashed pairs of characters, of length 1; the same text gives the same vector on every machine."""
     folded = unicodedata.normalize("NFKC", text).lower()
+    places: Counter[int] = Counter()
+    for pair, count in Counter(pairwise(folded) if len(folded) > 1 else [folded]).items():
+        places[zlib.crc32("".join(pair).encode("utf-8", "replace")) % DIMENSIONS] += count
+    length = math.sqrt(sum(count * count for count in places.values()))
     vector = [0.0] * DIMENSIONS
-    for start in range(max(1, len(folded) - 1)):
-        vector[zlib.crc32(folded[start : start + 2].encode("utf-8", "replace")) % DIMENSIONS] += 1.0
-    length = math.sqrt(sum(number * number for number in vector))
-    return [number / length for number in vector]
+    for place, count in places.items():
+        vector[place] = count / length
+    return vector

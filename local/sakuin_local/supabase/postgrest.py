@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK
@@ -11,7 +12,14 @@ from sakuin_local.supabase.postgres import Postgres
 
 
 def start(
-    programs: Programs, postgres: Postgres, *, program: Path, port: int, admin_port: int, jwt_secret: str
+    programs: Programs,
+    postgres: Postgres,
+    *,
+    program: Path,
+    port: int,
+    admin_port: int,
+    jwt_secret: str,
+    settings: Mapping[str, str] | None = None,
 ) -> None:
     """Starts PostgREST on `port`; returns when it has read the schema and answers."""
     environment = {
@@ -29,6 +37,7 @@ def start(
         "PGRST_ADMIN_SERVER_PORT": str(admin_port),
         "PGRST_LOG_LEVEL": "warn",
         "PGRST_OPENAPI_MODE": "disabled",
+        **(settings or {}),
     }
     running = programs.start("postgrest", [program], environment)
     until_ready(running, lambda: answers(admin_port, "/ready"))
