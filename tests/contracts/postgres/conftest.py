@@ -1,7 +1,7 @@
 """The adapters of the knowledge index over an empty database."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -32,9 +32,16 @@ class Knowledge:
     records: MaterialRecords
     search: KnowledgeSearch
     lexicon: Lexicon
+    recorded: set[PageIndexVersion] = field(default_factory=set)
+
+    def empty(self, sql: psycopg.Connection) -> None:
+        emptied(sql)
+        self.recorded.clear()
 
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
-        self.index.record_index_version(fingerprint)
+        if fingerprint not in self.recorded:
+            self.index.record_index_version(fingerprint)
+            self.recorded.add(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
         self.index.store_vectors(vectors, fingerprint)
 

@@ -21,7 +21,6 @@ from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.effort import times
-from tests.emptied import emptied
 
 TERMS = ("解", "式", "公式", "^公式", "^関数", "関数")
 impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size=1)
@@ -69,7 +68,7 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
     @given(st.lists(impacts, min_size=1, max_size=6), slots)
     @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
-        emptied(sql)
+        knowledge.empty(sql)
         knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
         found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
         assert len(found) == len(texts)
@@ -95,7 +94,7 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
     @given(some_pages, st.tuples(slots, slots, slots))
     @settings(max_examples=times(12), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, dict[str, float]]], asked: tuple[list[Slot], ...]) -> None:
-        emptied(sql)
+        knowledge.empty(sql)
         for number, (folder, words) in enumerate(pages):
             material = f"{folder}{number}"
             knowledge.apply(a_source(material, 1), [a_text(number, words, material=material)], material=material)
@@ -131,7 +130,7 @@ def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowle
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
     @settings(max_examples=times(10), suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
-        emptied(sql)
+        knowledge.empty(sql)
         last: dict[str, list[dict[str, float]]] = {}
         for version, (material, texts) in enumerate(pages, 1):
             chunks = [a_text(number, words, material=material) for number, words in enumerate(texts)]
