@@ -80,13 +80,3 @@ def test_a_material_lists_its_unfinished_work(api: TestClient, unfinished: Unfin
         ("file", "waiting", "openai is away", "openai"),
         ("material", "failed", "it failed", None),
     ]
-
-
-def test_unfinished_work_is_read_in_pages(unfinished: UnfinishedWorkStore, sql: psycopg.Connection) -> None:
-    emptied(sql)
-    for number in range(5):
-        unfinished.record_dead_letter(WorkSubject("material", f"{number}"), "it failed")
-    first = unfinished.rows(limit=3)
-    rest = unfinished.rows(limit=3, after=first[-1].place)
-    assert [row.subject for row in (*first, *rest)] == ["0", "1", "2", "3", "4"]
-    assert unfinished.rows(after=rest[-1].place) == []

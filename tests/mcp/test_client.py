@@ -51,17 +51,3 @@ def test_the_client_lists_searches_and_reads(tools: KnowledgeTools, mode: str) -
     assert best["title"] == chunk["title"] == "解の公式"
     assert best["url"] == chunk["url"]
     assert (version == "2026-07-28") == (mode != "legacy")
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_without_a_key_nothing_is_answered(tools: KnowledgeTools, mode: str) -> None:
-    async def refused() -> None:
-        async with (
-            served(app_of(tools)) as url,
-            httpx2.AsyncClient(timeout=60) as http,
-            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
-        ):
-            await client.list_tools()
-
-    with pytest.raises(BaseException, match=r"401|Unauthorized|unhandled errors|HTTP"):
-        asyncio.run(refused())

@@ -213,11 +213,6 @@ def undescribed(value: Any, schema: dict[str, Any]) -> None:
             undescribed(member, schema["properties"][name])
 
 
-def test_the_tools_are_listed_in_six_thousand_bytes(tools: KnowledgeTools) -> None:
-    listed = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools.listed()]
-    assert len("".join(listed).encode()) < 5_900
-
-
 def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds, changes: None) -> None:
     world = a_world(base_url="/school_asset")
     boxes = {f"rule-{n:03}": f"とても長い名前の公式その{n}: 文。" for n in range(130)}

@@ -488,7 +488,10 @@ def test_rows_are_found_by_state_and_subject(work: Work) -> None:
     assert [row.subject for row in work.store.rows(state="waiting")] == ["b"]
     assert [row.subject for row in work.store.rows(subjects=["a", "nobody"])] == ["a"]
     assert work.store.rows(subjects=[]) == []
-    assert [row.subject for row in work.store.rows(limit=1)] == ["a"]
+    (first,) = work.store.rows(limit=1)
+    rest = work.store.rows(after=first.place)
+    assert [row.subject for row in (first, *rest)] == ["a", "b", "tables/p/t/1.json"]
+    assert work.store.rows(after=rest[-1].place) == []
 
 
 def test_counts_are_by_state_and_what_waits_for_tomorrow_is_not_old(work: Work) -> None:
