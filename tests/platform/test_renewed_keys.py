@@ -44,12 +44,19 @@ class Vendor:
         return JSONResponse({"object": "list", "data": [embedding], "model": "m", "status": "OK"})
 
 
-@pytest.fixture
-def vendor() -> Iterator[Vendor]:
+@pytest.fixture(scope="module")
+def one_vendor() -> Iterator[Vendor]:
     vendor = Vendor()
     with served(Starlette(routes=[Route("/{path:path}", vendor.answer, methods=["GET", "POST"])])) as port:
         vendor.url = f"http://127.0.0.1:{port}"
         yield vendor
+
+
+@pytest.fixture
+def vendor(one_vendor: Vendor) -> Vendor:
+    one_vendor.takes = "old"
+    one_vendor.shown.clear()
+    return one_vendor
 
 
 def ask_openai(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
