@@ -30,6 +30,7 @@ from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
 from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
 from tests.contracts.scripted_server import Said, scripted_server
+from tests.database_server import connection_to
 from tests.doubles.embedder import DIMENSIONS
 
 KINDS = [f"{name}{kind}" for name in ("Material", "Tool", "Embed") for kind in ("QueueUrl", "DeadLettersUrl")]
@@ -49,8 +50,9 @@ class Target:
 
     def sql(self, statement: str) -> None:
         """Runs a statement as the superuser."""
-        with psycopg.connect(self.deployment.database.dsn, autocommit=True) as connection:
-            connection.execute(statement.replace("NEWEST", f"'{NEWEST_MIGRATION}'").encode())
+        connection_to(self.deployment.database.dsn).execute(
+            statement.replace("NEWEST", f"'{NEWEST_MIGRATION}'").encode()
+        )
 
     @contextmanager
     def changed(self, statement: str, back: str) -> Iterator[None]:

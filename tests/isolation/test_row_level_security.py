@@ -10,6 +10,7 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+from tests.database_server import connection_to
 from tests.isolation.catalog import Function, functions, tables
 from tests.isolation.conftest import Tenant
 from tests.isolation.stack import Stack
@@ -18,14 +19,16 @@ ROLE = "sakuin_member"
 
 
 @contextmanager
-def as_member(stack: Stack, user: str, **more: str) -> Iterator[psycopg.Connection]:
-    """The database for a member's functions, with nothing kept."""
-    with psycopg.connect(stack.database.dsn) as connection:
+def as_member(
+    stack: Stack, user: str, connection: psycopg.Connection | None = None, **more: str
+) -> Iterator[psycopg.Connection]:
+    """The database for a member's functions, with nothing kept; by default over the connection that all tests use."""
+    connection = connection or connection_to(stack.database.dsn)
+    with connection.transaction(force_rollback=True):
         claims = Jsonb({"role": "authenticated", "sub": user, **more})
         connection.execute(sql.SQL("set local role {}").format(sql.Identifier(ROLE)))
         connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
         yield connection
-        connection.rollback()
 
 
 def test_a_member_sees_the_rows_of_his_own_projects_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
@@ -168,24 +171,26 @@ def test_a_refusal_does_not_depend_on_the_plan_of_a_query(
     stack: Stack, owner: Tenant, other: Tenant, disabled: str
 ) -> None:
     """A check in a subquery may never run: the statistics of a table decide when it is evaluated."""
-    for function in functions(stack):
-        if not function.is_of_the_api:
-            continue
-        refused: dict[str | None, type[psycopg.Error]] = {None: psycopg.errors.InsufficientPrivilege}
-        if "uuid" in function.arguments.values():
-            refused[other.user] = psycopg.errors.NoDataFound
-        for user, error in refused.items():
-            with as_member(stack, other.user) as connection:
-                claims = Jsonb({"role": "authenticated", "sub": user})
-                connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
-                for setting in (f"enable_{disabled}", "enable_bitmapscan"):
-                    connection.execute(sql.SQL("set local {} = off").format(sql.Identifier(setting)))
-                given = function.given(owner.ids, p_tools=[owner.ids["tool_id"]])
-                try:
-                    connection.execute(_called(function, given))
-                except error:
-                    continue
-                pytest.fail(f"{function.name} answers {user}")
+    # A session keeps the plans that it made before.
+    with psycopg.connect(stack.database.dsn, autocommit=True) as session:
+        for setting in (f"enable_{disabled}", "enable_bitmapscan"):
+            session.execute(sql.SQL("set {} = off").format(sql.Identifier(setting)))
+        for function in functions(stack):
+            if not function.is_of_the_api:
+                continue
+            refused: dict[str | None, type[psycopg.Error]] = {None: psycopg.errors.InsufficientPrivilege}
+            if "uuid" in function.arguments.values():
+                refused[other.user] = psycopg.errors.NoDataFound
+            called = _called(function, function.given(owner.ids, p_tools=[owner.ids["tool_id"]]))
+            for user, error in refused.items():
+                with as_member(stack, other.user, session) as connection:
+                    claims = Jsonb({"role": "authenticated", "sub": user})
+                    connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
+                    try:
+                        connection.execute(called)
+                    except error:
+                        continue
+                    pytest.fail(f"{function.name} answers {user}")
 
 
 def _called(function: Function, given: dict[str, Any]) -> sql.Composed:

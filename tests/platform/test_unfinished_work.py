@@ -74,9 +74,8 @@ class Work:
 
 
 @pytest.fixture
-def work(empty_database: Database) -> Work:
-    store = UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
-    return Work(store, psycopg.connect(empty_database.dsn_postgres, autocommit=True))
+def work(unfinished: UnfinishedWorkStore, sql: psycopg.Connection) -> Work:
+    return Work(unfinished, sql)
 
 
 def page(name: str, sequencer: str = "") -> WorkSubject:
