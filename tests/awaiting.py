@@ -9,9 +9,11 @@ T = TypeVar("T")
 
 def awaited(what: str, look: Callable[[], T], *, within_s: float = 120) -> T:
     """Returns the first result of `look` that is not empty; fails with `what` after the time limit."""
-    until = time.monotonic() + within_s
+    began = time.monotonic()
     while not (found := look()):
-        assert time.monotonic() < until, f"{what}: not within {within_s:.0f} seconds"
-        # The one place where a test waits: for a program or a queue, which tell nobody when they are done.
-        time.sleep(0.05)
+        waited = time.monotonic() - began
+        assert waited < within_s, f"{what}: not within {within_s:.0f} seconds"
+        # The one place where a test waits: for a program or a queue, which tell nobody when they are done. A look takes
+        # time from what is waited for, so it looks less and less often.
+        time.sleep(min(1, max(0.05, waited / 10)))
     return found
