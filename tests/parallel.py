@@ -27,20 +27,17 @@ _AHEAD = 4
 # that both processes end together.
 PARTS = (
     ("integration/",),  # the tests that share the one deployed stack
+    ("integration/test_deployment.py", "integration/test_kills.py", "integration/test_function_sizes.py", "local/"),
     ("tables/",),
     ("upkeep/", "convergence/"),
     ("contracts/",),
     ("",),  # all others
     ("browser/", "console/"),
+    ("test_", "conformance/", "local_invoke/", "wiring/", "platform/", "doubles/"),
     ("isolation/",),
-    ("integration/test_deployment.py",),
     ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
     ("cli/",),
-    ("local/", "integration/test_function_sizes.py"),
-    ("test_", "conformance/", "local_invoke/"),
-    ("integration/test_kills.py",),
     ("hostile/",),
-    ("wiring/", "platform/", "doubles/"),
     ("general/",),  # the model stays in the memory of its process
 )
 
