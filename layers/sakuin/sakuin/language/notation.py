@@ -166,7 +166,7 @@ def _with_spoken_mathematics(text: str) -> str:
         text = _PERCENT.sub(r"\1%", text)
     if "√" in text or "△" in text or "∠" in text:
         text = _LOOSE.sub(r"\1", text)
-    if "(" in text:
+    if "√(" in text or "^(" in text:
         text = _BRACKETS.sub(r"\1\2", text)
     if "sin" in text or "cos" in text or "tan" in text or "log" in text:
         text = _FUNCTION.sub(r"\1", text)

@@ -23,11 +23,16 @@ def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str
     found: set[tuple[str, str]] = set()
     for line in lines:
         for reading, written, last in compounds(line):
+            size = len(reading)
             # Verbs are left to the dictionary: かける can be 掛ける, 書ける or 欠ける.
-            if last.is_noun and 2 <= len(reading) <= LONGEST_READING and not _is_ambiguous(reading, written, last):
-                found.add((reading, written))
-                if len(found) == MOST_READINGS:
-                    return frozenset(found)
+            if not last.is_noun or not 2 <= size <= LONGEST_READING or written.isdigit():
+                continue
+            # Kana are as long as their reading.
+            if size == len(written) and (size < 3 or written != last.surface) and is_kana(written):
+                continue
+            found.add((reading, written))
+            if len(found) == MOST_READINGS:
+                return frozenset(found)
     return frozenset(found)
 
 
@@ -61,11 +66,3 @@ def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:
             before = last
             if last.part != "接頭辞":
                 yield reading, written, last
-
-
-def _is_ambiguous(reading: str, written: str, last: Morpheme) -> bool:
-    """Returns whether a word is a number, or too short or too long to be one word in kana."""
-    # Kana are as long as their reading.
-    if len(written) == len(reading) and is_kana(written):
-        return len(reading) < 3 or written != last.surface
-    return written.isdigit()
