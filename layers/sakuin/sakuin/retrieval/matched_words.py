@@ -1,12 +1,15 @@
 """Matched words: how the terms of a question are spelled in a result."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from sakuin.language.analysis import AnalyzedText, analyze, formula_terms
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 MOST_SHOWN = 8
 _ANALYZED = 1500  # characters; more would cost more time than it improves the display
+# The results of a library repeat. An analysis takes most of the time, and about 12 kB.
+_analyzed = lru_cache(maxsize=256)(analyze)
 
 
 def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_VOCABULARY) -> tuple[str, ...]:
@@ -17,7 +20,7 @@ def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_V
     if not terms:
         return ()
     weight = {term: place for place, term in enumerate(terms)}
-    read = analyze(text[:_ANALYZED])
+    read = _analyzed(text[:_ANALYZED])
     best: dict[str, int] = {}
     for start, end, place in _joined(sorted(_places(read, weight, vocabulary))):
         words = read.text[start:end].strip()
