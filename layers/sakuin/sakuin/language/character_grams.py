@@ -31,5 +31,5 @@ def _in_word(word: str) -> list[str]:
     return [PREFIX + word[start : start + 3] for start in range(len(word) - 2)]
 
 
-# Words of scripts with spaces repeat; 8,192 take about 4 MB.
+# Words of scripts with spaces repeat; 8,192 take about 5 MB.
 _known_word = lru_cache(maxsize=8192)(_in_word)
