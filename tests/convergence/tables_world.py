@@ -88,7 +88,9 @@ def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
         retried = Retried(replace(background(), sleep=lambda _: None))
         circuit = Gate(retried, "turbopuffer's circuit", unavailable("turbopuffer"), circuit_open("turbopuffer"))
         # A row a request: what is stored of a batch may be any part of it.
-        yield TablesBackend(client, TurbopufferChunkStore(puffer, 1, circuit.ask, circuit.ask), stand_in, sql)
+        yield TablesBackend(
+            client, TurbopufferChunkStore(puffer, 1, ask=circuit.ask, ask_now=circuit.ask), stand_in, sql
+        )
 
 
 @dataclass(frozen=True)
