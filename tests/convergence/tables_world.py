@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWor
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
 from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.turbopuffer.client import connected as store_connected
@@ -178,7 +179,6 @@ class TablesWorld:
         self.materials = MaterialQueue(SqsQueue(sqs, "materials"))
         self.kept = self._kept()
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
-        summaries = TableSummaries(self.backend.client, FINGERPRINT.id)
         bodies = Gate(self.bodies, "s3", unavailable("s3"))
         self.scans = {
             each.index.fingerprint: IndexTable(
@@ -191,7 +191,19 @@ class TablesWorld:
         }
         self.import_document = ImportDocument(ProjectRecords(self.backend.client), bodies)
         live = self.kept[-1]
-        self.reconcile = ReconcileTables(summaries, self.index, self.store, live.queues, lambda: live.suffix)
+        self.reconcile = ReconcileVersions(
+            [
+                ReconcileTables(
+                    TableSummaries(self.backend.client, each.index.fingerprint),
+                    each.index,
+                    self.store,
+                    self._queues_of(""),
+                    partial(str, each.suffix),
+                    each is live,
+                )
+                for each in reversed(self.kept)
+            ]
+        )
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
@@ -286,7 +298,13 @@ class TablesWorld:
 
     def each_night(self) -> bool:
         """Runs the nightly maintenance; returns whether anything differed."""
-        return bool(self.reconcile.page(None, dry_run=False, is_over=lambda: False).differences)
+        differed, after = False, ""
+        while True:
+            page = self.reconcile.page(after, dry_run=False, is_over=lambda: False)
+            differed |= bool(page.differences)
+            if page.after is None:
+                return differed
+            after = page.after
 
     def clear(self) -> None:
         for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.errors import CircuitOpen, SakuinError
+from sakuin.errors import CircuitOpen, Invalid, SakuinError
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.chunk_store import ChunkStore, namespace
@@ -110,13 +110,17 @@ class TableSummaries:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileTables:
-    """Finds missing and orphaned rows. It skips Tables that need work anyway, or that the store still indexes."""
+    """Finds missing and orphaned rows. It skips Tables that need work anyway, or that the store still indexes.
+
+    It does so in one index version. Tools show the state of the live one, so only this one can be `unbuilt`.
+    """
 
     summaries: TableSummaries
     index: TableIndex
     store: ChunkStore
     queues: TableQueues
     suffix: Callable[[], str]
+    live: bool = True
 
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
         """Compares Tables by id until the page ends or `is_over`; at least one, so that each call makes progress.
@@ -158,7 +162,7 @@ class ReconcileTables:
 
     def _differences(self, table: TableSummary, *, dry_run: bool) -> list[Difference]:
         table_id = table.table_id
-        if table.unbuilt:
+        if table.unbuilt and self.live:
             # The scan restores the doc ids, so that the next comparison finds orphaned rows.
             if not dry_run:
                 self.queues.index(table.project_id, table_id)
@@ -176,6 +180,28 @@ class ReconcileTables:
             if rows.missing or rows.is_behind:
                 self.queues.index(table.project_id, table_id)
         return _differences_of_rows(table_id, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileVersions:
+    """Compares the Tables of one index version after the other."""
+
+    versions: Sequence[ReconcileTables]
+
+    def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
+        """Compares a page of Tables of one version. `after` is the number of the version, a colon, and a Table's id."""
+        number, _, table_id = (after or "").rpartition(":")
+        if number and not number.isdecimal():
+            raise Invalid(f"Unknown place {after!r}. Use the `next` of the page before.")
+        at = int(number or 0)
+        if at >= len(self.versions):
+            # A version was dropped since the page before.
+            return ComparedPage([], None)
+        page = self.versions[at].page(table_id or None, dry_run=dry_run, is_over=is_over)
+        if page.after is not None:
+            return ComparedPage(page.differences, f"{at}:{page.after}")
+        is_last = at + 1 == len(self.versions)
+        return ComparedPage(page.differences, None if is_last else f"{at + 1}:")
 
 
 def _failed(table_id: str, error: SakuinError) -> Difference:

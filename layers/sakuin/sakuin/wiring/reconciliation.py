@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
@@ -15,20 +15,19 @@ if TYPE_CHECKING:
 
 
 def reconciling(clients: Clients) -> Callable[[], "Reconcile"]:
-    """Returns the reconciliation of the active index version, built at the first call because few workers need it."""
+    """Returns the reconciliation of all index versions, built at the first call because few workers need it."""
     settings, client = clients.settings, clients.supabase
     kept = kept_or_own(client, settings)
 
     @cache
-    def build(live: StoredIndexVersion) -> "Reconcile":
+    def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
         from sakuin.knowledge.postgres_records import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.tables.postgres import TableIndex
-        from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+        from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
         from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
-        index = TableIndex(client, live.settings.tables)
         queue = clients.material_queue()
         materials = ReconcileMaterials(
             clients.material_bucket(),
@@ -38,13 +37,26 @@ def reconciling(clients: Clients) -> Callable[[], "Reconcile"]:
             settings.material_prefix,
             lambda: datetime.now(UTC),
         )
-        tables = ReconcileTables(
-            TableSummaries(client, live.tables),
-            index,
-            clients.chunk_store(),
-            clients.table_queues(),
-            lambda: live.suffix,
-        )
-        return Reconcile(materials, tables, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
+        store, queues = clients.chunk_store(), clients.table_queues()
+        tables = [
+            ReconcileTables(
+                TableSummaries(client, each.tables),
+                TableIndex(client, each.settings.tables),
+                store,
+                queues,
+                partial(str, each.suffix),
+                each.live,
+            )
+            for each in versions
+        ]
+        every = ReconcileVersions(tables)
+        return Reconcile(materials, every, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
 
-    return lambda: build(find_version(kept(), None))
+    def reconcile() -> "Reconcile":
+        found = kept()
+        live = find_version(found, None)
+        # Two versions may have the same index over Tables.
+        beside = {each.tables: each for each in found if each.tables != live.tables}
+        return build((live, *beside.values()))
+
+    return reconcile
