@@ -44,7 +44,7 @@ from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
-from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
@@ -239,11 +239,11 @@ class World:
         return Reconcile(materials, self.reconcile_tables, self.runs, clock, queue_is_empty)
 
     @property
-    def reconcile_tables(self) -> ReconcileTables:
+    def reconcile_tables(self) -> ReconcileVersions:
         """Returns a comparison of Tables, where there are none."""
         nothing: Any = None
         claims = TableSummaries(self.client, self.settings.tables.id)
-        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        return ReconcileVersions([ReconcileTables(claims, nothing, nothing, nothing, lambda: "")])
 
     # ---------------------------------------------------------------- projects
 

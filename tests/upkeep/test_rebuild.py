@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 from sakuin.knowledge.model import Source
-from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
 from sakuin.upkeep.reconcile import KINDS
 
 from tests.builders import a_page
@@ -34,7 +34,7 @@ class Deployment:
         tables = self.tables
         claims = TableSummaries(tables.client, FINGERPRINT.id)
         compare = ReconcileTables(claims, tables.index, tables.store, tables.queues, tables.index.namespace_suffix)
-        reconcile = replace(self.pages.reconcile, tables=compare)
+        reconcile = replace(self.pages.reconcile, tables=ReconcileVersions([compare]))
         for kind in KINDS:
             after = None
             while True:

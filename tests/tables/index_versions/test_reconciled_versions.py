@@ -46,7 +46,6 @@ def test_a_row_that_a_late_worker_left_beside_is_removed(deployment: Deployment)
     deployment.build()
     assert night(deployment) == []  # an index that is being built is no difference
     deployment.settle()
-    deployment.indexes  # noqa: B018 - the functions read the versions again
     beside = next(each for each in deployment.kept() if not each.live)
     name, world = namespace(deployment.world.project, asked.table, beside.suffix), deployment.world
     whole = world.store.ids(name)

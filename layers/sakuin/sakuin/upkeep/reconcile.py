@@ -10,7 +10,7 @@ from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.reconcile import GRACE, ReconcileMaterials
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, call
-from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions
+from sakuin.tables.reconcile import ReconcileVersions
 
 KINDS = ("keys", "pages", "words", "learns", "tables")
 # One attempt each minute. After so many the kind waits for the next night.
@@ -128,7 +128,7 @@ class Reconcile:
     """
 
     materials: ReconcileMaterials
-    tables: ReconcileTables | ReconcileVersions
+    tables: ReconcileVersions
     runs: ReconciliationRuns
     clock: Callable[[], float]
     queue_is_empty: Callable[[], bool]
