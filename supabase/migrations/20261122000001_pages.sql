@@ -155,8 +155,9 @@ create table public.pending_learns (
 create index pending_learns_due on public.pending_learns (due_at, material);
 create index pending_learns_claimed on public.pending_learns (claimed_until) where claimed_until is not null;
 
--- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion. `folder` and `names`:
--- of a learns.yml that was read, the pages that it may name; null for other files.
+-- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion; an empty one: pages
+-- were written with the file, and it was not applied yet. `folder` and `names`: of a learns.yml that was read, the pages
+-- that it may name; null for other files.
 create table public.authored_file (
   key text collate "C" primary key,
   version_id text,
@@ -351,6 +352,9 @@ begin
     updated_at = now()
   where m.material = p_material
   returning * into r;
+  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
+  insert into authored_file (key, version_id)
+  select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
   perform record_upload_result(p_source, 'applied', null);
   if not p_deleted and searchable is distinct from p_source->>'version_id' then
     -- Last, because all pages share this row: it is locked until the end of the transaction.

@@ -289,9 +289,7 @@ $$;
 create table public.site_synonyms (
   key text collate "C" primary key,
   folder text collate "C" not null default '',
-  bucket text not null,
   sequencer text collate "C" not null,
-  version_id text,
   groups jsonb not null,
   analyzer text not null default '',
   generation bigint not null default 1,
@@ -299,15 +297,17 @@ create table public.site_synonyms (
   updated_at timestamptz not null default now()
 );
 
--- p_current: this is the bucket's current version, its sequencer does not count (see apply_current).
+-- p_version: the version that has these groups; null without a file. p_current: it is the bucket's current version, its
+-- sequencer does not count (see apply_current).
 create function public.store_synonyms(
-  p_source jsonb, p_folder text, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
+  p_source jsonb, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_current boolean,
+  p_expected_generation bigint
 ) returns text language plpgsql set search_path = public, extensions as $$
 declare
   stored site_synonyms;
 begin
-  insert into site_synonyms (key, bucket, sequencer, groups, generation)
-  values (p_source->>'key', p_source->>'bucket', '', '[]', 0) on conflict do nothing;
+  insert into site_synonyms (key, sequencer, groups, generation)
+  values (p_source->>'key', '', '[]', 0) on conflict do nothing;
   select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
   if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
     return 'conflict';
@@ -315,10 +315,12 @@ begin
     return 'superseded';
   end if;
   update site_synonyms s set
-    bucket = p_source->>'bucket', version_id = p_source->>'version_id', folder = p_folder, groups = p_groups,
-    analyzer = p_analyzer, sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
+    folder = p_folder, groups = p_groups, analyzer = p_analyzer,
+    sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
     generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
   where s.key = stored.key;
+  insert into authored_file (key, version_id) values (stored.key, p_version)
+  on conflict (key) do update set version_id = excluded.version_id, applied_at = now();
   return 'applied';
 end $$;
 

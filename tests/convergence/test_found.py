@@ -8,7 +8,8 @@ from sakuin.tables.chunk_store import namespace
 from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate
 from tests.convergence.machine import scripted, settling
-from tests.convergence.materials_machine import MaterialsMachine, Remove, Upload
+from tests.convergence.materials_machine import File, MaterialsMachine, Remove, Upload
+from tests.convergence.materials_oracle import LEARNS, SYNONYMS
 from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_actions import Change
 from tests.convergence.tables_checks import stored_texts
@@ -113,9 +114,39 @@ def test_rows_that_no_tool_asks_for_go_though_every_queue_forgot_the_event(story
     story.step(Forget(None))
 
 
-# ---------------------------------------------------------------- learns of a language model
+# ---------------------------------------------------------------- files that an author removes while events are lost
 
 PAGE = "b.html"
+
+
+@pytest.fixture
+def library(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
+    with settling(scripted(MaterialsMachine, materials)) as schedule:
+        yield schedule
+
+
+def remove_unheard(library: MaterialsMachine, key: str) -> None:
+    library.step(Remove(key, None))
+    library.step(Forget(None))
+
+
+def test_synonyms_that_a_dying_worker_stored_go_with_their_file(library: MaterialsMachine) -> None:
+    library.step(File(SYNONYMS[0], 1))
+    library.step(Work(0, False, "rpc/store_synonyms", Fate.DIE_AFTER))
+    remove_unheard(library, SYNONYMS[0])
+
+
+def test_learns_that_a_page_read_before_the_event_of_their_file_go_with_it(library: MaterialsMachine) -> None:
+    library.step(File(LEARNS, 1))
+    library.step(Forget(None))
+    library.step(Upload(PAGE, {"def-b": A}))
+    library.step(Work(0, False, END, Fate.GO))
+    (found,) = library.backend.sql.execute("select learns_source from knowledge_chunks").fetchall()
+    assert found == ("author",)
+    remove_unheard(library, LEARNS)
+
+
+# ---------------------------------------------------------------- learns of a language model
 
 
 @pytest.fixture

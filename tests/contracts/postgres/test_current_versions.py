@@ -112,7 +112,7 @@ def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> 
 
 def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
     key = "synonyms.yml"
-    store = partial(knowledge.index.store_synonyms, folder="")
+    store = partial(knowledge.index.store_synonyms, version="v1", folder="")
     assert knowledge.index.synonyms_generation(key) is None
     assert store(a_source(key, 0x900), groups=[("三平方", "ピタゴラス")]) == "applied"
     current, seen = a_source(key, 0x10), knowledge.index.synonyms_generation(key)

@@ -55,9 +55,7 @@ class AuthoredFiles:
             return EventResult(None, ignored="this version no longer exists: a newer version replaced it")
         except Invalid as error:
             return self._reject(source, version, error)
-        outcome = self._store_synonyms(source, folder, version, file.groups)
-        if outcome == "applied":
-            self.index.record_authored_file(AuthoredFile(source.key, version))
+        outcome = self._store_synonyms(source, version, folder, file.groups)
         self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
         return EventResult(None, ignored=None if outcome == "applied" else "a newer version was applied first")
 
@@ -67,16 +65,17 @@ class AuthoredFiles:
         return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
 
     def _store_synonyms(
-        self, source: Source, folder: str, version: str | None, groups: Sequence[Sequence[str]]
+        self, source: Source, version: str | None, folder: str, groups: Sequence[Sequence[str]]
     ) -> Outcome:
-        outcome: Outcome = self.index.store_synonyms(source, folder, groups) if source.sequencer else "superseded"
+        store = self.index.store_synonyms
+        outcome: Outcome = store(source, version, folder, groups) if source.sequencer else "superseded"
         if outcome != "superseded":
             return outcome
         # Reads the row before the bucket, as `apply_if_current` does for pages.
         generation = self.index.synonyms_generation(source.key)
         if self.bucket.current_version(source.key) != version:
             return "superseded"
-        outcome = self.index.store_synonyms(source, folder, groups, expected_generation=generation, current=True)
+        outcome = store(source, version, folder, groups, expected_generation=generation, current=True)
         if outcome == "conflict":
             raise Conflict(f"{source.key} changed while it was compared with the bucket")
         return outcome

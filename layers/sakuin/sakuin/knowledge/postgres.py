@@ -97,18 +97,21 @@ class KnowledgeIndex:
     def store_synonyms(
         self,
         source: Source,
+        version: str | None,
         folder: str,
         groups: Sequence[Sequence[str]],
         *,
         expected_generation: int | None = None,
         current: bool = False,
     ) -> Outcome:
-        """Replaces the synonyms for the pages of a folder, empty for all pages; a removed file has no groups.
+        """Replaces the synonyms for the pages of a folder, empty for all pages, and records the version that has them.
 
-        A version older than the stored one is `superseded`, any other `applied`. `current` is as in `apply`.
+        A removed file has no version and no groups. A version older than the stored one is `superseded`, any other
+        `applied`. `current` is as in `apply`.
         """
         arguments = {
             "p_source": asdict(source),
+            "p_version": version,
             "p_folder": folder,
             "p_groups": stored_groups(groups),
             "p_analyzer": ANALYZER,
