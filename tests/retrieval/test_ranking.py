@@ -95,11 +95,15 @@ def test_an_answer_among_many_texts_that_are_as_near_needs_more_evidence() -> No
         some = [Candidate(f"m#{place}", cosine) for place, cosine in enumerate(cosines)]
         return background([], [*some, Candidate("m#words", None)], [], MODEL, [], Frequencies(50, {})).best
 
-    alone, crowded = best(0.9, *[0.5] * 20), best(0.9, *[0.7] * 20)
+    def near(cosine: float, texts: int) -> list[float]:
+        return [cosine + place / 1e9 for place in range(texts)]
+
+    alone, crowded = best(0.9, *near(0.5, 20)), best(0.9, *near(0.7, 20))
     assert crowded - alone == pytest.approx(MODEL.crowd_weight * 2)
-    # The tenth is compared, whatever follows, and nothing if there are fewer.
-    assert best(*[0.9] * 9, 0.5, 0.1) == pytest.approx(alone)
-    assert best(*[0.9] * 9) == pytest.approx(alone)
+    # The tenth is compared, whatever follows, and nothing if there are fewer. Copies of a text are one.
+    assert best(*near(0.9, 9), 0.5, 0.1) == pytest.approx(alone)
+    assert best(*near(0.9, 9)) == pytest.approx(alone)
+    assert best(*near(0.9, 9) * 12, 0.5, 0.1) == pytest.approx(alone)
 
 
 def test_the_best_of_more_texts_needs_more_evidence() -> None:

@@ -188,7 +188,8 @@ def background(
     found = Background(mean, spread, nowhere * calibration.noise_terms / max(len(slots), 1), best=0.0)
     # The expected maximum of so many values of a normal distribution.
     best = math.sqrt(2 * math.log(max(frequencies.total, _FEWEST)))
-    nearest = heapq.nlargest(_TENTH, (each.cosine for each in candidates if each.cosine is not None))
+    # Copies of a text, as in versions of a manual, have one cosine and are one text.
+    nearest = heapq.nlargest(_TENTH, {each.cosine for each in candidates if each.cosine is not None})
     if len(nearest) == _TENTH:
         best += calibration.crowd_weight * found.deviations(nearest[-1])
     if names_absent_concepts(slots, frequencies):
