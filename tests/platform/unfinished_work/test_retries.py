@@ -1,0 +1,110 @@
+"""Retries, dead letters, and which of two events of a file counts."""
+
+from dataclasses import replace
+
+import pytest
+from psycopg.types.json import Jsonb
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import DueWork, WorkSubject
+
+from tests.platform.unfinished_work.conftest import A_DAY, A_PAGE, Work, age, page
+
+
+def test_a_retry_says_why_and_since_when_and_belongs_to_its_queue(work: Work) -> None:
+    work.store.record_retry(A_PAGE, "it failed", vendor="openai", seconds=30)
+    work.passes(20)
+    work.store.record_retry(A_PAGE, "it failed again", vendor=None, seconds=180)
+    row = work.row(A_PAGE.id)
+    assert (row.kind, row.state, row.reason, row.vendor, row.attempts) == (
+        "file",
+        "retrying",
+        "it failed again",
+        None,
+        2,
+    )
+    assert (row.version_id, row.removed) == ("v1", False)
+    assert 20 <= age(row) <= 60
+    assert 100 < work.pause(A_PAGE.id) <= 180
+    assert work.due() == []
+
+
+def test_finished_work_has_no_row(work: Work) -> None:
+    work.retry("a")
+    work.finish("a")
+    assert work.states() == {}
+    work.finish("a")
+    work.store.finish(WorkSubject("table", "00000000-0000-4000-8000-000000000001"), vendor_answered=True)
+
+
+def test_a_retry_that_its_queue_forgot_is_sent_again_with_all_that_is_known_of_it(work: Work) -> None:
+    removed = replace(A_PAGE, removed=True)
+    work.store.record_retry(removed, "it failed", vendor=None, seconds=30)
+    work.passes(200)
+    assert work.due() == []
+    work.passes(11)
+    assert work.store.claim_due(limit=10) == [DueWork(removed, None, ())]
+    assert work.states() == {A_PAGE.id: "waiting"}
+
+
+def test_a_claim_is_one_s_own_for_three_minutes_and_then_anybody_s(work: Work) -> None:
+    work.defer("a", vendor=None, seconds=0)
+    assert (work.due(), work.due()) == (["a"], [])
+    work.passes(170)
+    assert work.due() == []
+    work.passes(11)
+    assert work.due() == ["a"]
+
+
+def test_a_dead_letter_is_kept_with_its_reason_for_fifteen_days(work: Work) -> None:
+    work.retry("a")
+    work.passes(3600)
+    work.store.record_dead_letter(page("a"), "the page is poison")
+    work.passes(14 * A_DAY)
+    assert work.due() == []
+    row = work.row("a")
+    assert (row.state, row.reason, row.attempts, row.retry_at) == ("failed", "the page is poison", 2, None)
+    assert 14 * A_DAY <= age(row) < 14 * A_DAY + 60
+    work.passes(A_DAY + 1)
+    assert (work.due(), work.states()) == ([], {})
+
+
+def test_a_redriven_dead_letter_starts_again(work: Work) -> None:
+    work.retry("a")
+    work.passes(3 * A_DAY)
+    work.store.record_dead_letter(page("a"), "it failed")
+    work.passes(A_DAY)
+    work.retry("a")
+    assert (work.row("a").state, age(work.row("a")) < 60) == ("retrying", True)
+
+
+@pytest.mark.parametrize(("outcome", "states"), [("failed", {"a": "failed"}), ("applied", {}), ("superseded", {})])
+def test_the_receipt_of_a_version_finishes_it_but_for_that_of_a_dead_letter(
+    work: Work, outcome: str, states: dict[str, str]
+) -> None:
+    work.store.record_dead_letter(page("a"), "the page is poison")
+    receipt = {"key": "a", "version_id": "v1", "sequencer": "0A"}
+    work.sql.execute("select record_upload_result(%s, %s, 'so')", [Jsonb(receipt), outcome])
+    assert work.states() == states
+
+
+def test_an_older_event_does_not_hide_a_newer_one(work: Work) -> None:
+    newer = replace(A_PAGE, version_id="v2", sequencer="0B", removed=True)
+    for first, second in ((A_PAGE, newer), (newer, A_PAGE)):
+        work.store.defer(first, Defer(0, "away"))
+        work.store.defer(second, Defer(0, "away"))
+        assert [due.subject for due in work.store.claim_due(limit=10)] == [newer]
+        work.store.finish(newer, vendor_answered=True)
+
+
+def test_an_older_event_does_not_finish_a_newer_one(work: Work) -> None:
+    work.store.defer(replace(A_PAGE, sequencer="0B"), Defer(600, "away"))
+    work.store.finish(A_PAGE, vendor_answered=True)
+    assert len(work.states()) == 1
+    work.store.finish(replace(A_PAGE, sequencer="0C"), vendor_answered=True)
+    assert work.states() == {}
+
+
+def test_the_current_version_finishes_every_event_of_its_key(work: Work) -> None:
+    work.store.defer(A_PAGE, Defer(600, "away"))
+    work.store.finish(replace(A_PAGE, sequencer="", version_id=None), vendor_answered=True)
+    assert work.states() == {}
