@@ -9,7 +9,7 @@ import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 
 _Answer = TypeVar("_Answer")
@@ -59,21 +59,20 @@ class AgentClient:
         # The SDK's task groups wrap errors.
         except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
             error = next(_leaves(errors))
-            message = error.message if isinstance(error, MCPError) else None
-            failure = self._error_of(message, statuses[-1] if statuses else None)
+            failure = self._error_of(error, statuses[-1] if statuses else None)
         raise failure
 
-    def _error_of(self, message: str | None, status: int | None) -> SakuinError:
+    def _error_of(self, error: BaseException, status: int | None) -> SakuinError:
         if status in (401, 403):
             return Misconfigured("The key is not valid. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
         if status in (404, 405):
             return Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
         if status is not None and status >= 500:
             return Unavailable(f"Sakuin could not answer ({status}). Try again in a moment")
-        if message is not None:
-            if message.startswith("Unknown tool"):
-                message += f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
-            return Invalid(message)
+        if isinstance(error, MCPError):
+            # The protocol's code for an unknown tool. Wrong arguments of a tool are an answer with `isError`.
+            where = f". {self.url} does not have it: `sakuin mcp list` shows what has, `sakuin mcp bind` adds it"
+            return Invalid(error.message + (where if error.code == INVALID_PARAMS else ""))
         return Unavailable(f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL")
 
 
