@@ -80,7 +80,7 @@ def measure(number: int, database: Database, store_url: str) -> None:
     asked: list[httpx.Request] = []
     client.session.event_hooks["request"] = [asked.append]
     make(number, database, store.real)
-    run = ReconcileTables(summaries, TableIndex(client, FINGERPRINT), store, Called(None), lambda: "")
+    run = ReconcileTables(summaries, TableIndex(client, FINGERPRINT), store, Called(None), "")
     print(f"{number} Tables")
     spent("a night", store, asked, lambda: _whole(run))
 

@@ -243,7 +243,7 @@ class World:
         """Returns a comparison of Tables, where there are none."""
         nothing: Any = None
         claims = TableSummaries(self.client, self.settings.tables.id)
-        return ReconcileVersions([ReconcileTables(claims, nothing, nothing, nothing, lambda: "")])
+        return ReconcileVersions([ReconcileTables(claims, nothing, nothing, nothing, "")])
 
     # ---------------------------------------------------------------- projects
 

@@ -33,13 +33,15 @@ def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
 def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
     """Fails unless each place answers with one whole version, in the database and in the store."""
     held: dict[str, dict[str, str]] = {}
-    kept = {each.index.fingerprint: each for each in world.kept}
+    versions = {each.version.tables: each.version for each in world.kept}
     for fingerprint, table, project, pointer, version, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
         texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
         assert texts, f"{pointer} answers with a text that it never had"
-        whole = {piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0], kept[fingerprint].cut)}
+        whole = {
+            piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0], versions[fingerprint].settings.cut)
+        }
         assert chunks == whole, f"{pointer} answers with something else than one whole version"
-        name = namespace(project, table, kept[fingerprint].suffix)
+        name = namespace(project, table, versions[fingerprint].suffix)
         if name not in held:
             held[name] = stored_texts(world, name) or {}
         lost = {id for id, text in whole.items() if held[name].get(id) != text}
@@ -52,7 +54,7 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
     assert not [each for each in world.kept if each.index.stalled_tables(-1)], "stalled Tables"
-    alive = {namespace(project, table, each.suffix) for table in oracle.documents for each in world.kept}
+    alive = {namespace(project, table, each.version.suffix) for table in oracle.documents for each in world.kept}
     kept = {name["id"] for name in world.backend.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
@@ -60,7 +62,7 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     _take_in_uploads(world, oracle)
     for table in oracle.documents:
         for each in world.kept:
-            _check_table(world, oracle.of_table(table, each.cut), project, table, each)
+            _check_table(world, oracle.of_table(table, each.version.settings.cut), project, table, each)
     for tool, fact in oracle.tools.items():
         if fact.enabled:
             _check_tool(world, oracle, tool, endpoint)
@@ -84,7 +86,7 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
         own,
     ).fetchall()
     assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
-    held = stored_texts(world, namespace(project, table, kept.suffix)) or {}
+    held = stored_texts(world, namespace(project, table, kept.version.suffix)) or {}
     assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
     nodes = (
         "select json_pointer, content_hash = wanted_hash, needs_sweep from node"

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sakuin.retrieval.index_version import (
     CHUNKER,
     TEXT_TEMPLATE,
     IndexVersion,
+    StoredIndexVersion,
     TableCut,
     TableIndexVersion,
 )
@@ -30,7 +30,7 @@ from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWor
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
+from sakuin.tables.reconcile import ReconcileVersions
 from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.turbopuffer.client import connected as store_connected
@@ -38,6 +38,7 @@ from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import Maintain, ResumeWork
+from sakuin.wiring.index_versions import live_last
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
@@ -148,9 +149,8 @@ class FewAMessage:
 class Kept:
     """An index version that every change is written to."""
 
+    version: StoredIndexVersion
     index: TableIndex
-    cut: TableCut
-    suffix: str
     queues: FewAMessage
 
 
@@ -182,28 +182,23 @@ class TablesWorld:
         bodies = Gate(self.bodies, "s3", unavailable("s3"))
         self.scans = {
             each.index.fingerprint: IndexTable(
-                each.index, bodies, self.store, each.queues, each.cut, each.suffix, chunks_a_page=2
+                each.index,
+                bodies,
+                self.store,
+                each.queues,
+                each.version.settings.cut,
+                each.version.suffix,
+                chunks_a_page=2,
             )
             for each in self.kept
         }
         self.embeds = {
-            each.index.fingerprint: EmbedChunks(each.index, self.store, embedder, each.suffix) for each in self.kept
+            each.index.fingerprint: EmbedChunks(each.index, self.store, embedder, each.version.suffix)
+            for each in self.kept
         }
         self.import_document = ImportDocument(ProjectRecords(self.backend.client), bodies)
-        live = self.kept[-1]
-        self.reconcile = ReconcileVersions(
-            [
-                ReconcileTables(
-                    TableSummaries(self.backend.client, each.index.fingerprint),
-                    each.index,
-                    self.store,
-                    self._queues_of(""),
-                    partial(str, each.suffix),
-                    each is live,
-                )
-                for each in reversed(self.kept)
-            ]
-        )
+        live_first = [each.version for each in reversed(self.kept)]
+        self.reconcile = ReconcileVersions.of(self.backend.client, self.store, self._queues_of(""), live_first)
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
@@ -215,22 +210,16 @@ class TablesWorld:
 
     def _kept(self) -> list[Kept]:
         """The index versions, the one that answers last."""
-        suffixes = {FINGERPRINT.id: ""}
+        found: Sequence[StoredIndexVersion] = [StoredIndexVersion(LIVE, True, True, FINGERPRINT.id, "")]
         versions = IndexVersions(self.backend.client)
         if self.two_versions:
             versions.add(LIVE)
             versions.add(BESIDE)
-            suffixes = {each.tables: each.suffix for each in versions.all()}
+            found = live_last(versions.all)
         self.build = BuildIndexVersions(versions, BESIDE, self.materials, self._queues_of)
         return [
-            Kept(
-                TableIndex(self.backend.client, settings.tables),
-                settings.cut,
-                suffixes[settings.tables.id],
-                self._queues_of(settings.tables.id),
-            )
-            for settings in (BESIDE, LIVE)
-            if settings.tables.id in suffixes
+            Kept(each, TableIndex(self.backend.client, each.settings.tables), self._queues_of(each.tables))
+            for each in found
         ]
 
     def _queues_of(self, fingerprint: str) -> Any:

@@ -105,7 +105,7 @@ def test_hidden_rows_are_not_taken_for_lost(world: TableWorld, strict: RealPace)
     world.index.mark_indexed(waiting)
     assert world.rows(table) == {}
     reconcile = ReconcileTables(
-        TableSummaries(world.client, FINGERPRINT.id), world.index, world.store, world.queues, lambda: ""
+        TableSummaries(world.client, FINGERPRINT.id), world.index, world.store, world.queues, ""
     )
     assert reconcile.page(None, dry_run=False, is_over=lambda: False).differences == []
     strict.time.now += 30

@@ -24,7 +24,7 @@ def summaries(world: TableWorld) -> TableSummaries:
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix)
+    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix())
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -258,7 +258,7 @@ class Records:
     @property
     def reconcile(self) -> ReconcileTables:
         both: Any = self
-        return ReconcileTables(both, both, both, both, lambda: "")
+        return ReconcileTables(both, both, both, both, "")
 
 
 @pytest.mark.parametrize("records", [Records(large={"t03"}), Records(bad={"t03": TIMED_OUT})])

@@ -33,7 +33,7 @@ class Deployment:
         found: list[tuple[str, str]] = []
         tables = self.tables
         claims = TableSummaries(tables.client, FINGERPRINT.id)
-        compare = ReconcileTables(claims, tables.index, tables.store, tables.queues, tables.index.namespace_suffix)
+        compare = ReconcileTables(claims, tables.index, tables.store, tables.queues, tables.index.namespace_suffix())
         reconcile = replace(self.pages.reconcile, tables=ReconcileVersions([compare]))
         for kind in KINDS:
             after = None

@@ -1,11 +1,9 @@
 """The night compares each index version with its namespaces, not only the one that answers."""
 
-from functools import partial
-
 import pytest
 from sakuin.errors import Invalid
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
+from sakuin.tables.reconcile import ReconcileVersions
 
 from tests.table_world import long
 from tests.tables.index_versions.conftest import GREEN, Deployment, indexed
@@ -13,20 +11,8 @@ from tests.tables.index_versions.conftest import GREEN, Deployment, indexed
 
 def versions(deployment: Deployment) -> ReconcileVersions:
     """The comparisons as functions make them, that of the live version first."""
-    world, live_first = deployment.world, reversed(deployment.kept())
-    return ReconcileVersions(
-        [
-            ReconcileTables(
-                TableSummaries(world.client, each.tables),
-                deployment.index(each.settings),
-                world.store,
-                deployment.queues(),
-                partial(str, each.suffix),
-                each.live,
-            )
-            for each in live_first
-        ]
-    )
+    world, live_first = deployment.world, deployment.kept()[::-1]
+    return ReconcileVersions.of(world.client, world.store, deployment.queues(), live_first)
 
 
 def night(deployment: Deployment) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 from sakuin.errors import CircuitOpen, Invalid, SakuinError
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import RecordedRows
@@ -119,7 +120,7 @@ class ReconcileTables:
     index: TableIndex
     store: ChunkStore
     queues: TableQueues
-    suffix: Callable[[], str]
+    suffix: str
     live: bool = True
 
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
@@ -169,7 +170,7 @@ class ReconcileTables:
             return [Difference("unbuilt", table_id, "A Tool is ready, but its records are missing.", _SCAN)]
         if not table.idle:
             return []
-        name = namespace(table.project_id, table_id, self.suffix())
+        name = namespace(table.project_id, table_id, self.suffix)
         rows = compare_rows(self.store, self.index, name, table_id)
         if rows is None:
             return []
@@ -187,6 +188,25 @@ class ReconcileVersions:
     """Compares the Tables of one index version after the other."""
 
     versions: Sequence[ReconcileTables]
+
+    @classmethod
+    def of(
+        cls, client: Client, store: ChunkStore, queues: TableQueues, versions: Sequence[StoredIndexVersion]
+    ) -> "ReconcileVersions":
+        """Returns the comparison of these versions in their order; no two have the same index over Tables."""
+        return cls(
+            [
+                ReconcileTables(
+                    TableSummaries(client, each.tables),
+                    TableIndex(client, each.settings.tables),
+                    store,
+                    queues,
+                    each.suffix,
+                    each.live,
+                )
+                for each in versions
+            ]
+        )
 
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
         """Compares a page of Tables of one version. `after` is the number of the version, a colon, and a Table's id."""
