@@ -61,7 +61,7 @@ def _ran(name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> 
     command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
     print(f"\n$ python -m benchmarks.{name} {' '.join(arguments)}", flush=True)
     began = time.perf_counter()
-    done = subprocess.run(command, cwd=REPOSITORY, env=environment, check=False)  # noqa: S603 - our own
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, check=False)
     print(f"{name}: {'done' if done.returncode == 0 else 'FAILED'}, {time.perf_counter() - began:.0f} s", flush=True)
     return done.returncode == 0
 
@@ -72,9 +72,9 @@ def _running_stack() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder:
         data = Path(folder) / "data"
         command = [Path(sys.executable).with_name("sakuin"), "up", "--port=0", f"--data={data}"]
-        stack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)  # noqa: S603 - our own
+        stack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
         try:
-            assert stack.stdout is not None  # noqa: S101 - it is a pipe
+            assert stack.stdout is not None
             if not any(line.startswith("ready ") for line in stack.stdout):
                 raise SystemExit("sakuin up ended before it was ready")
             yield data

@@ -102,7 +102,7 @@ def _seconds(texts: Sequence[str], work: Callable[[str], object]) -> float:
 
 
 def _loaded(script: str) -> tuple[float, float]:
-    runs = [subprocess.check_output([sys.executable, "-c", script], text=True).split() for _ in range(3)]  # noqa: S603
+    runs = [subprocess.check_output([sys.executable, "-c", script], text=True).split() for _ in range(3)]
     imported, first = min(runs, key=lambda run: float(run[1]))
     return float(imported), float(first)
 

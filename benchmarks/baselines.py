@@ -74,7 +74,7 @@ def _lancedb(texts: Sequence[str], queries: Sequence[str], passages: np.ndarray,
         np.save(folder / "passages.npy", passages)
         np.save(folder / "questions.npy", asked)
         script = Path(__file__).with_name("lancedb_hybrid.py")
-        subprocess.run([str(LANCEDB), str(script), data], check=True)  # noqa: S603 - this project's own script
+        subprocess.run([str(LANCEDB), str(script), data], check=True)
         rankings: list[Ranking] = json.loads((folder / "rankings.json").read_text("utf-8"))
         return rankings
 

@@ -103,7 +103,7 @@ def _layer(name: str, source: Path, place: Path) -> Path:
     target = place / name
     command = ["make", "--silent", f"--makefile={source / 'Makefile'}", f"build-{name}"]
     given = [f"ARTIFACTS_DIR={target}", f"PY={MINOR}", "STRICT=1"]
-    subprocess.run([*command, *given], check=True, env={**os.environ, "PYTHON_OF_LAYER": sys.executable})  # noqa: S603
+    subprocess.run([*command, *given], check=True, env={**os.environ, "PYTHON_OF_LAYER": sys.executable})
     return target / "python"
 
 

@@ -34,7 +34,7 @@ def main(squad: Path, language: str, folder: Path, most: int | None) -> None:
         (folder / "site" / f"a{number}.html").write_text(_page(language, article["title"], texts), "utf-8")
         questions += _questions(number, paragraphs)
     if most is not None and most < len(questions):
-        questions = Random(_SEED).sample(questions, most)  # noqa: S311 - a sample
+        questions = Random(_SEED).sample(questions, most)
     (folder / "table.json").write_text(json.dumps({"articles": table}, ensure_ascii=False), "utf-8")
     lines = [json.dumps(question, ensure_ascii=False) + "\n" for question in questions]
     (folder / "queries.jsonl").write_text("".join(lines), "utf-8")

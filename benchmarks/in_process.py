@@ -78,9 +78,9 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
     bucket = Folder(folder)
     client = connected(database.rest_url, database.service_key)
     index = KnowledgeIndex(client)
-    learns = LearnsSources(bucket, LearnsRecords(client), None, "")  # type: ignore[arg-type]
+    learns = LearnsSources(bucket, LearnsRecords(client), None, "")
     fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
-    pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
+    pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)
     texts: dict[str, str] = {}
     for number, key in enumerate(bucket.keys("")):
         material = key.removesuffix(".html")

@@ -82,7 +82,7 @@ def _emulator(
         "PYTHONDONTWRITEBYTECODE": "1",
         **environment,
     }
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         command, cwd=folder, env=given, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
     )
     try:
@@ -94,9 +94,9 @@ def _emulator(
 
 
 def _asked(port: int, event: Mapping[str, Any]) -> float:
-    request = urllib.request.Request(_INVOKE.format(port=port), json.dumps(event).encode())  # noqa: S310
+    request = urllib.request.Request(_INVOKE.format(port=port), json.dumps(event).encode())
     started = time.perf_counter()
-    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as response:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as response:
         answer = json.load(response)
     milliseconds = (time.perf_counter() - started) * 1000
     if answer.get("statusCode") != 200:
@@ -146,4 +146,4 @@ def _python() -> Path:
 
 
 def _run(*command: object) -> None:
-    subprocess.run([str(part) for part in command], check=True)  # noqa: S603
+    subprocess.run([str(part) for part in command], check=True)

@@ -45,7 +45,7 @@ def main(minutes: float) -> None:
 
 def author(traffic: Traffic) -> None:
     """Mostly writes; one page in twenty goes."""
-    if random.random() < 0.05:  # noqa: S311 - no secret
+    if random.random() < 0.05:
         traffic.delete()
     else:
         traffic.upload()

@@ -268,7 +268,7 @@ def main(labels: Path, folder: Path, parts: Sequence[str]) -> None:
         for measure, value in MEASURES.items():
             now = [value(ids, one.gold) for (ids, _), one in zip(answers, questions, strict=True)]
             change = mean_difference(before.setdefault(measure, now), now, resamples)
-            assert change is not None  # noqa: S101 - there are questions
+            assert change is not None
             interval = "" if name == TODAY else f" ({change.low:+.2f} … {change.high:+.2f})"
             cells.append(f"{change.after:.3f}{interval}")
         table.add_row(name, *cells, str(sum(refused for _, refused in answers)))
@@ -287,7 +287,7 @@ def _read(folder: Path, model: CachedModel, questions: Sequence[LabelledQuestion
     with indexed(folder, model) as library:
         search = library.explain.searches.knowledge_search()
         bucket = Folder(folder)
-        learns = LearnsSources(bucket, LearnsRecords(search.index.client), None, "")  # type: ignore[arg-type]
+        learns = LearnsSources(bucket, LearnsRecords(search.index.client), None, "")
         for key in bucket.keys(""):
             material = key.removesuffix(".html")
             page = read_page(bucket.read(key, max_bytes=MAX_PAGE_BYTES).body)

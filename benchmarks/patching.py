@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> None:
                 del text
                 for what in ("read", "patch"):
                     case = [sys.executable, "-m", "benchmarks.patching", "case", what, name]
-                    said = subprocess.run(case, capture_output=True, text=True, check=True)  # noqa: S603
+                    said = subprocess.run(case, capture_output=True, text=True, check=True)
                     peak, seconds, *rest = said.stdout.split(maxsplit=2)
                     cells = kind, str(size), what, f"{float(peak):.0f}", f"{float(seconds):.1f}", " ".join(rest).strip()
                     print(f"| {' | '.join(cells)} |")

@@ -91,7 +91,7 @@ def _fused(rankings: Iterable[Ranking]) -> Ranking:
     scores: Counter[int] = Counter()
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):
-            scores[place] += 1 / (_RRF_K + rank)  # type: ignore[assignment]
+            scores[place] += 1 / (_RRF_K + rank)
     return sorted(scores, key=lambda place: (-scores[place], place))
 
 

@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
             if name == "one changed rule":
                 _change_one_rule(pages)
             before, started = stack.embedded(), time.perf_counter()
-            subprocess.run([COMMAND, "push", str(pages), "--prefix", "benchmark"], check=True)  # noqa: S603
+            subprocess.run([COMMAND, "push", str(pages), "--prefix", "benchmark"], check=True)
             seconds = time.perf_counter() - started
             print(f"{name}: {count} pages in {seconds:.1f} s, {count / seconds:.1f} pages/s, ", end="")
             print(f"{stack.embedded() - before} texts embedded")

@@ -124,7 +124,7 @@ def main(sizes: Sequence[int]) -> None:
             timed, whole = TimedStore(stack.store), []
             for call in range(CALLS + 5):
                 turn = call % len(QUESTIONS)
-                search = SearchTable(stack.records, timed, KnownQuestion(vectors[turn]), CALIBRATION)  # type: ignore[arg-type]
+                search = SearchTable(stack.records, timed, KnownQuestion(vectors[turn]), CALIBRATION)
                 started = time.perf_counter()
                 search(endpoint.id, tool, QUESTIONS[turn], top_k=5)
                 whole.append((time.perf_counter() - started) * 1000)

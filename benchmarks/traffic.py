@@ -73,7 +73,7 @@ class Traffic:
     table: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)  # noqa: S311 - no secret
+        self._random = random.Random(self.seed)
         self._admin = {"Authorization": f"Bearer {self.stack.environment['SAKUIN_ADMIN_KEY']}"}
 
     # ------------------------------------------------------------ what they do

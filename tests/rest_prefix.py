@@ -66,8 +66,8 @@ async def _handle_cut_async(pool: httpcore.AsyncConnectionPool, request: httpcor
     return await _handle_async(pool, _cut(request))
 
 
-httpcore.ConnectionPool.handle_request = _handle_cut  # type: ignore[method-assign]
-httpcore.AsyncConnectionPool.handle_async_request = _handle_cut_async  # type: ignore[method-assign]
+httpcore.ConnectionPool.handle_request = _handle_cut
+httpcore.AsyncConnectionPool.handle_async_request = _handle_cut_async
 
 
 @contextmanager

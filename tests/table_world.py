@@ -129,7 +129,7 @@ class TableWorld:
     @property
     def scan(self) -> IndexTable:
         sizes = {"chunks_a_page": self.chunks_a_page, "nodes_a_comparison": self.nodes_a_comparison}
-        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, **sizes)  # type: ignore[arg-type]
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, **sizes)
 
     @property
     def embed(self) -> EmbedChunks:

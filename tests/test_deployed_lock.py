@@ -43,16 +43,14 @@ def make(folder: Path, layer: str = "base", **variables: str) -> str:
     target = f"build-Sakuin{layer.capitalize()}Layer"
     command = ["make", "--dry-run", f"--makefile={folder / 'layers' / layer / 'Makefile'}", target, "ARTIFACTS_DIR=out"]
     environ = {name: value for name, value in os.environ.items() if name not in ("PY", "ARCH", "PLATFORM", "MAKEFLAGS")}
-    done = subprocess.run(  # noqa: S603 - the project's own Makefile
-        command, env={**environ, **variables}, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env={**environ, **variables}, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def interpreter() -> str | None:
     """The interpreter of the functions' Python, if this machine has one."""
-    found = subprocess.run(  # noqa: S603 - the project's own script
+    found = subprocess.run(
         [str(REPOSITORY / "layers" / "interpreter"), MINOR], capture_output=True, text=True, check=False
     )
     return found.stdout.strip() or None
@@ -74,7 +72,7 @@ def test_everything_deployed_imports_under_the_functions_python(
         origin = Path(__import__(name).__file__ or "")
         whole = origin.parent if origin.name == "__init__.py" else origin
         (runtime / whole.name).symlink_to(whole)
-    done = subprocess.run(  # noqa: S603 - the interpreter of the functions
+    done = subprocess.run(
         [interpreter, "-I", "-S", "-c", IMPORT, own, *folders, str(runtime)],
         capture_output=True,
         text=True,
@@ -91,7 +89,7 @@ def test_a_file_that_does_not_compile_ends_the_build(interpreter: str | None, tm
     (tmp_path / "wrong.py").write_text("def f(:\n")
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [str(REPOSITORY / "layers" / "compile"), own, str(tmp_path)]
-    done = subprocess.run(  # noqa: S603 - the project's own script
+    done = subprocess.run(
         command, env={**os.environ, "PYTHON_OF_LAYER": sys.executable}, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
@@ -117,9 +115,7 @@ def test_each_locked_package_has_a_wheel_for_the_functions_processor(
     command += ["--target", str(tmp_path), *shlex.split(asked[0])]
     command += [part for lock in LOCKED for part in ("--requirement", str(lock))]
     for offline in (["--offline"], []):
-        done = subprocess.run(  # noqa: S603 - the project's own tool
-            [*command, *offline], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, *offline], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             summary.add(f"deployed: {done.stderr.count(' + ')} wheels for {architecture} found by hash, not run")
             return

@@ -110,9 +110,7 @@ def loaded(layers: dict[str, Path], lambda_s_own: Path, asked_url: str) -> Any:
             **more,
         }
         command = [sys.executable, "-I", "-S", "-c", START, *map(str, [code, *folders, lambda_s_own])]
-        done = subprocess.run(  # noqa: S603 - this interpreter
-            command, env=environment, capture_output=True, text=True, timeout=120
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return set(json.loads(done.stdout.splitlines()[-1]))
 

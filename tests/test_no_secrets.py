@@ -57,7 +57,7 @@ def places(text: str) -> Iterator[int]:
 
 def git(*arguments: str) -> str:
     """Returns git's output; a copy without git has no history to check."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)  # noqa: S603, S607 - git
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
         pytest.skip("no git repository")
     return done.stdout.decode("utf-8", "replace")
@@ -79,7 +79,7 @@ def added_lines() -> Iterator[str]:
     """Returns the lines that commits added, many at a time: the whole history would take 100 MB."""
     git("rev-parse", "HEAD")
     command = ["git", "log", "--all", "-p", "-U0", "--no-color", "--text"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as log:  # noqa: S603
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as log:
         assert log.stdout
         while lines := list(itertools.islice(log.stdout, 50_000)):
             yield "".join(line for line in lines if line[:1] == "+")

@@ -99,7 +99,7 @@ def worker() -> Iterator[Lambda]:
     worker = Lambda()
     handler = logging.StreamHandler(worker.lines)
     handler.addFilter(RedactingFilter(worker.redaction))
-    handlers, worker.logger.registered_handler.stream = worker.logger.handlers, worker.lines  # type: ignore[attr-defined]
+    handlers, worker.logger.registered_handler.stream = worker.logger.handlers, worker.lines
     logging.getLogger().addHandler(handler)
     yield worker
     logging.getLogger().removeHandler(handler)

@@ -94,11 +94,11 @@ def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         client.create_secret(
             Name=NAME, SecretString=json.dumps({**members, "knowledge_key_hashes": [], "admin_key_hashes": []})
         )
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        parameters.clear_caches()
         environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
         yield Deployment((Worker(environment), Worker(environment)), StoredSecret(client, NAME), database)
         DEFAULT_PROVIDERS.pop("secrets")
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        parameters.clear_caches()
 
 
 def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -75,7 +76,7 @@ class Examination:
             if name != "deployment" and any(one.check == "deployment" for one in report.problems):
                 report.unchecked[name] = "the API does not answer"
             else:
-                self._run(name, lambda check=check: check(self.settings), report)  # type: ignore[misc]
+                self._run(name, partial(check, self.settings), report)
         return report
 
     def _run(self, name: str, check: Callable[[], Iterator[Problem]], report: Report) -> None:

@@ -41,7 +41,7 @@ class Browser:
 def started_browser() -> Iterator[Browser]:
     """Starts the browser, and ends it after the block. `CHROMIUM_BIN` names another Chromium than the installed one."""
     assert INSTALLED.exists(), f"{INSTALLED} is not there. Run `make clients`"
-    process = subprocess.Popen(  # noqa: S603 - installed from the lock
+    process = subprocess.Popen(
         [node(), str(ROOT / "tests" / "browser" / "driver.mjs")],
         env={name: os.environ[name] for name in ("PATH", "CHROMIUM_BIN") if name in os.environ},
         cwd=INSTALLED,

@@ -56,7 +56,7 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
     """Creates a project with an indexed Table, an endpoint and members; returns the id of its Tool."""
     world.sql.execute("update project set name = '学校の教材' where id = %s", [tables.project])
     for user, role in ((owner, "owner"), ("00000000-0000-4000-8000-0000000000b2", "viewer")):
-        world.projects.add_member(None, tables.project, user, role)  # type: ignore[arg-type]  # a Role
+        world.projects.add_member(None, tables.project, user, role)
     document = json.loads((SAMPLES / "tables" / "学習コラム.json").read_text())
     made = world.project_services.tables.create(
         None, tables.project, name="学習コラム", document=document, chunk_threshold_chars=None

@@ -9,7 +9,7 @@ from sakuin_cli.main import commands
 from typer.testing import CliRunner
 
 # Its tree takes longer to build than most of the commands to run.
-typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 COMMANDS = commands()
 
 

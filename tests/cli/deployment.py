@@ -200,7 +200,7 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
             deployment.url = url
             yield deployment
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        parameters.clear_caches()
 
 
 def members(database: Database) -> dict[str, object]:

@@ -82,7 +82,7 @@ def test_questions_are_about_all_parts_of_a_site_and_ambiguous_ones_are_left_out
     ]
     questions = starter_questions(passages)
     assert "What is Overview?" not in {question["query"] for question in questions}
-    asked_about = {id for question in questions for id in question["gold"]}  # type: ignore[attr-defined]
+    asked_about = {id for question in questions for id in question["gold"]}
     assert len(asked_about) == MOST_PASSAGES
     assert {"m#rule-0", "m#rule-196"} <= asked_about
     assert starter_questions(passages) == questions

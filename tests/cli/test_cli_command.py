@@ -35,7 +35,7 @@ finally:
 def run(*arguments: str, here: Path, code: str | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", code] if code else [str(Path(sys.executable).with_name("sakuin"))]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAKUIN_", "AWS_"))}
-    return subprocess.run(  # noqa: S603 - our own command
+    return subprocess.run(
         [*program, *arguments],
         cwd=here,
         env={**inherited, "NO_COLOR": "1"},

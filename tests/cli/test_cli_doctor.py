@@ -75,7 +75,7 @@ class Target:
 
     def _put(self, name: str, value: str) -> None:
         boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=value)
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools has no annotation
+        parameters.clear_caches()
 
     def refusals_of_turbopuffer(self) -> AbstractContextManager[None]:
         httpx.post(f"{self.store}/_stand_in/failures", json={"status": 401}).raise_for_status()

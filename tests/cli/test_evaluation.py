@@ -23,7 +23,7 @@ GOLD = st.sets(st.sampled_from("abcdefgh"), min_size=1)
 
 
 def question(query: str = "q", *gold: str, category: str = "natural", half: str | None = None) -> LabelledQuestion:
-    return LabelledQuestion(1, query, gold, category, half)  # type: ignore[arg-type]
+    return LabelledQuestion(1, query, gold, category, half)
 
 
 def run_of(*asked: tuple[LabelledQuestion, Answer], k: int = 5, tool: str | None = None) -> EvaluationRun:
@@ -81,7 +81,7 @@ def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
 
 
 def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    chance = random.Random(7)  # noqa: S311
+    chance = random.Random(7)
     resamples = Resamples(times=400)
     held = 0
     for _ in range(200):

@@ -20,7 +20,7 @@ def node() -> str:
     found = str(program) if program.exists() else shutil.which("node")
     # A test that is left out without a word would be a test that cannot fail.
     assert found, f"There is no Node.js {OLDEST}. Run `make clients`, or install it"
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
     assert int(version.lstrip("v").partition(".")[0]) >= OLDEST, f"{found} is {version}. Run `make clients`"
     return found
 
@@ -30,7 +30,7 @@ def ran(
 ) -> subprocess.CompletedProcess[str]:
     """What a script did; its path is seen from the repository."""
     assert (ROOT / script).exists(), f"{script} is not there. Run `make clients`"
-    return subprocess.run(  # noqa: S603 - installed from the lock, or of this repository
+    return subprocess.run(
         [node(), str(ROOT / script), *arguments],
         env={"PATH": os.environ["PATH"], "HOME": str(MODULES.parent), **(environment or {})},
         cwd=MODULES.parent,

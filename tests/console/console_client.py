@@ -36,13 +36,13 @@ class ConsoleClient:
     ) -> None:
         self.world = world
         self.ring = ring or Ring()
-        self.sessions = Sessions(world.client, self.ring, refresh)  # type: ignore[arg-type]  # as a KeyRing
+        self.sessions = Sessions(world.client, self.ring, refresh)
         self.shell = Shell(self.sessions, "1.2.3")
         self.used: list[str] = []
         self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append, auth)]
         self.routers += [make(self.shell) for make in routes]
         app = console_app(self.shell, *self.routers)
-        rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))  # type: ignore[arg-type]
+        rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))
         self.http = _browser(rest, language)
 
     def anew(self, language: str = "en") -> Self:

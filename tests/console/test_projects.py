@@ -187,7 +187,7 @@ def test_a_key_is_shown_once_with_configurations_of_agents(owner: Projects) -> N
     for agent in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex", "Gemini CLI"):
         assert agent in answer.text
     assert f"export SAKUIN_TOOLS_API_KEY={key}" in answer.text
-    hashes = f"select api_key_hash, previous_key_hash from public.mcp where id = '{endpoint.rpartition('/')[2]}'"  # noqa: S608
+    hashes = f"select api_key_hash, previous_key_hash from public.mcp where id = '{endpoint.rpartition('/')[2]}'"
     assert owner.world.sql.execute(hashes.encode()).fetchone() == (hash_of_key(key), None)
     seen = [owner.get(path).text for path in (endpoint, home)]
     assert not any(_KEY.search(page) for page in seen)
@@ -266,7 +266,7 @@ def test_each_role_sees_what_it_may_do_and_is_refused_the_rest(owner: Projects) 
     project_id = home.rpartition("/")[2]
     editor, viewer, stranger = (str(uuid4()) for _ in range(3))
     for user, role in ((editor, "editor"), (viewer, "viewer")):
-        world.projects.add_member(None, project_id, user, role)  # type: ignore[arg-type]
+        world.projects.add_member(None, project_id, user, role)
     pages = [home, table, tool, endpoint, f"{home}/members", f"{home}/synonyms"]
     new = [f"{home}/{kind}/new" for kind in ("tables", "tools", "endpoints")]
     of_owner = {f"{home}/delete", f"{home}/members", f"{home}/members/transfer"}

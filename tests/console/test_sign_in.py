@@ -156,7 +156,7 @@ def test_a_users_tokens_are_stored_encrypted_and_refreshed(console: ConsoleClien
     def refresh(tokens: SessionTokens) -> SessionTokens:
         return SessionTokens(tokens.user_id, tokens.email, f"{tokens.access_token}+", tokens.refresh_token, 2**33)
 
-    sessions = Sessions(console.world.client, console.ring, refresh)  # type: ignore[arg-type]  # as a KeyRing
+    sessions = Sessions(console.world.client, console.ring, refresh)
     session = sessions.sign_in_user(SessionTokens(USER, "a@example.test", "access", "refresh", 0))
     for expected in ("access+", "access++"):
         found = sessions.find(session.id)

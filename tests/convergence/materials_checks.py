@@ -24,8 +24,7 @@ _NEVER = {
     ),
 }
 _WRONG = " union all ".join(
-    f"select '{wrong}: ' || row_to_json(found)::text from ({statement}) found"  # noqa: S608
-    for wrong, statement in _NEVER.items()
+    f"select '{wrong}: ' || row_to_json(found)::text from ({statement}) found" for wrong, statement in _NEVER.items()
 ).encode()
 
 

@@ -160,4 +160,4 @@ class MaterialsWorld:
         return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
-        self.backend.sql.execute("; ".join(f"delete from {table}" for table in _TABLES).encode())  # noqa: S608
+        self.backend.sql.execute("; ".join(f"delete from {table}" for table in _TABLES).encode())

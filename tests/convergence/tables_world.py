@@ -299,7 +299,7 @@ class TablesWorld:
         for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:
             self.backend.stand_in.delete(name["id"])
         tables = ("context_table", *_OF_TABLES, "project", "index_version", *_LEFT)
-        self.backend.sql.execute("; ".join(f"delete from {table}" for table in tables).encode())  # noqa: S608
+        self.backend.sql.execute("; ".join(f"delete from {table}" for table in tables).encode())
 
     def write_elsewhere(self, table: str, data: str) -> None:
         """A platform writes the record in the database itself."""

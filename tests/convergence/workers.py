@@ -86,7 +86,7 @@ class Workers:
                 self.sqs.redrive()
                 continue
             received = self._received(0, doubled=False)
-            self._finish(Worker(lambda received=received: self.handle(received.message)), received)  # type: ignore[misc]
+            self._finish(Worker(lambda received=received: self.handle(received.message)), received)
 
     def dismiss(self) -> None:
         """Kills all workers."""

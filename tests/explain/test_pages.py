@@ -45,7 +45,7 @@ def ask(
     app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
 
     async def request() -> httpx.Response:
-        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=app)
         asked = {"method": "POST", "url": "/v1/explain", "headers": AUTHORIZATION, "json": body, **parts}
         async with httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
             return await client.request(**asked)

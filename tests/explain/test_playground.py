@@ -35,7 +35,7 @@ def test_the_answer_is_the_one_that_an_agent_gets_with_its_size_and_time(world: 
     given = KnowledgeTools(world, world.read).call("search_knowledge", {"query": "二次方程式を公式で解きたい"})
     said = asked_of_pages(world)
     assert given is not None
-    assert (said.structured, said.text) == (given.structured_content, given.content[0].text)  # type: ignore[union-attr]
+    assert (said.structured, said.text) == (given.structured_content, given.content[0].text)
     assert (said.is_error, said.problem) == (False, None)
     both = len(json.dumps(said.structured, ensure_ascii=False, separators=(",", ":")).encode()) + len(
         said.text.encode()

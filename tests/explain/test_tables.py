@@ -44,7 +44,7 @@ def endpoint(tables: TableWorld) -> str:
 
 
 def explained(tables: TableWorld, endpoint: str, query: str, **how: object) -> TableExplanation:
-    return search_of(tables).explanation(endpoint, tool_of(tables, endpoint), query, **how)  # type: ignore[arg-type]
+    return search_of(tables).explanation(endpoint, tool_of(tables, endpoint), query, **how)
 
 
 def test_its_candidates_are_the_results_in_their_order(tables: TableWorld, endpoint: str) -> None:

@@ -77,7 +77,7 @@ def main(seconds: float, names: list[str]) -> int:
         began = time.monotonic()
         while time.monotonic() - began < seconds:
             for name, target in chosen.items():
-                turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
+                turn(target, tallies[name], random.randrange(2**32))
     for name, tally in tallies.items():
         speed = tally.inputs / max(tally.seconds, 0.001)
         print(f"{name:18} {tally.inputs:>9,} inputs {speed:>8,.0f} a second of CPU  {len(tally.failures)} failures")

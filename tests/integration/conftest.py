@@ -148,7 +148,7 @@ def started(folder: Path, *options: str) -> Iterator[Deployed]:
     data, log = folder / "data", folder / "up.log"
     command = [str(Path(sys.executable).parent / "sakuin"), "up", "--port", "0", "--data", str(data), *options]
     with log.open("w+") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY)  # noqa: S603
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY)
     try:
         _wait_until_ready(process, log)
         environment = _environment(data / "env")

@@ -40,8 +40,8 @@ class Terminal:
             "HOME": str(self.folder),
             "LC_ALL": "C.UTF-8",
         }
-        done = subprocess.run(  # noqa: S603 - the document's own line
-            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],  # noqa: S607
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script.replace(ADDRESS, self.address)],
             cwd=self.folder,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -64,7 +64,7 @@ class Account:
             "SAM_CLI_TELEMETRY": "0",
         }
         command = [SAM, subcommand, "--config-file", REPOSITORY / "samconfig.toml", *arguments]
-        done = subprocess.run(  # noqa: S603 - the project's own tool
+        done = subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=900, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -80,7 +80,7 @@ class Person:
         keep = f'{{ export -p; declare -f; }} > "{self.state}"'
         script = f'source "{self.state}"\n{commands}\n{keep}'
         run = ["bash", "-euo", "pipefail", "-c", script]
-        done = subprocess.run(  # noqa: S603 - the guide's own lines
+        done = subprocess.run(
             run, cwd=self.clone, env=self.environment, capture_output=True, text=True, check=False, timeout=SECONDS
         )
         assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"

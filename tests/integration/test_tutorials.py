@@ -40,7 +40,7 @@ def typed(block: str) -> list[tuple[str, list[str]]]:
     """The commands of a block, each with the lines that it prints."""
     commands = []
     for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, printed = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n?(.*)", each, re.DOTALL).groups()  # type: ignore[union-attr]
+        command, printed = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n?(.*)", each, re.DOTALL).groups()
         commands.append((command, [line for line in printed.splitlines() if line.strip(" …")]))
     return commands
 

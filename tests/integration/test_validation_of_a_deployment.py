@@ -85,7 +85,7 @@ def copied(database: psycopg.Connection, table: str, name: str, changed: dict[st
         changed = {**changed, "id": f"{name.rpartition('#')[0]}#{changed['anchor']}"}
     key = "id" if table == "knowledge_chunks" else "material"
     # A column that numbers the rows gives the copy a number of its own.
-    copy = f"insert into {table} overriding user value select (jsonb_populate_record(t, %s)).* from {table} t"  # noqa: S608
+    copy = f"insert into {table} overriding user value select (jsonb_populate_record(t, %s)).* from {table} t"
     database.execute(f"{copy} where {key} = %s", (json.dumps(changed), name))
 
 

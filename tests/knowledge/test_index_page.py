@@ -160,7 +160,7 @@ class _Interrupted:
     def __init__(self, world: World, *, times: int) -> None:
         self.interrupted, self._left = 0, times
         self._real, self._sql = world.index, world.sql
-        world.index = self  # type: ignore[assignment]
+        world.index = self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

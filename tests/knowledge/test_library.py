@@ -12,7 +12,7 @@ PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
 
 
 def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None]]:
-    findings, _ = world.library.findings(**wanted)  # type: ignore[arg-type]
+    findings, _ = world.library.findings(**wanted)
     return {(item.severity, item.rule, item.material, item.anchor) for item in findings}
 
 

@@ -12,7 +12,7 @@ GOOD = ("和を求める", "差を求める", "積を求める")
 
 def page(*anchors: str, **facts: object) -> Page:
     found = tuple(Explanation(anchor, "rule", anchor, "x", number) for number, anchor in enumerate(anchors))
-    return Page(**{"title": "頁", "explanations": found, "ids": anchors, **facts})  # type: ignore[arg-type]
+    return Page(**{"title": "頁", "explanations": found, "ids": anchors, **facts})
 
 
 def index(*anchors: str, given: tuple[str, ...] | None = None) -> IndexedMaterial:

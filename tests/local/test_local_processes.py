@@ -97,7 +97,7 @@ def test_leftovers_of_a_killed_starter_end_with_their_children(programs: Program
 
 def test_a_strangers_process_that_has_the_number_now_is_left_alone(folder: Path) -> None:
     folder.mkdir()
-    with subprocess.Popen(SLEEP, start_new_session=True) as stranger:  # noqa: S603
+    with subprocess.Popen(SLEEP, start_new_session=True) as stranger:
         record = {"name": "postgres", "pid": stranger.pid, "started": 1.0, "stop_signal": int(signal.SIGINT)}
         (folder / "processes.json").write_text(json.dumps([record]))
 

@@ -63,7 +63,7 @@ def ask(
     port: int, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
 ) -> tuple[http.client.HTTPResponse, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, path, body, headers or {}, encode_chunked=isinstance(body, Iterator))  # type: ignore[arg-type]
+    connection.request(method, path, body, headers or {}, encode_chunked=isinstance(body, Iterator))
     response = connection.getresponse()
     return response, response.read()
 

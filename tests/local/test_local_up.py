@@ -34,7 +34,7 @@ def up(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running `up` and what it said until it was ready."""
     log = data.with_suffix(".log")
     with log.open("w") as errors:
-        running = subprocess.Popen(command(data), stdout=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603
+        running = subprocess.Popen(command(data), stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert running.stdout is not None
         said = ""
@@ -71,9 +71,9 @@ def answers(data: Path) -> bool:
     """Whether the REST API answers from the database."""
     environment = read_environment(data / "env")
     headers = {"Authorization": f"Bearer {environment['SAKUIN_ADMIN_KEY']}"}
-    request = urllib.request.Request(f"{environment['SAKUIN_URL']}/v1/status", headers=headers)  # noqa: S310
+    request = urllib.request.Request(f"{environment['SAKUIN_URL']}/v1/status", headers=headers)
     try:
-        urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
+        urllib.request.urlopen(request, timeout=30).close()
     except OSError:
         return False
     return True
@@ -87,7 +87,7 @@ def sakuin(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
     """A command to its end."""
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_S, **more)  # noqa: S603
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_S, **more)
 
 
 def page_in(folder: Path) -> Path:
@@ -139,7 +139,7 @@ def test_it_is_ready_and_refuses_a_second_one(
         f'claude mcp add --transport http sakuin {url}/mcp --header "Authorization: Bearer '
         f'{environment["SAKUIN_API_KEY"]}"' in stack[1].splitlines()
     )
-    with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:  # noqa: S310
+    with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:
         assert answer.status == 200
 
     second = run(command(data))
@@ -180,7 +180,7 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         assert sakuin(data, "validate").returncode == 0
         (hit,) = json.loads(sakuin(data, "search", "円の面積", "--json").stdout)["results"]
         address, _, anchor = hit["url"].partition("#")
-        with urllib.request.urlopen(quote(address, safe=":/%"), timeout=30) as page:  # noqa: S310
+        with urllib.request.urlopen(quote(address, safe=":/%"), timeout=30) as page:
             assert f'id="{anchor}"' in page.read().decode()
 
         started = programs_of(data)

@@ -138,8 +138,8 @@ def test_dimensions_and_metric_never_change(namespace: Namespace) -> None:
     assert status(lambda: namespace.write(upsert_rows=[], schema={"vector": {"type": "[3]f32", "ann": True}})) == 400
     assert status(lambda: namespace.query(rank_by=("vector", "ANN", [1.0]), limit=1)) == 400
     other: Any = "euclidean_squared"
-    refused = lambda: namespace.write(upsert_rows=[{"id": 2, "vector": [1.0, 0.0]}], distance_metric=other)  # noqa: E731
-    assert status(refused) == 400
+    row = {"id": 2, "vector": [1.0, 0.0]}
+    assert status(lambda: namespace.write(upsert_rows=[row], distance_metric=other)) == 400
     assert ids(namespace) == [1]
 
 

@@ -80,7 +80,7 @@ def invoked(deployed: Deployed, invocation: list[str], recorded: Recorded, event
     keys = {name: text for name, text in deployed.environment.items() if name.startswith("AWS_")}
     # SAM itself speaks to no AWS here.
     keys.pop("AWS_ENDPOINT_URL")
-    done = subprocess.run(  # noqa: S603 - the project's own tool
+    done = subprocess.run(
         [SAM, "local", "invoke", recorded.function, *invocation, "--event", "-"],
         input=json.dumps(event),
         capture_output=True,

@@ -135,7 +135,7 @@ def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> N
     result = tables.ask(endpoint, {"query": "解の公式"})
     assert result is not None
     assert (result.is_error, result.structured_content) == (True, None)
-    assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."  # type: ignore[union-attr]
+    assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."
 
 
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:
@@ -149,7 +149,7 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
     answer: Any = result.structured_content
     assert [each["json_path"] for each in answer["results"]] == ["/a", "/a"]
     assert set(answer) - set(whole.structured_content or {}) == {"degraded"}
-    assert answer["degraded"] in result.content[0].text  # type: ignore[union-attr]
+    assert answer["degraded"] in result.content[0].text
     bound = tables.records.endpoint(endpoint)
     assert bound is not None
     Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
@@ -182,7 +182,7 @@ def test_a_cursor_of_no_answer_is_an_error(tables: TableWorld) -> None:
         result = tables.ask(endpoint, {"query": "説明", "cursor": cursor})
         assert result is not None
         assert result.is_error, cursor
-        assert "does not belong to this call" in result.content[0].text  # type: ignore[union-attr]
+        assert "does not belong to this call" in result.content[0].text
 
 
 def test_a_tool_that_is_unbound_during_a_call_is_an_error_in_a_sentence(tables: TableWorld) -> None:
@@ -194,7 +194,7 @@ def test_a_tool_that_is_unbound_during_a_call_is_an_error_in_a_sentence(tables: 
     result = tables.ask(endpoint, {"query": "解の公式"})
     assert result is not None
     assert result.is_error
-    assert "'search' was just removed from this endpoint" in result.content[0].text  # type: ignore[union-attr]
+    assert "'search' was just removed from this endpoint" in result.content[0].text
 
 
 HIDDEN = "\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
@@ -210,7 +210,7 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     chunks = [hit["chunk"] for hit in result.structured_content["results"]]
     assert "".join(chunk["chunk_text"] for chunk in chunks).count("\u202e") >= 2
     assert all(written[chunk["char_start"] : chunk["char_end"]] == chunk["chunk_text"] for chunk in chunks)
-    shown = result.content[0].text  # type: ignore[union-attr]
+    shown = result.content[0].text
     assert not INVISIBLE.search(shown)
     assert r"\u202e" in shown
     assert json.loads(shown) == without_names_of_programs(result.structured_content)

@@ -81,7 +81,7 @@ def call(ask: Ask, era: str, tool: str, arguments: Any) -> Answer:
 @asynccontextmanager
 async def served(app: McpApp) -> AsyncIterator[str]:
     """Serves on a free loopback port; yields the URL of the knowledge endpoint."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")  # type: ignore[arg-type]
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")
     listening = config.bind_socket()
     server = uvicorn.Server(config)
     async with app.run():

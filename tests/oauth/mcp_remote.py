@@ -67,7 +67,7 @@ def remote(place: Deployment, home: Path, port: int, person: Person | None = Non
     environment = {"PATH": "/nowhere", "HOME": str(home), "MCP_REMOTE_CONFIG_DIR": str(home / "kept")}
     command = [node(), str(PROGRAM), place.endpoint, str(port), "--transport", "http-only"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)  # noqa: S603 - from the lock
+    process = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
     running = Remote(process)
     watcher = threading.Thread(target=running.watch, args=(person,), daemon=True)
     watcher.start()

@@ -1,7 +1,7 @@
 """A vendor that answers no call: no worker runs out of time."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -88,7 +88,9 @@ class Worker:
         self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
 
     def calls(self, work: str, *, attempts: int, longest_call: float) -> VendorCalls:
-        now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
+        def now() -> float:
+            return self.clock.now
+
         retries = background(attempts=attempts, seconds_left=self.current.seconds_left, longest_call=longest_call)
         self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])

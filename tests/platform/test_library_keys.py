@@ -25,7 +25,7 @@ def test_a_key_opens_from_its_making_until_a_minute_after_its_removal(empty_data
     time = [0.0]
     made = LibraryKeys(connected(empty_database.rest_url, empty_database.service_key))
     worker = LibraryKeys(made.client, lambda: time[0])
-    ring = KeyRing(Secret(), lambda _now: (), worker.hashes)  # type: ignore[arg-type]
+    ring = KeyRing(Secret(), lambda _now: (), worker.hashes)
     first = made.create("first")
     assert matching_hash(headers(first), ring) == hash_of_key(first)
     second = made.create("second")

@@ -22,7 +22,7 @@ EDITS = [1.0 + number * 0.97 for number in range(20)]
 
 class _WithoutGroups(ModelledSqs):
     def send_message(self, *, MessageGroupId: str = "", **asked: object) -> dict[str, str]:
-        return super().send_message(**asked)  # type: ignore[arg-type]
+        return super().send_message(**asked)
 
 
 def seconds_of_edits(sqs: ModelledSqs, *, large: int) -> list[float]:

@@ -23,7 +23,7 @@ def test_a_wrong_status_hides_no_table_and_the_next_scan_corrects_it(world: Tabl
     world.tool(still, "")
     world.queues.asked.clear()
     old = "jsonb_set(metadata, '{search_index,configured_at}', to_jsonb(now() - interval '1 hour'))"
-    world.sql(f"update tool set metadata = {old} where table_id = %s", still)  # noqa: S608
+    world.sql(f"update tool set metadata = {old} where table_id = %s", still)
     table, tool, _ = world.indexed({"a": long("隣", 300)})
     for number, metadata in enumerate(WRONG):
         world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)

@@ -36,7 +36,7 @@ def test_a_term_is_counted_in_the_chunks_that_have_it(world: TableWorld) -> None
 
 
 def test_after_any_edits_the_frequencies_are_those_of_the_chunks(world: TableWorld) -> None:
-    random = Random(5)  # noqa: S311
+    random = Random(5)
     table = world.table({})
     world.tool(table, "")
     for _ in range(6):

@@ -10,7 +10,7 @@ def articles(*texts: str) -> dict[str, object]:
 
 
 def paths(answer: object) -> list[str]:
-    return [hit.json_path for hit in answer.results]  # type: ignore[attr-defined]
+    return [hit.json_path for hit in answer.results]
 
 
 def test_an_edit_makes_the_old_text_vanish_and_costs_only_what_changed(world: TableWorld) -> None:

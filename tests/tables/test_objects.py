@@ -94,7 +94,7 @@ def read(world: TableWorld, endpoint: str, **arguments: Any) -> dict[str, Any]:
     assert answer is not None
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
-    assert json.loads(answer.content[0].text) == answer.structured_content  # type: ignore[union-attr]
+    assert json.loads(answer.content[0].text) == answer.structured_content
     return answer.structured_content
 
 
@@ -102,7 +102,7 @@ def refusal(world: TableWorld, endpoint: str, **arguments: Any) -> str:
     answer = world.ask(endpoint, arguments, tool="read_around")
     assert answer is not None
     assert answer.is_error
-    return str(answer.content[0].text)  # type: ignore[union-attr]
+    return str(answer.content[0].text)
 
 
 def test_the_object_of_a_result_is_read_with_its_texts(tables: TableWorld) -> None:

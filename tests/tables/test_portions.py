@@ -45,7 +45,7 @@ def test_a_deleted_table_is_gone_at_once_and_its_rows_go_in_portions(world: Tabl
     stored = rows(world, table)
     assert {"chunks": 8, "node": 8, "table_object": 8}.items() <= stored.items()
     world.call("delete_table", table=table)
-    assert world.records.endpoint(endpoint).tools == ()  # type: ignore[union-attr]
+    assert world.records.endpoint(endpoint).tools == ()
     with pytest.raises(NotFound):
         world.call("read_tool", tool=tool)
     # The Tool's rows of the scan go with it, the many others later.

@@ -140,7 +140,7 @@ def test_a_late_write_of_a_wanted_row_is_not_deleted(world: TableWorld) -> None:
 
 GONE = {
     "records": [
-        *(f"delete from {derived} where table_id = %s" for derived in ("chunks", "node", "table_reading")),  # noqa: S608
+        *(f"delete from {derived} where table_id = %s" for derived in ("chunks", "node", "table_reading")),
         "delete from table_namespace where table_id = %s",
         "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
     ],

@@ -52,7 +52,7 @@ class ReadingIndex:
 class Reading(TableWorld):
     @property
     def embed(self) -> EmbedChunks:
-        return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)  # type: ignore[arg-type]
+        return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)
 
 
 def readings(text: str) -> frozenset[tuple[str, str]]:
@@ -93,7 +93,7 @@ def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
 
 
 def test_after_any_edits_the_words_are_those_of_the_chunks(world: TableWorld) -> None:
-    world, random = reading(world), Random(7)  # noqa: S311
+    world, random = reading(world), Random(7)
     table = world.table({})
     world.tool(table, "")
     for _ in range(8):

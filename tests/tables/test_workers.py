@@ -121,7 +121,7 @@ def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: 
 def test_an_import_that_waits_is_asked_for_by_its_key(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": "small"})
     message = uploaded(tables, table)
-    tables.bodies = Failing(NO_S3)  # type: ignore[assignment]
+    tables.bodies = Failing(NO_S3)
     assert workers.tool(message, receives=4) == [True]
     assert [(kind, state) for kind, state, _ in workers.rows] == [("upload", "waiting")]
     tables.sql("update unfinished_work set retry_at = now()")

@@ -94,9 +94,7 @@ def done(commands: str, folder: Path, database: Database) -> None:
         "LC_ALL": "C.UTF-8",
     }
     command = ["bash", "-euo", "pipefail", "-c", commands]
-    ran = subprocess.run(  # noqa: S603 - the guide's own lines
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -111,7 +109,7 @@ def indexed(database: Database, stand_in: str) -> tuple[TableWorld, str]:
 
 
 def rows(world: TableWorld, table: str) -> list[str]:
-    return sorted(str(row) for (row,) in world.sql(f"select to_jsonb(t) from public.{table} t"))  # noqa: S608
+    return sorted(str(row) for (row,) in world.sql(f"select to_jsonb(t) from public.{table} t"))
 
 
 def every_table(world: TableWorld) -> list[str]:
@@ -175,7 +173,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
         assert person.sakuin("push", "pages").code == 0
         before = person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document
         world = world_of(lost, stand_in)
-        world.bodies = S3TableDocuments(boto3.client("s3"), "tables")  # type: ignore[assignment]
+        world.bodies = S3TableDocuments(boto3.client("s3"), "tables")
         endpoint = uploaded(world, json.dumps(DOCUMENT).encode())
         done(shell("Take", "gzip"), tmp_path, lost)
         type_in(block("Take", "gzip"), person)
@@ -195,7 +193,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
         assert person.deployment.openai.requests == []
         restored = world_of(empty, stand_in)
         restored.project = world.project
-        restored.bodies = S3TableDocuments(boto3.client("s3"), "tables")  # type: ignore[assignment]
+        restored.bodies = S3TableDocuments(boto3.client("s3"), "tables")
         for (table,) in restored.sql("select id::text from public.context_table"):
             restored.queues.index(restored.project, table)
         restored.settle()

@@ -42,7 +42,7 @@ def environ(
         process = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
         for name, value in {**process, "AWS_ENDPOINT_URL": aws, "POWERTOOLS_SERVICE_NAME": "test"}.items():
             monkeypatch.setenv(name, value)
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        parameters.clear_caches()
         yield environment(
             MATERIALS_BUCKET="b",
             MATERIAL_QUEUE_URL="q",
@@ -54,7 +54,7 @@ def environ(
             LEARNS_MODEL="",
             TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
         )
-        parameters.clear_caches()  # type: ignore[no-untyped-call]
+        parameters.clear_caches()
 
 
 @contextmanager

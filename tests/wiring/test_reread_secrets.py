@@ -33,7 +33,7 @@ class Rotated:
         """Replaces the secrets and returns them; five minutes pass."""
         new = {name: f"replaced {name} {uuid4()}" for name, value in SECRET.items() if isinstance(value, str)}
         self.client.put_secret_value(SecretId=self.environ["SECRET_NAME"], SecretString=json.dumps({**SECRET, **new}))
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        parameters.clear_caches()
         return [value for name, value in new.items() if name != "supabase_publishable_key"]
 
 
@@ -45,10 +45,10 @@ def rotated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rotated]:
     with mock_aws():
         client = boto3.client("secretsmanager")
         client.create_secret(Name=ENVIRONMENT["SECRET_NAME"], SecretString=json.dumps(SECRET))
-        parameters.clear_caches()  # type: ignore[no-untyped-call]
+        parameters.clear_caches()
         away = {"SUPABASE_URL": "http://127.0.0.1:9", "TABLES_BUCKET": "tables", "EVENT_BUS_NAME": "bus"}
         yield Rotated({**ENVIRONMENT, **away}, client)
-        parameters.clear_caches()  # type: ignore[no-untyped-call]
+        parameters.clear_caches()
 
 
 def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) -> None:
@@ -87,5 +87,5 @@ def test_a_client_of_supabase_hides_the_key_that_it_read_for_a_request(rotated: 
     # What the function has read is minutes old.
     parameters.clear_caches()
     asked = httpx.Request("GET", "http://127.0.0.1:9", headers=client.headers)
-    next(client.basic_auth.auth_flow(asked))  # type: ignore[union-attr]
+    next(client.basic_auth.auth_flow(asked))
     assert [watched.redaction(f"said {secret}") for secret in new] == [f"said {HIDDEN}"] * len(new)

@@ -55,7 +55,7 @@ def calls_watched(
     function: Callable[..., Any], name: Callable[[FrameType], str], found: dict[str, list[str]]
 ) -> Iterator[None]:
     """Collects the longest stack of own functions at each call of a function, by the name of the call."""
-    code = function.__code__  # type: ignore[attr-defined]
+    code = function.__code__
 
     def watch(frame: FrameType, kind: str, _argument: object) -> None:
         if kind == "call" and frame.f_code is code:

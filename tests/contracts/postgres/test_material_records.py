@@ -13,7 +13,7 @@ AWKWARD = 'a,b(c)."d" & e+f %41 ?#*'
 
 
 def listed(knowledge: Knowledge, **wanted: str | int) -> tuple[list[str], str | None]:
-    page = knowledge.records.materials(**wanted)  # type: ignore[arg-type]
+    page = knowledge.records.materials(**wanted)
     return [state.material for state in page.items], page.next_cursor
 
 

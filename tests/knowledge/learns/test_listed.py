@@ -11,7 +11,7 @@ ACTIONS = ("解の公式を使う方法", "判別式の計算", "係数を読み
 
 
 def anchors(found: object) -> list[str]:
-    return [one.anchor for one in found]  # type: ignore[attr-defined]
+    return [one.anchor for one in found]
 
 
 def test_explanations_are_listed_by_id_and_those_of_a_page_in_its_order(world: World) -> None:
@@ -44,5 +44,5 @@ def test_explanations_are_listed_by_id_and_those_of_a_page_in_its_order(world: W
 def test_missing_and_weak_learns_are_marked(
     source: str, learns: tuple[str, ...], given: tuple[str, ...] | None, marks: tuple[str, ...]
 ) -> None:
-    one = ListedExplanation("a#rule-a", "a", "rule-a", 0, "解の公式", "rule", learns, source, given)  # type: ignore[arg-type]
+    one = ListedExplanation("a#rule-a", "a", "rule-a", 0, "解の公式", "rule", learns, source, given)
     assert one.marks == marks

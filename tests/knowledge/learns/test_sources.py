@@ -107,9 +107,9 @@ def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) 
             world.bucket.write("learns.yml", file(*ITEMS))
             # Its own event came before the page was there, and is lost on it.
             world.bucket.take_messages()
-        return embed(texts)  # type: ignore[return-value]
+        return embed(texts)
 
-    world.embedder.passages = passages  # type: ignore[assignment,method-assign]
+    world.embedder.passages = passages
     world.put(KEY, PAGE)
     assert learns(world).items == ITEMS
 

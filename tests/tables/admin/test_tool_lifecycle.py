@@ -16,7 +16,7 @@ def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str
     result = world.ask(endpoint, arguments)
     assert result is not None
     assert result.is_error
-    return str(result.content[0].text)  # type: ignore[union-attr]
+    return str(result.content[0].text)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

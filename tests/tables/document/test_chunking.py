@@ -114,7 +114,7 @@ def test_a_long_text_of_any_kind_is_cut_at_once(kind: str) -> None:
 
 
 def test_the_default_sizes_keep_the_contract() -> None:
-    random = Random(3)  # noqa: S311
+    random = Random(3)
     pieces = ["これは文である。", "短い。", "次の段落\n\n", "a b c. ", FAMILY]
     for _ in range(times(10)):
         text = "".join(random.choices(pieces, k=400))
