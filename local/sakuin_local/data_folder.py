@@ -59,11 +59,6 @@ def write_environment(file: Path, values: Mapping[str, str]) -> None:
     replace_bytes(file, lines.encode(), mode=0o600)
 
 
-def read_environment(file: Path) -> dict[str, str]:
-    """Returns what `write_environment` wrote."""
-    return dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
-
-
 def environment_for(values: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment of a command that calls this stack."""
     # A profile of a real account would take precedence over the keys.

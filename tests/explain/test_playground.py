@@ -17,7 +17,6 @@ from tests.doubles.playground import FUNCTION, Invoked, playground
 from tests.table_world import TableWorld, long
 from tests.world import World
 
-FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 TASUKIGAKE = "junior/二次方程式の解き方_教材#method-tasukigake"
 STRANGER = "00000000-0000-4000-8000-0000000000b2"
 DOCUMENT = {

@@ -21,7 +21,6 @@ from tests.cli.command import run
 from tests.recorded_vectors import recorded_vectors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SAMPLES = REPOSITORY / "samples"
 T = TypeVar("T")
 # Each many times what it takes. What a queue forgot is sent again after three minutes, by a schedule of a minute.
 READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS = 1500, 600, 120, 300

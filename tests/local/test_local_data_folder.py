@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from sakuin_cli.settings import environment
 from sakuin_local.addresses import stable_ports
 from sakuin_local.aws.keys import api_keys_of
-from sakuin_local.data_folder import claimed, read_environment, write_environment
+from sakuin_local.data_folder import claimed, write_environment
 from sakuin_local.errors import LocalError
 from sakuin_local.serving import listen
 from sakuin_local.supabase.tokens import keys_of
@@ -72,5 +73,5 @@ def test_the_environment_file_is_read_back_and_its_owners_only(tmp_path: Path) -
 
     write_environment(tmp_path / "env", values)
 
-    assert read_environment(tmp_path / "env") == values
+    assert environment({}, tmp_path, here=tmp_path) == values
     assert (tmp_path / "env").stat().st_mode & 0o777 == 0o600

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import psutil
 import pytest
-from sakuin_local.data_folder import read_environment
+from sakuin_cli.settings import environment as environment_of
 
 from tests.awaiting import awaited
 
@@ -69,7 +69,7 @@ def session_of(process: psutil.Process) -> int | None:
 
 def answers(data: Path) -> bool:
     """Whether the REST API answers from the database."""
-    environment = read_environment(data / "env")
+    environment = environment_of({}, data, here=data)
     headers = {"Authorization": f"Bearer {environment['SAKUIN_ADMIN_KEY']}"}
     request = urllib.request.Request(f"{environment['SAKUIN_URL']}/v1/status", headers=headers)
     try:
@@ -81,7 +81,7 @@ def answers(data: Path) -> bool:
 
 def sakuin(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command against this stack."""
-    environment = {**os.environ, **read_environment(data / "env")}
+    environment = {**os.environ, **environment_of({}, data, here=data)}
     return run([str(SAKUIN), *arguments], env=environment)
 
 
@@ -132,7 +132,7 @@ def stack(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_it_is_ready_and_refuses_a_second_one(
     stack: tuple[subprocess.Popen[str], str], data: Path, tmp_path: Path
 ) -> None:
-    environment = read_environment(data / "env")
+    environment = environment_of({}, data, here=data)
     url = environment["SAKUIN_URL"]
     assert stack[1].splitlines()[-1] == f"ready {url}/mcp"
     assert (

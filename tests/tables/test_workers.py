@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics
-from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.errors import Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
@@ -21,7 +21,6 @@ from tests.worked_queue import WorkedQueue
 
 TEXT = long("二次方程式の解の公式")
 NO_S3 = Unavailable("S3 did not answer", vendor="s3")
-AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
 
 @dataclass

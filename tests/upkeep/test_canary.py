@@ -1,6 +1,6 @@
 """The canary: indexed like every page, found by its question, and not by agents."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 
 import pytest
@@ -20,7 +20,6 @@ class Clock:
     """A clock that only sleeping moves."""
 
     now: float = 0.0
-    wakes: list[object] = field(default_factory=list)
 
     def __call__(self) -> float:
         return self.now

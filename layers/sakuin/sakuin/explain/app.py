@@ -22,8 +22,6 @@ from sakuin.platform.http_errors import HttpError, http_error, send_error
 from sakuin.platform.keys import RecordUse, matching_hash
 from sakuin.platform.secrets import KeyRing
 
-PATH = "/v1/explain"
-
 _MAX_BODY = 100_000
 
 
