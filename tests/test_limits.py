@@ -46,7 +46,7 @@ FIXED: dict[str, Any] = {
     "levels of a Table's JSON": table_document.MAX_DEPTH,
     "a name of a project, Table or endpoint, characters": in_sql(r"length\(name\) between 1 and (\d+)"),
     "the description of a Tool, characters": in_sql(r"length\(description\) <= (\d+)"),
-    "`chunk_threshold_chars` of a Table": keep_tables.LARGEST_THRESHOLD,
+    "`chunk_threshold_chars` of a Table": in_sql(r"(?:p_chars|chunk_threshold_chars) between 1 and (\d+)"),
     "messages in a batch": messages.LONGEST_BATCH,
     "a question, characters": arguments.MAX_QUERY,
     "`top_k`": arguments.MAX_TOP_K,

@@ -39,11 +39,9 @@ from sakuin.retrieval.index_version import (
     TableCut,
     find_version,
 )
-from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
-from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
@@ -252,8 +250,6 @@ class World:
         return ProjectServices(
             records=self.projects,
             tables=TableAdmin(self.projects, self.bodies),
-            tools=ToolAdmin(self.projects),
-            endpoints=EndpointAdmin(self.projects),
             publish=PublishOutbox(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
         )

@@ -70,7 +70,7 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
         "skipped_nodes": [{"json_pointer": "/about", "reason": "Character 4 is NUL"}],
     }
     world.sql.execute("update tool set metadata = %s where id = %s", (json.dumps({"search_index": index}), broken))
-    world.project_services.endpoints.create(None, tables.project, name="先生のエージェント", tools=[tool])
+    world.projects.create_endpoint(None, tables.project, name="先生のエージェント", tools=[tool])
     world.projects.replace_synonyms(None, tables.project, [("解の公式", "かいのしき")])
     return tool
 
@@ -107,5 +107,5 @@ def add_hostile_texts(world: World, tables: TableWorld, content: Content) -> Non
     world.unfinished.record_retry(WorkSubject("material", HOSTILE), HOSTILE, vendor=HOSTILE, seconds=5)
     content.sqs.send_message(QueueUrl="dead-material", MessageBody=HOSTILE)
     RefusedQuestions(world.client).record(HOSTILE, content.tool)
-    world.projects.create_endpoint(None, tables.project, name=HOSTILE[:60], key_hash="0" * 64, tools=[content.tool])
+    world.projects.create_endpoint(None, tables.project, name=HOSTILE[:60], tools=[content.tool])
     world.projects.replace_synonyms(None, tables.project, [(HOSTILE[:60], "二次")])

@@ -4,14 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.platform.keys import KeyUse, record_once_a_day
+from sakuin.platform.keys import KeyUse, hash_of_key, record_once_a_day
 from sakuin.platform.supabase.client import connected
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin_local.supabase.database import Database
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
-
-FIRST, SECOND = "1" * 64, "2" * 64
 
 
 def test_a_key_is_recorded_once_a_day() -> None:
@@ -67,13 +65,13 @@ def test_an_endpoint_shows_on_which_day_its_keys_were_used(empty_database: Datab
     client = connected(empty_database.rest_url, empty_database.service_key)
     records, use, before = ProjectRecords(client), KeyUse(client), day()
     project = records.create_project(None, "p")
-    made = records.create_endpoint(None, project.id, name="e", key_hash=FIRST, tools=())
+    made, key = records.create_endpoint(None, project.id, name="e", tools=())
     assert made.key_last_used_on is None
-    use.record(FIRST)
-    use.record(FIRST)
-    records.rotate(None, made.id, key_hash=SECOND, overlap_seconds=60)
+    use.record(hash_of_key(key))
+    use.record(hash_of_key(key))
+    _, next_key = records.rotate(None, made.id, overlap_seconds=60)
     rotated = records.endpoint(None, made.id)
     assert rotated.key_last_used_on is None
     assert before <= (rotated.previous_key_last_used_on or "") <= day()
-    use.record(SECOND)
+    use.record(hash_of_key(next_key))
     assert before <= (records.endpoint(None, made.id).key_last_used_on or "") <= day()

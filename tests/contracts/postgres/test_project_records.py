@@ -145,7 +145,7 @@ def test_a_name_is_unique_at_an_endpoint_when_bound_and_when_renamed(kept: Kept)
     project = kept.project()
     table = kept.table(project)
     one, other, same = kept.tool(table, "one"), kept.tool(table, "other"), kept.tool(table, "one")
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[one.id, other.id])
+    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[one.id, other.id])
     assert [tool.name for tool in mcp.tools] == ["one", "other"]
     with pytest.raises(Conflict, match="one"):
         kept.records.bind(MEMBER, mcp.id, same.id, status="enabled")
@@ -167,7 +167,7 @@ def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> Non
         ([mine, str(uuid4())], NotFound),
     ):
         with pytest.raises(error):
-            kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=tools)
+            kept.records.create_endpoint(MEMBER, project, name="m", tools=tools)
     assert kept.records.endpoints(MEMBER, project) == []
 
 
@@ -178,16 +178,16 @@ def test_only_what_is_given_changes(kept: Kept) -> None:
     assert (changed.name, changed.description, changed.enabled) == (tool.name, "d", False)
     assert kept.records.change_tool(MEMBER, tool.id, description="e").description == "e"
     assert kept.events() == ["ToolCreated", "ToolUpdated"]
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[])
+    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[])
     assert kept.records.change_endpoint(MEMBER, mcp.id, status="disabled").name == "m"
-    assert kept.records.rotate(MEMBER, mcp.id, key_hash="2" * 64, overlap_seconds=60).status == "disabled"
+    assert kept.records.rotate(MEMBER, mcp.id, overlap_seconds=60)[0].status == "disabled"
 
 
 def test_a_deletion_includes_what_belongs_to_it(kept: Kept) -> None:
     project = kept.project()
     table = kept.table(project)
     tool, other = kept.tool(table, "a"), kept.tool(table, "b")
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[tool.id, other.id])
+    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[tool.id, other.id])
     kept.records.delete_tool(MEMBER, tool.id)
     assert [bound.name for bound in kept.records.endpoint(MEMBER, mcp.id).tools] == ["b"]
     kept.records.delete_project(MEMBER, project)

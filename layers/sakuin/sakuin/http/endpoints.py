@@ -8,11 +8,10 @@ from fastapi import APIRouter
 from sakuin.http import views
 from sakuin.http.errors import may_fail
 from sakuin.http.routes import member_routes
-from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.postgres import ProjectRecords
 
 
-def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) -> APIRouter:
+def endpoint_routes(records: ProjectRecords, user: Any) -> APIRouter:
     """Returns the routes. `user` is the annotated dependency that gives the caller."""
     routes = member_routes("Endpoints")
 
@@ -20,7 +19,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     def create_endpoint(caller: user, project_id: UUID, asked: views.EndpointAsked) -> views.EndpointKeyView:
         """Creates an endpoint with its Tools. Its key is shown only once."""
         wanted = [str(tool_id) for tool_id in asked.tool_ids]
-        return _with_key(admin.create(caller, str(project_id), name=asked.name, tools=wanted))
+        return _with_key(records.create_endpoint(caller, str(project_id), name=asked.name, tools=wanted))
 
     @routes.get("/projects/{project_id}/mcps")
     def list_endpoints(caller: user, project_id: UUID) -> views.EndpointsView:
@@ -36,7 +35,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     def change_endpoint(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> views.EndpointView:
         """Changes the name or the status."""
         return views.EndpointView.model_validate(
-            admin.change(caller, str(mcp_id), name=asked.name, status=asked.status)
+            records.change_endpoint(caller, str(mcp_id), name=asked.name, status=asked.status)
         )
 
     @routes.post("/mcps/{mcp_id}/rotate")
@@ -45,7 +44,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     ) -> views.EndpointKeyView:
         """Returns a new key, shown only once. The old key stays valid for `overlap_seconds`."""
         overlap = (asked or views.RotationAsked()).overlap_seconds
-        return _with_key(admin.rotate(caller, str(mcp_id), overlap_seconds=overlap))
+        return _with_key(records.rotate(caller, str(mcp_id), overlap_seconds=overlap))
 
     @routes.delete("/mcps/{mcp_id}", status_code=204)
     def delete_endpoint(caller: user, mcp_id: UUID) -> None:
@@ -57,7 +56,7 @@ def endpoint_routes(records: ProjectRecords, admin: EndpointAdmin, user: Any) ->
     ) -> views.EndpointView:
         """Binds a Tool, or changes the status of its binding."""
         status = (asked or views.BindingAsked()).status
-        return views.EndpointView.model_validate(admin.bind(caller, str(mcp_id), str(tool_id), status=status))
+        return views.EndpointView.model_validate(records.bind(caller, str(mcp_id), str(tool_id), status=status))
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
     def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> views.EndpointView:

@@ -18,12 +18,9 @@ from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
-from sakuin.tables.admin.checks import check_text
-from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
-from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.model import User
 
 logger = logging.getLogger(__name__)
@@ -38,8 +35,6 @@ class ProjectServices:
 
     records: ProjectRecords
     tables: TableAdmin
-    tools: ToolAdmin
-    endpoints: EndpointAdmin
     publish: PublishOutbox
     user_of: UserOf
 
@@ -68,8 +63,8 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
     return (
         _project_routes(services.records, user, changing),
         table_routes(services.records, services.tables, user, changing),
-        tool_routes(services.records, services.tools, user, changing),
-        endpoint_routes(services.records, services.endpoints, user),
+        tool_routes(services.records, user, changing),
+        endpoint_routes(services.records, user),
     )
 
 
@@ -89,7 +84,7 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
     @routes.post("/projects", status_code=201)
     def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
         """Creates a project. A user becomes its owner."""
-        return views.ProjectView.model_validate(records.create_project(caller, check_text(asked.name, "The name")))
+        return views.ProjectView.model_validate(records.create_project(caller, asked.name))
 
     @routes.get("/projects")
     def list_projects(caller: user) -> views.ProjectsView:

@@ -87,7 +87,7 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
         if change.operations:
             table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
         if change.name is not None or change.chunk_threshold_chars is not None:
-            table = admin.change(
+            table = records.change_table(
                 caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
             )
         return views.TableView.model_validate(table)

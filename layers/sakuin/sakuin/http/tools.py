@@ -9,17 +9,18 @@ from sakuin.http import views
 from sakuin.http.errors import may_fail
 from sakuin.http.routes import member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.tools import ToolAdmin
+from sakuin.tables.admin.tools import create_search_tool
 
 
-def tool_routes(records: ProjectRecords, admin: ToolAdmin, user: Any, changing: Any) -> APIRouter:
+def tool_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRouter:
     """Returns the routes. `user` is the dependency that gives the caller; `changing` are those of a change."""
     routes = member_routes("Tools")
 
     @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing)
     def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> views.ToolView:
         """Creates a Search Tool. `metadata.search_index.state` shows when it can be searched."""
-        made = admin.create(
+        made = create_search_tool(
+            records,
             caller,
             str(project_id),
             table_id=str(asked.table_id),
@@ -42,7 +43,7 @@ def tool_routes(records: ProjectRecords, admin: ToolAdmin, user: Any, changing: 
     @routes.patch("/tools/{tool_id}", dependencies=changing, responses=may_fail(409))
     def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> views.ToolView:
         """Changes the name, the description or `enabled`."""
-        return views.ToolView.model_validate(admin.change(caller, str(tool_id), **asked.model_dump()))
+        return views.ToolView.model_validate(records.change_tool(caller, str(tool_id), **asked.model_dump()))
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
     def reindex_tool(caller: user, tool_id: UUID) -> views.ToolView:

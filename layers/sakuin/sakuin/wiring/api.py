@@ -192,12 +192,10 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of
     from sakuin.tables.admin.documents import S3TableDocuments
-    from sakuin.tables.admin.endpoints import EndpointAdmin
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.admin.tables import TableAdmin
-    from sakuin.tables.admin.tools import ToolAdmin
 
     now = secret.now
     acting = clients_of_users(client, lambda: now().supabase_publishable_key)
@@ -205,8 +203,6 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     return ProjectServices(
         records=records,
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
-        tools=ToolAdmin(records),
-        endpoints=EndpointAdmin(records),
         publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
     )

@@ -14,7 +14,6 @@ from sakuin.console.sessions import Session
 from sakuin.console.shell import Shell
 from sakuin.errors import Invalid
 from sakuin.platform.keys import LibraryKeys
-from sakuin.tables.admin.checks import check_text
 
 # As many digits as `sakuin keys list` shows.
 _SHOWN = 12
@@ -58,13 +57,13 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
     def make_key(request: Request, form: Annotated[Form, Depends(shell.admin_form_once)]) -> Response:
         if shell.sessions.admin_key(form.text("key")) is None:
             return page(request, form.session, "wrong_admin_key", form, 403)
-        try:
-            name = check_text(form.text("name"), "The name")
-        except Invalid:
-            return page(request, form.session, "name_missing", form, 422)
         if len(library.all()) >= _MOST_KEYS:
             return page(request, form.session, "too_many", form, 409)
-        key = library.create(name)
+        name = form.text("name")
+        try:
+            key = library.create(name)
+        except Invalid:
+            return page(request, form.session, "name_missing", form, 422)
         to = AgentEndpoint("sakuin", f"{request.url.scheme}://{request.url.netloc}/mcp", LIBRARY_VARIABLE)
         return shell.page(request, "key.html", form.session, name=name, key=key, to=to, agents=configurations(to, key))
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sakuin.errors import Invalid
 from sakuin.language.synonyms import Group, stored_groups
+from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import Client, ClientOf, call, call_as_user, no_users
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.model import (
@@ -20,6 +22,7 @@ from sakuin.tables.model import (
     Tool,
     User,
 )
+from sakuin.tables.scan import problem_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +163,15 @@ class ProjectRecords:
         self._call(user, "delete_tool", p_tool=tool_id)
 
     def create_endpoint(
-        self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
-    ) -> McpEndpoint:
-        """Creates an MCP endpoint with these Tools. Raises `Conflict` if two of them have the same name."""
-        return _endpoint(
-            self._call(user, "create_mcp", p_project=project_id, p_name=name, p_key_hash=key_hash, p_tools=list(tools))
-        )
+        self, user: User | None, project_id: str, *, name: str, tools: Sequence[str]
+    ) -> tuple[McpEndpoint, str]:
+        """Creates an MCP endpoint with these Tools. Returns it with its key, of which only the hash is stored.
+
+        Raises `Conflict` if two of the Tools have the same name.
+        """
+        key = new_key()
+        given = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key)}
+        return _endpoint(self._call(user, "create_mcp", **given, p_tools=list(dict.fromkeys(tools)))), key
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
         """Returns an endpoint with its bindings, by the names of the Tools."""
@@ -175,7 +181,7 @@ class ProjectRecords:
         """Returns the endpoints of a project by name."""
         return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
 
-    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> McpEndpoint:
+    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> McpEndpoint:
         """Binds a Tool of the same project, or changes the status. Raises `Conflict` if its name is in use."""
         return _endpoint(self._call(user, "bind_tool", p_mcp=mcp_id, p_tool=tool_id, p_status=status))
 
@@ -183,11 +189,11 @@ class ProjectRecords:
         """Removes a binding. Raises `NotFound` if there is none."""
         return _endpoint(self._call(user, "unbind_tool", p_mcp=mcp_id, p_tool=tool_id))
 
-    def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> McpEndpoint:
-        """Replaces the key. The old key stays valid for `overlap_seconds`."""
-        return _endpoint(
-            self._call(user, "rotate_mcp", p_mcp=mcp_id, p_key_hash=key_hash, p_overlap_seconds=overlap_seconds)
-        )
+    def rotate(self, user: User | None, mcp_id: str, *, overlap_seconds: int) -> tuple[McpEndpoint, str]:
+        """Returns the endpoint with a new key. The old key stays valid for `overlap_seconds`."""
+        key = new_key()
+        given = {"p_mcp": mcp_id, "p_key_hash": hash_of_key(key), "p_overlap_seconds": overlap_seconds}
+        return _endpoint(self._call(user, "rotate_mcp", **given)), key
 
     def change_endpoint(
         self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
@@ -200,6 +206,10 @@ class ProjectRecords:
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
+        for name, value in arguments.items():
+            # SQL, which checks everything else, would not see what Postgres cannot store. A document has it as escapes.
+            if isinstance(value, str) and name != "p_data" and (problem := problem_of(value)):
+                raise Invalid(f"The {name.removeprefix('p_')} cannot be stored. {problem}")
         if user is None:
             return self._own(function, **arguments)
         return call_as_user(self.acting(user.token), function, arguments)

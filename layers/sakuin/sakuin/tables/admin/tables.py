@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
-from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
@@ -17,9 +16,6 @@ _UPLOAD_SECONDS = 900
 # A larger document is stored in the bucket (bytes).
 _LARGE = 4_000_000
 _ATTEMPTS = 3
-
-# Postgres has the same limit.
-LARGEST_THRESHOLD = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +30,10 @@ class TableAdmin:
         self, user: User | None, project_id: str, *, name: str, document: object, chunk_threshold_chars: int | None
     ) -> Table:
         """Creates a Table with a document."""
-        data, threshold = self._text(document), _threshold(chunk_threshold_chars)
-        name = check_text(name, "The name")
-        return self.records.create_table(user, project_id, name=name, data=data, chunk_threshold_chars=threshold)
+        data = self._text(document)
+        return self.records.create_table(
+            user, project_id, name=name, data=data, chunk_threshold_chars=chunk_threshold_chars
+        )
 
     def read(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
@@ -50,12 +47,6 @@ class TableAdmin:
         """Replaces the document. Raises `Conflict` if the Table does not have the expected version."""
         data = self._text(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
-
-    def change(self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Table:
-        """Changes the fields that are not None. Another threshold has the Table scanned again."""
-        name = None if name is None else check_text(name, "The name")
-        threshold = _threshold(chunk_threshold_chars)
-        return self.records.change_table(user, table_id, name=name, chunk_threshold_chars=threshold)
 
     def patch(
         self,
@@ -80,9 +71,9 @@ class TableAdmin:
     ) -> tuple[Table, UploadTarget]:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
-        threshold = _threshold(chunk_threshold_chars)
-        name = check_text(name, "The name")
-        table = self.records.create_table(user, project_id, name=name, data=None, chunk_threshold_chars=threshold)
+        table = self.records.create_table(
+            user, project_id, name=name, data=None, chunk_threshold_chars=chunk_threshold_chars
+        )
         return self.announce_document(user, table.id, size=size)
 
     def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
@@ -140,9 +131,3 @@ class TableAdmin:
             raise Invalid(
                 f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
             )
-
-
-def _threshold(chars: int | None) -> int | None:
-    if chars is not None and not 1 <= chars <= LARGEST_THRESHOLD:
-        raise Invalid(f"chunk_threshold_chars is 1 to {LARGEST_THRESHOLD:,} characters, not {chars}.")
-    return chars

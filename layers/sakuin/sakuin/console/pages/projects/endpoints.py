@@ -84,7 +84,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
     def create_endpoint(request: Request, form: sent_once, project_id: UUID) -> Response:
         user, tools = form.session.user, [name.removeprefix(_TOOL) for name in form.fields if name.startswith(_TOOL)]
         try:
-            made, key = services.endpoints.create(user, str(project_id), name=form.text("name"), tools=tools)
+            made, key = services.records.create_endpoint(user, str(project_id), name=form.text("name"), tools=tools)
         except CORRECTABLE as error:
             return show_new(request, form.session, project_id, error, form)
         return show_key(request, form.session, project_id, made, key)
@@ -99,13 +99,13 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         if form.text("overlap") not in map(str, OVERLAPS):
             raise Invalid("Choose how long the old key stays valid")
         seconds = int(form.text("overlap"))
-        made, key = services.endpoints.rotate(form.session.user, str(mcp_id), overlap_seconds=seconds)
+        made, key = services.records.rotate(form.session.user, str(mcp_id), overlap_seconds=seconds)
         return show_key(request, form.session, project_id, made, key)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rename")
     def rename_endpoint(request: Request, form: sent, project_id: UUID, mcp_id: UUID) -> Response:
         try:
-            services.endpoints.change(form.session.user, str(mcp_id), name=form.text("name"), status=None)
+            services.records.change_endpoint(form.session.user, str(mcp_id), name=form.text("name"))
         except CORRECTABLE as error:
             return show_endpoint(request, form.session, project_id, mcp_id, error, form)
         return shown_again(project_id, mcp_id)
@@ -113,7 +113,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/endpoints/{mcp_id}/bind")
     def bind_tool(request: Request, form: sent, project_id: UUID, mcp_id: UUID) -> Response:
         try:
-            services.endpoints.bind(form.session.user, str(mcp_id), form.text("tool"))
+            services.records.bind(form.session.user, str(mcp_id), form.text("tool"))
         except CORRECTABLE as error:
             return show_endpoint(request, form.session, project_id, mcp_id, error, form)
         return shown_again(project_id, mcp_id, "tool_bound")
@@ -125,12 +125,12 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
 
     @router.post("/{project_id}/endpoints/{mcp_id}/enable")
     def enable_endpoint(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.endpoints.change(form.session.user, str(mcp_id), name=None, status="enabled")
+        services.records.change_endpoint(form.session.user, str(mcp_id), status="enabled")
         return shown_again(project_id, mcp_id, "enabled")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/disable")
     def disable_endpoint(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.endpoints.change(form.session.user, str(mcp_id), name=None, status="disabled")
+        services.records.change_endpoint(form.session.user, str(mcp_id), status="disabled")
         return shown_again(project_id, mcp_id, "disabled")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/delete")

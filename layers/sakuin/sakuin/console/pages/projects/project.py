@@ -20,7 +20,6 @@ from sakuin.console.shell import Shell
 from sakuin.errors import Invalid, SakuinError
 from sakuin.http.projects import ProjectServices
 from sakuin.platform.http_errors import http_error
-from sakuin.tables.admin.checks import check_text
 
 
 def routes(shell: Shell, services: ProjectServices) -> APIRouter:
@@ -82,7 +81,7 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("")
     def create_project(request: Request, form: sent) -> Response:
         try:
-            made = services.records.create_project(form.session.user, check_text(form.text("name"), "The name"))
+            made = services.records.create_project(form.session.user, form.text("name"))
         except CORRECTABLE as error:
             return show_list(request, form.session, error, form)
         return redirect(f"/projects/{made.id}", done="project_created")

@@ -103,7 +103,7 @@ def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/tables/{table_id}/change")
     def change_table(request: Request, form: sent, project_id: UUID, table_id: UUID) -> Response:
         try:
-            services.tables.change(
+            services.records.change_table(
                 form.session.user,
                 str(table_id),
                 name=form.text("name"),

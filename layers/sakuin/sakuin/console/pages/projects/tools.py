@@ -13,6 +13,7 @@ from sakuin.console.forms import Form
 from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
 from sakuin.console.sessions import Session
 from sakuin.errors import NotFound, SakuinError
+from sakuin.tables.admin.tools import create_search_tool
 from sakuin.tables.model import SkippedNode, Tool
 
 # The classes of the style sheet.
@@ -120,7 +121,8 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/tools")
     def create_tool(request: Request, form: sent, project_id: UUID) -> Response:
         try:
-            made = services.tools.create(
+            made = create_search_tool(
+                services.records,
                 form.session.user,
                 str(project_id),
                 table_id=form.text("table"),
@@ -140,19 +142,19 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
     def change_tool(request: Request, form: sent, project_id: UUID, tool_id: UUID) -> Response:
         name, description = form.text("name"), form.text("description")
         try:
-            services.tools.change(form.session.user, str(tool_id), name=name, description=description, enabled=None)
+            services.records.change_tool(form.session.user, str(tool_id), name=name, description=description)
         except CORRECTABLE as error:
             return show_tool(request, form.session, project_id, tool_id, error, form)
         return shown_again(project_id, tool_id, "saved")
 
     @router.post("/{project_id}/tools/{tool_id}/enable")
     def enable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.tools.change(form.session.user, str(tool_id), name=None, description=None, enabled=True)
+        services.records.change_tool(form.session.user, str(tool_id), enabled=True)
         return shown_again(project_id, tool_id, "enabled")
 
     @router.post("/{project_id}/tools/{tool_id}/disable")
     def disable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.tools.change(form.session.user, str(tool_id), name=None, description=None, enabled=False)
+        services.records.change_tool(form.session.user, str(tool_id), enabled=False)
         return shown_again(project_id, tool_id, "disabled")
 
     @router.post("/{project_id}/tools/{tool_id}/reindex")
