@@ -1,8 +1,7 @@
-"""Forms of the console: where one came from, and its fields."""
+"""Forms of the console: their fields, and where one came from."""
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
@@ -12,18 +11,6 @@ from sakuin.console.sessions import Session
 from sakuin.errors import Forbidden, Invalid
 
 _MOST_FIELDS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The fields of a form that was sent from a page of this session."""
-
-    session: Session
-    fields: Mapping[str, str] = field(repr=False)
-
-    def text(self, name: str) -> str:
-        """Returns a field without the spaces around it; empty if it was not sent."""
-        return self.fields.get(name, "").strip()
 
 
 async def form_fields(request: Request) -> dict[str, str]:
@@ -49,11 +36,10 @@ async def _parts(request: Request) -> dict[str, str]:
         await sent.close()
 
 
-def checked_form(fields: Mapping[str, str], session: Session) -> Form:
-    """Returns the form; `Forbidden` if it does not carry the token of this session."""
+def check_token(fields: Mapping[str, str], session: Session) -> None:
+    """Raises `Forbidden` for a form that does not carry the token of this session."""
     if not hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode()):
         raise Forbidden("This form is too old, or it came from another site. Load the page again and repeat")
-    return Form(session, fields)
 
 
 def is_from_here(request: Request) -> bool:

@@ -1,8 +1,9 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -12,12 +13,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.answers import CONTENT_SECURITY_POLICY, ROOT, own_path, redirect, set_cookie
-from sakuin.console.forms import Form, checked_form, form_fields
+from sakuin.console.forms import check_token, form_fields
 from sakuin.console.navigation import ENTRIES, Entry
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.console.static_files import static_path
 from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
-from sakuin.errors import Conflict, NotFound, Unauthorized
+from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
+from sakuin.platform.http_errors import http_error
+from sakuin.tables.model import User
 
 SESSION_COOKIE = "sakuin_console"
 LANGUAGE_COOKIE = "sakuin_language"
@@ -45,6 +48,42 @@ def _environment() -> Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of somebody who is signed in. `fields` are those of a form; `problem` is what is wrong with them."""
+
+    shell: "Shell"
+    request: Request
+    session: Session
+    fields: Mapping[str, str] = field(default_factory=dict, repr=False)
+    problem: SakuinError | None = None
+
+    @property
+    def user(self) -> User | None:
+        """The caller of the services of projects: None for an admin."""
+        return self.session.user
+
+    @property
+    def origin(self) -> str:
+        """The address of the host that served this page."""
+        return f"{self.request.url.scheme}://{self.request.url.netloc}"
+
+    def text(self, name: str) -> str:
+        """Returns a field without the spaces around it; empty if it was not sent."""
+        return self.fields.get(name, "").strip()
+
+    def with_problem(self, problem: SakuinError) -> "Visit":
+        """Returns the same visit with a problem, to show its form again."""
+        return replace(self, problem=problem)
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """Returns a page for this person, with the problem of the form, and the fields as `sent`."""
+        if self.problem is not None:
+            status = http_error(self.problem, self.request.headers).status
+        shown = {"problem": self.problem and str(self.problem), "sent": self.fields, **values}
+        return self.shell.page(self.request, template, self.session, status=status, **shown)
+
+
+@dataclass(frozen=True, slots=True)
 class Shell:
     """Sessions and templates. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI."""
 
@@ -54,43 +93,41 @@ class Shell:
 
     # ---------------------------------------------------------------- who asks
 
-    def signed_in(self, request: Request) -> Session:
-        """Returns the session of the request; `SignInNeeded` without one."""
+    def signed_in(self, request: Request) -> Visit:
+        """Returns the visit with its session; `SignInNeeded` without one."""
         session_id = request.cookies.get(SESSION_COOKIE)
         session = self.sessions.find(session_id) if session_id else None
         if session is None:
             raise SignInNeeded("Sign in first")
         # The page of an error has the menu of the person who asked.
         request.state.session = session
-        return session
+        return Visit(self, request, session)
 
-    def admin(self, request: Request) -> Session:
-        """Returns the session of an admin; `NotFound` for a user."""
+    def admin(self, request: Request) -> Visit:
+        """Returns the visit of an admin; `NotFound` for a user."""
         return _admin(self.signed_in(request))
 
-    async def form(self, request: Request) -> Form:
-        """Returns the fields of a form; `Forbidden` if it does not come from a page of this session."""
+    async def form(self, request: Request) -> Visit:
+        """Returns the visit with the fields of a form; `Forbidden` if it does not come from a page of this session."""
         fields = await form_fields(request)
-        return checked_form(fields, await run_in_threadpool(self.signed_in, request))
+        visit = await run_in_threadpool(self.signed_in, request)
+        check_token(fields, visit.session)
+        return replace(visit, fields=fields)
 
-    async def form_once(self, request: Request) -> Form:
-        """Returns the fields of a form with `once_field`; `SentBefore` if it was sent before, as by a reload."""
+    async def form_once(self, request: Request) -> Visit:
+        """Returns the visit with a form with `once_field`; `SentBefore` if it was sent before, as by a reload."""
         form = await self.form(request)
         if form.text("once") and not await run_in_threadpool(self.sessions.use_form, form.session, form.text("once")):
             raise SentBefore("This form was sent before")
         return form
 
-    async def admin_form(self, request: Request) -> Form:
-        """Returns the fields of an admin's form; `NotFound` for a user."""
-        form = await self.form(request)
-        _admin(form.session)
-        return form
+    async def admin_form(self, request: Request) -> Visit:
+        """Returns the visit with an admin's form; `NotFound` for a user."""
+        return _admin(await self.form(request))
 
-    async def admin_form_once(self, request: Request) -> Form:
-        """Returns the fields of an admin's form that may be sent once."""
-        form = await self.form_once(request)
-        _admin(form.session)
-        return form
+    async def admin_form_once(self, request: Request) -> Visit:
+        """Returns the visit with an admin's form that may be sent once."""
+        return _admin(await self.form_once(request))
 
     # ---------------------------------------------------------------- answers
 
@@ -157,10 +194,10 @@ def language_of(request: Request) -> Texts:
     return texts_in(chosen_language(request.cookies.get(LANGUAGE_COOKIE), request.headers.get("accept-language", "")))
 
 
-def _admin(session: Session) -> Session:
-    if not session.is_admin:
+def _admin(visit: Visit) -> Visit:
+    if not visit.session.is_admin:
         raise NotFound("There is no such page")
-    return session
+    return visit
 
 
 def _entries(session: Session | None) -> list[Entry]:

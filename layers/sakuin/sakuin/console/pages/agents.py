@@ -4,13 +4,12 @@ import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
-from sakuin.console.sessions import Session, SessionTokens
-from sakuin.console.shell import Shell
+from sakuin.console.sessions import SessionTokens
+from sakuin.console.shell import Shell, Visit
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Forbidden, NotFound
 
@@ -26,45 +25,43 @@ def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
     router = APIRouter()
 
     @router.get("/consent")
-    def ask(
-        request: Request, session: Annotated[Session, Depends(shell.signed_in)], authorization_id: str = ""
-    ) -> Response:
+    def ask(visit: Annotated[Visit, Depends(shell.signed_in)], authorization_id: str = "") -> Response:
         """Shows what an agent asks for; goes on to the agent if the user has allowed it before."""
-        if session.tokens is None:
-            return shell.page(request, "agent_needs_user.html", session)
-        wanted = auth.agent_request(session.tokens, _checked(authorization_id))
+        if visit.session.tokens is None:
+            return visit.page("agent_needs_user.html")
+        wanted = auth.agent_request(visit.session.tokens, _checked(authorization_id))
         if isinstance(wanted, str):
-            return go_on(request, session, wanted, allowed=True)
+            return go_on(visit, wanted, allowed=True)
         host, is_here = _place(wanted.redirect_uri)
-        return shell.page(request, "agent_asks.html", session, wanted=wanted, host=host, is_here=is_here)
+        return visit.page("agent_asks.html", wanted=wanted, host=host, is_here=is_here)
 
     @router.post("/consent")
-    def decide(request: Request, form: Annotated[Form, Depends(shell.form)]) -> Response:
-        allowed = form.text("action") == "allow"
-        request_id = _checked(form.text("authorization_id"))
-        target = auth.answer_agent(_tokens(form.session), request_id, allow=allowed)
-        return go_on(request, form.session, target, allowed=allowed)
+    def decide(visit: Annotated[Visit, Depends(shell.form)]) -> Response:
+        allowed = visit.text("action") == "allow"
+        request_id = _checked(visit.text("authorization_id"))
+        target = auth.answer_agent(_tokens(visit), request_id, allow=allowed)
+        return go_on(visit, target, allowed=allowed)
 
-    def go_on(request: Request, session: Session, target: str, *, allowed: bool) -> Response:
+    def go_on(visit: Visit, target: str, *, allowed: bool) -> Response:
         """Shows a page that leads to the agent: browsers do not let a form redirect to another origin."""
-        return shell.page(request, "agent_answered.html", session, target=_safe(target), allowed=allowed)
+        return visit.page("agent_answered.html", target=_safe(target), allowed=allowed)
 
     @router.get("/agents")
-    def show(request: Request, session: Annotated[Session, Depends(shell.signed_in)]) -> Response:
-        return shell.page(request, "agents.html", session, agents=auth.allowed_agents(_tokens(session)))
+    def show(visit: Annotated[Visit, Depends(shell.signed_in)]) -> Response:
+        return visit.page("agents.html", agents=auth.allowed_agents(_tokens(visit)))
 
     @router.post("/agents/revoke")
-    def revoke(form: Annotated[Form, Depends(shell.form)]) -> Response:
-        auth.revoke_agent(_tokens(form.session), _checked(form.text("agent_id")))
+    def revoke(visit: Annotated[Visit, Depends(shell.form)]) -> Response:
+        auth.revoke_agent(_tokens(visit), _checked(visit.text("agent_id")))
         return redirect("/agents", done="agent_revoked")
 
     return router
 
 
-def _tokens(session: Session) -> SessionTokens:
-    if session.tokens is None:
+def _tokens(visit: Visit) -> SessionTokens:
+    if visit.session.tokens is None:
         raise NotFound("There is no such page")
-    return session.tokens
+    return visit.session.tokens
 
 
 def _checked(identifier: str) -> str:

@@ -9,9 +9,7 @@ from fastapi.responses import Response
 
 from sakuin.console.agents import LIBRARY_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Invalid
 from sakuin.platform.keys import LibraryKeys
 
@@ -41,39 +39,35 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
     key: one that leaked must not make its successor.
     """
     router = APIRouter()
-    admin = Annotated[Session, Depends(shell.admin)]
 
-    def page(
-        request: Request, session: Session, problem: str = "", form: Form | None = None, status: int = 200
-    ) -> Response:
-        shown = {"keys": keys(), "shown": _SHOWN, "problem": problem, "sent": form.fields if form else {}}
-        return shell.page(request, "keys.html", session, status=status, **shown)
+    def page(visit: Visit, problem: str = "", status: int = 200) -> Response:
+        return visit.page("keys.html", status=status, keys=keys(), shown=_SHOWN, problem=problem)
 
     @router.get("/keys")
-    def list_keys(request: Request, session: admin) -> Response:
-        return page(request, session)
+    def list_keys(visit: Annotated[Visit, Depends(shell.admin)]) -> Response:
+        return page(visit)
 
     @router.post("/keys/new")
-    def make_key(request: Request, form: Annotated[Form, Depends(shell.admin_form_once)]) -> Response:
-        if shell.sessions.admin_key(form.text("key")) is None:
-            return page(request, form.session, "wrong_admin_key", form, 403)
+    def make_key(visit: Annotated[Visit, Depends(shell.admin_form_once)]) -> Response:
+        if shell.sessions.admin_key(visit.text("key")) is None:
+            return page(visit, "wrong_admin_key", 403)
         if len(library.all()) >= _MOST_KEYS:
-            return page(request, form.session, "too_many", form, 409)
-        name = form.text("name")
+            return page(visit, "too_many", 409)
+        name = visit.text("name")
         try:
             key = library.create(name)
         except Invalid:
-            return page(request, form.session, "name_missing", form, 422)
-        to = AgentEndpoint("sakuin", f"{request.url.scheme}://{request.url.netloc}/mcp", LIBRARY_VARIABLE)
-        return shell.page(request, "key.html", form.session, name=name, key=key, to=to, agents=configurations(to, key))
+            return page(visit, "name_missing", 422)
+        to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
+        return visit.page("key.html", name=name, key=key, to=to, agents=configurations(to, key))
 
     @router.get("/keys/new", include_in_schema=False)
     def lead_back(request: Request) -> Response:
         return redirect("/keys")
 
     @router.post("/keys/revoke")
-    def revoke_key(form: Annotated[Form, Depends(shell.admin_form)]) -> Response:
-        library.remove(form.text("hash"))
+    def revoke_key(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
+        library.remove(visit.text("hash"))
         return redirect("/keys", done="key_revoked")
 
     return router

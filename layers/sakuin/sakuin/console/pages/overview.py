@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.pages.operation.services import Operation
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Unavailable
 from sakuin.platform.retry import QUEUES
 
@@ -21,16 +20,14 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
     router = APIRouter()
 
     @router.get("/")
-    def show(request: Request, session: Annotated[Session, Depends(shell.signed_in)]) -> Response:
-        if not session.is_admin:
-            return shell.page(request, "overview.html", session)
+    def show(visit: Annotated[Visit, Depends(shell.signed_in)]) -> Response:
+        if not visit.session.is_admin:
+            return visit.page("overview.html")
         records = operation.library.records
         live = next((each for each in operation.indexes.all() if each.live), None)
         unfinished = operation.unfinished.rows(limit=_NAMED)
-        return shell.page(
-            request,
+        return visit.page(
             "operation/overview.html",
-            session,
             pages=records.counts(),
             projects=operation.counts(_NAMED),
             work=operation.unfinished.counts().states,

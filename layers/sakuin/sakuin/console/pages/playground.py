@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.playground.cards import readable, shown_values
 from sakuin.console.playground.places import Places
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell, language_of
+from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.sentences import Language
@@ -39,8 +38,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
 
     @router.get("/playground")
     def show(
-        request: Request,
-        session: Annotated[Session, Depends(shell.signed_in)],
+        visit: Annotated[Visit, Depends(shell.signed_in)],
         q: str = "",
         target: str = "",
         expected: str = "",
@@ -49,13 +47,13 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
 
         `target` is the library or the id of a Tool, `expected` what the reader misses in the results.
         """
-        projects, has_library = places.projects(session), places.may_search_library(session)
+        projects, has_library = places.projects(visit.session), places.may_search_library(visit.session)
         target = target or (LIBRARY if has_library else _first(projects))
         if target == LIBRARY and not has_library:
             raise NotFound("There is no such Tool")
-        tool = places.tool(session, target) if target and target != LIBRARY else None
-        mcp_id = places.endpoint(session.user, tool) if tool else None
-        given = {name: request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}
+        tool = places.tool(visit.session, target) if target and target != LIBRARY else None
+        mcp_id = places.endpoint(visit.user, tool) if tool else None
+        given = {name: visit.request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}
         form: dict[str, Any] = {
             "projects": projects,
             "has_library": has_library,
@@ -69,24 +67,24 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             "known": playground.filter_values() if target == LIBRARY else None,
         }
         if not q.strip() or not (mcp_id or target == LIBRARY):
-            return shell.page(request, "playground.html", session, **form, answer=None, problem=None)
+            return visit.page("playground.html", **form, answer=None, problem=None)
         question = PlaygroundQuestion(
             _arguments(q, given, with_filters=tool is None),
             mcp_id,
             tool.id if tool else None,
             expected.strip() or None,
-            cast("Language", language_of(request).language),
-            session.user.id if session.user else None,
+            cast("Language", language_of(visit.request).language),
+            visit.user.id if visit.user else None,
         )
         try:
             answer = playground.ask(question)
         except SakuinError as error:
-            status, why = http_error(error, request.headers).status, _problem_text(error)
+            status, why = http_error(error, visit.request.headers).status, _problem_text(error)
             problem: dict[str, Any] = {"problem": error, "problem_text": why}
-            return shell.page(request, "playground.html", session, status=status, **form, answer=None, **problem)
+            return visit.page("playground.html", status=status, **form, answer=None, **problem)
         explanation = shown_values(answer.explanation)
         shown: dict[str, Any] = {"shown": readable(answer), "explanation": explanation, "legs": _legs(explanation)}
-        return shell.page(request, "playground.html", session, **form, answer=answer, problem=None, **shown)
+        return visit.page("playground.html", **form, answer=answer, problem=None, **shown)
 
     return router
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.playground.places import Places
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.retrieval.refused_questions import DAYS, RefusedQuestion
 
 _MOST = 200
@@ -30,15 +29,13 @@ def routes(shell: Shell, refused: RefusedLog) -> APIRouter:
     router = APIRouter()
 
     @router.get("/refused")
-    def show(request: Request, session: Annotated[Session, Depends(shell.signed_in)]) -> Response:
+    def show(visit: Annotated[Visit, Depends(shell.signed_in)]) -> Response:
         """Lists the questions: for an admin all, for a user those to the Tools of their projects."""
-        projects = refused.places.projects(session)
+        projects = refused.places.projects(visit.session)
         names = {tool.id: f"{each.project.name} / {tool.name}" for each in projects for tool in each.tools}
-        questions = refused.most_frequent(None if session.is_admin else list(names), _MOST)
-        return shell.page(
-            request,
+        questions = refused.most_frequent(None if visit.session.is_admin else list(names), _MOST)
+        return visit.page(
             "refused.html",
-            session,
             questions=questions,
             names=names,
             library=LIBRARY,

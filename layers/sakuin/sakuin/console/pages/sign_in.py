@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.answers import ROOT, own_path, redirect, set_cookie
-from sakuin.console.forms import Form, form_fields
-from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell
+from sakuin.console.forms import form_fields
+from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell, Visit
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
 from sakuin.errors import NotFound, SakuinError
@@ -69,11 +69,11 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         return refuse(request, "sign_in.wrong_link", "/") if session is None else shell.begin(request, session, "/")
 
     @router.post("/sign-out")
-    def sign_out(form: Annotated[Form, Depends(shell.form)]) -> Response:
-        shell.sessions.sign_out(form.session)
-        if auth and form.session.tokens:
+    def sign_out(visit: Annotated[Visit, Depends(shell.form)]) -> Response:
+        shell.sessions.sign_out(visit.session)
+        if auth and visit.session.tokens:
             try:
-                auth.sign_out(form.session.tokens)
+                auth.sign_out(visit.session.tokens)
             except SakuinError:
                 # The tokens are gone from here; their session ends by itself.
                 logger.warning("Supabase Auth did not end a session", exc_info=True)

@@ -2,13 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.forms import Form
 from sakuin.console.pages.operation.services import Operation
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 
 
 def routes(shell: Shell, operation: Operation) -> APIRouter:
@@ -16,13 +14,13 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
     router = APIRouter()
 
     @router.get("/doctor")
-    def ask(request: Request, session: Annotated[Session, Depends(shell.admin)]) -> Response:
+    def ask(visit: Annotated[Visit, Depends(shell.admin)]) -> Response:
         """Shows the button: the checks call each vendor."""
-        return shell.page(request, "operation/doctor.html", session, problems=None)
+        return visit.page("operation/doctor.html", problems=None)
 
     @router.post("/doctor")
-    def check(request: Request, form: Annotated[Form, Depends(shell.admin_form)]) -> Response:
+    def check(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
         """Makes the checks, and shows what is wrong."""
-        return shell.page(request, "operation/doctor.html", form.session, problems=operation.doctor())
+        return visit.page("operation/doctor.html", problems=operation.doctor())
 
     return router

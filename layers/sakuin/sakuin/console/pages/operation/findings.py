@@ -2,12 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.pages.operation.services import Operation, address
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.language.unicode_text import nfc
 
 # Each one is read from the bucket.
@@ -21,8 +20,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
 
     @router.get("/findings")
     def validate(
-        request: Request,
-        session: Annotated[Session, Depends(shell.admin)],
+        visit: Annotated[Visit, Depends(shell.admin)],
         prefix: str = "",
         after: str | None = None,
     ) -> Response:
@@ -30,10 +28,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         wanted = nfc(prefix.strip())
         pages = library.records.materials(prefix=wanted, after=after, limit=_PAGES)
         more = pages.next_cursor
-        return shell.page(
-            request,
+        return visit.page(
             "operation/findings.html",
-            session,
             findings=library.findings_of(pages.items),
             looked_at=len(pages.items),
             prefix=wanted,
@@ -43,8 +39,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         )
 
     @router.get("/findings/night")
-    def show_night(request: Request, session: Annotated[Session, Depends(shell.admin)]) -> Response:
+    def show_night(visit: Annotated[Visit, Depends(shell.admin)]) -> Response:
         """Shows what the last nightly comparison found, or the present one so far."""
-        return shell.page(request, "operation/night.html", session, report=operation.runs.report())
+        return visit.page("operation/night.html", report=operation.runs.report())
 
     return router

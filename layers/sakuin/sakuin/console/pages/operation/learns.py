@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.pages.operation.services import Operation, address
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.knowledge.learns.listed import ListedExplanation
 from sakuin.language.unicode_text import nfc
 
@@ -23,8 +22,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
 
     @router.get("/learns")
     def list_learns(
-        request: Request,
-        session: Annotated[Session, Depends(shell.admin)],
+        visit: Annotated[Visit, Depends(shell.admin)],
         prefix: str = "",
         only: Choice = "",
         after: str = "",
@@ -33,10 +31,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         wanted, most = nfc(prefix.strip()), _READ[bool(only)]
         read = operation.explanations.all(prefix=wanted, after=after, limit=most)
         more = read[-1].id if len(read) == most else None
-        return shell.page(
-            request,
+        return visit.page(
             "operation/learns.html",
-            session,
             explanations=[one for one in read if _is_chosen(one, only)],
             read=len(read),
             prefix=wanted,

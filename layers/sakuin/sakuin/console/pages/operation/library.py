@@ -2,14 +2,12 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
 from sakuin.console.pages.operation.services import Operation, address
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.language.unicode_text import nfc
 
@@ -25,8 +23,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
 
     @router.get("/pages")
     def list_pages(
-        request: Request,
-        session: Annotated[Session, Depends(shell.admin)],
+        visit: Annotated[Visit, Depends(shell.admin)],
         prefix: str = "",
         status: Literal["", "ready", "failed"] = "",
         after: str | None = None,
@@ -36,10 +33,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         found = library.records.materials(prefix=wanted, status=status or None, after=after, limit=_PAGES)
         work = operation.work_of([state.material for state in found.items])
         more = found.next_cursor
-        return shell.page(
-            request,
+        return visit.page(
             "operation/pages.html",
-            session,
             pages=found.items,
             work=work,
             prefix=wanted,
@@ -49,9 +44,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         )
 
     @router.get("/pages/page")
-    def show_page(
-        request: Request, session: Annotated[Session, Depends(shell.admin)], material: str, after: int = -1
-    ) -> Response:
+    def show_page(visit: Annotated[Visit, Depends(shell.admin)], material: str, after: int = -1) -> Response:
         """Shows one page. Its findings are those of the version in the bucket."""
         state = library.index.state(nfc(material))
         if state is None:
@@ -64,10 +57,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         except SakuinError as error:
             # The page shows what is recorded also while the bucket does not answer.
             findings, problem = (), str(error)
-        return shell.page(
-            request,
+        return visit.page(
             "operation/page.html",
-            session,
             state=state,
             explanations=listed,
             findings=findings,
@@ -79,9 +70,9 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         )
 
     @router.post("/pages/outdated")
-    def index_outdated(form: Annotated[Form, Depends(shell.admin_form)]) -> Response:
+    def index_outdated(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
         """Indexes the pages again that were indexed with other settings."""
-        if not form.text("sure"):
+        if not visit.text("sure"):
             raise Invalid("Confirm that all outdated pages are to be indexed again")
         asked = library.reapply_outdated()
         return redirect("/pages", done="outdated_asked" if asked else "nothing_outdated")

@@ -2,12 +2,11 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.pages.operation.services import Operation, address, read_place, write_place
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
+from sakuin.console.shell import Shell, Visit
 
 _ROWS = 50
 _PLACE_PARTS = 4
@@ -19,8 +18,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
 
     @router.get("/work")
     def list_work(
-        request: Request,
-        session: Annotated[Session, Depends(shell.admin)],
+        visit: Annotated[Visit, Depends(shell.admin)],
         state: Literal["", "retrying", "waiting", "failed"] = "",
         after: str | None = None,
     ) -> Response:
@@ -29,10 +27,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         rows = operation.unfinished.rows(state=state or None, after=place, limit=_ROWS + 1)
         shown = rows[:_ROWS]
         following = address("/work", state=state, after=write_place(shown[-1].place)) if len(rows) > _ROWS else None
-        return shell.page(
-            request,
+        return visit.page(
             "operation/work.html",
-            session,
             rows=[(row, operation.material_of(row)) for row in shown],
             counts=operation.unfinished.counts().states,
             state=state,

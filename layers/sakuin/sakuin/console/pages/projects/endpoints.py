@@ -1,19 +1,17 @@
 """The pages of a project's MCP endpoints."""
 
-from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
 from sakuin.console.pages.projects.tools import IndexProgress
-from sakuin.console.sessions import Session
-from sakuin.errors import Invalid, NotFound, SakuinError
+from sakuin.console.shell import Visit
+from sakuin.errors import Invalid
 from sakuin.tables.model import McpEndpoint
 
 # How long the old key stays valid, in seconds; each has a text.
@@ -24,129 +22,99 @@ _TOOL = "tool-"
 def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
     """Adds the routes below a project."""
     services = pages.services
-    reader = Annotated[Session, Depends(pages.shell.signed_in)]
-    sent = Annotated[Form, Depends(pages.shell.form)]
-    sent_once = Annotated[Form, Depends(pages.shell.form_once)]
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
+    sent_once = Annotated[Visit, Depends(pages.shell.form_once)]
 
-    def show_new(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id, role="editor")
-        tools = services.records.tools(session.user, project.id)
-        return pages.page(request, "endpoint_new.html", session, project, problem=problem, form=form, tools=tools)
+    @router.get("/{project_id}/endpoints/new")
+    def show_new(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id, role="editor")
+        tools = services.records.tools(visit.user, project.id)
+        return pages.page(visit, "endpoint_new.html", project, tools=tools)
 
-    def show_endpoint(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        mcp_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id)
-        endpoint = _endpoint(services.records.endpoints(session.user, project.id), mcp_id)
-        tools = {tool.id: tool for tool in services.records.tools(session.user, project.id)}
+    @router.get("/{project_id}/endpoints/{mcp_id}")
+    def show_endpoint(visit: reader, project_id: UUID, mcp_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        endpoint = with_id(services.records.endpoints(visit.user, project.id), mcp_id, "endpoint")
+        tools = {tool.id: tool for tool in services.records.tools(visit.user, project.id)}
         bound = {binding.tool_id for binding in endpoint.tools}
         return pages.page(
-            request,
+            visit,
             "endpoint.html",
-            session,
             project,
-            problem=problem,
-            form=form,
             endpoint=endpoint,
             bindings=[(one, IndexProgress.of(tools[one.tool_id])) for one in endpoint.tools if one.tool_id in tools],
             unbound=[tool for tool in tools.values() if tool.id not in bound],
             overlaps=OVERLAPS,
-            to=(to := _connection(request, endpoint)),
+            to=(to := _connection(visit, endpoint)),
             agents=configurations(to, HIDDEN_KEY),
         )
 
-    def show_key(request: Request, session: Session, project_id: UUID, made: McpEndpoint, key: str) -> Response:
+    def show_key(visit: Visit, project_id: UUID, made: McpEndpoint, key: str) -> Response:
         """Shows a key, on this answer only: no browser or proxy keeps it (`Cache-Control: no-store`)."""
-        project = pages.project(session, project_id)
-        to = _connection(request, made)
+        project = pages.project(visit, project_id)
+        to = _connection(visit, made)
         agents = configurations(to, key)
-        return pages.page(request, "endpoint_key.html", session, project, endpoint=made, key=key, to=to, agents=agents)
+        return pages.page(visit, "endpoint_key.html", project, endpoint=made, key=key, to=to, agents=agents)
 
     def shown_again(project_id: UUID, mcp_id: UUID, done: str = "saved") -> Response:
         return redirect(f"/projects/{project_id}/endpoints/{mcp_id}", done=done)
 
-    @router.get("/{project_id}/endpoints/new")
-    def ask_for_endpoint(request: Request, session: reader, project_id: UUID) -> Response:
-        return show_new(request, session, project_id)
-
     @router.post("/{project_id}/endpoints")
-    def create_endpoint(request: Request, form: sent_once, project_id: UUID) -> Response:
-        user, tools = form.session.user, [name.removeprefix(_TOOL) for name in form.fields if name.startswith(_TOOL)]
+    def create_endpoint(visit: sent_once, project_id: UUID) -> Response:
+        user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
         try:
-            made, key = services.records.create_endpoint(user, str(project_id), name=form.text("name"), tools=tools)
+            made, key = services.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
         except CORRECTABLE as error:
-            return show_new(request, form.session, project_id, error, form)
-        return show_key(request, form.session, project_id, made, key)
-
-    @router.get("/{project_id}/endpoints/{mcp_id}")
-    def read_endpoint(request: Request, session: reader, project_id: UUID, mcp_id: UUID) -> Response:
-        return show_endpoint(request, session, project_id, mcp_id)
+            return show_new(visit.with_problem(error), project_id)
+        return show_key(visit, project_id, made, key)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rotate")
-    def rotate_key(request: Request, form: sent_once, project_id: UUID, mcp_id: UUID) -> Response:
+    def rotate_key(visit: sent_once, project_id: UUID, mcp_id: UUID) -> Response:
         """Shows another key; the old one stays valid for a while."""
-        if form.text("overlap") not in map(str, OVERLAPS):
+        if visit.text("overlap") not in map(str, OVERLAPS):
             raise Invalid("Choose how long the old key stays valid")
-        seconds = int(form.text("overlap"))
-        made, key = services.records.rotate(form.session.user, str(mcp_id), overlap_seconds=seconds)
-        return show_key(request, form.session, project_id, made, key)
+        seconds = int(visit.text("overlap"))
+        made, key = services.records.rotate(visit.user, str(mcp_id), overlap_seconds=seconds)
+        return show_key(visit, project_id, made, key)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rename")
-    def rename_endpoint(request: Request, form: sent, project_id: UUID, mcp_id: UUID) -> Response:
+    def rename_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
         try:
-            services.records.change_endpoint(form.session.user, str(mcp_id), name=form.text("name"))
+            services.records.change_endpoint(visit.user, str(mcp_id), name=visit.text("name"))
         except CORRECTABLE as error:
-            return show_endpoint(request, form.session, project_id, mcp_id, error, form)
+            return show_endpoint(visit.with_problem(error), project_id, mcp_id)
         return shown_again(project_id, mcp_id)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/bind")
-    def bind_tool(request: Request, form: sent, project_id: UUID, mcp_id: UUID) -> Response:
+    def bind_tool(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
         try:
-            services.records.bind(form.session.user, str(mcp_id), form.text("tool"))
+            services.records.bind(visit.user, str(mcp_id), visit.text("tool"))
         except CORRECTABLE as error:
-            return show_endpoint(request, form.session, project_id, mcp_id, error, form)
+            return show_endpoint(visit.with_problem(error), project_id, mcp_id)
         return shown_again(project_id, mcp_id, "tool_bound")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/unbind")
-    def unbind_tool(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.unbind(form.session.user, str(mcp_id), form.text("tool"))
+    def unbind_tool(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
+        services.records.unbind(visit.user, str(mcp_id), visit.text("tool"))
         return shown_again(project_id, mcp_id, "tool_unbound")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/enable")
-    def enable_endpoint(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.change_endpoint(form.session.user, str(mcp_id), status="enabled")
+    def enable_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
+        services.records.change_endpoint(visit.user, str(mcp_id), status="enabled")
         return shown_again(project_id, mcp_id, "enabled")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/disable")
-    def disable_endpoint(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.change_endpoint(form.session.user, str(mcp_id), status="disabled")
+    def disable_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
+        services.records.change_endpoint(visit.user, str(mcp_id), status="disabled")
         return shown_again(project_id, mcp_id, "disabled")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/delete")
-    def delete_endpoint(form: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.delete_endpoint(form.session.user, str(mcp_id))
+    def delete_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
+        services.records.delete_endpoint(visit.user, str(mcp_id))
         return redirect(f"/projects/{project_id}", done="endpoint_deleted")
 
 
-def _endpoint(endpoints: Sequence[McpEndpoint], mcp_id: UUID) -> McpEndpoint:
-    found = [endpoint for endpoint in endpoints if endpoint.id == str(mcp_id)]
-    if not found:
-        raise NotFound(f"There is no endpoint {mcp_id}")
-    return found[0]
-
-
-def _connection(request: Request, endpoint: McpEndpoint) -> AgentEndpoint:
+def _connection(visit: Visit, endpoint: McpEndpoint) -> AgentEndpoint:
     """Returns what an agent needs for an endpoint, on the host that served this page."""
-    address = f"{request.url.scheme}://{request.url.netloc}/mcp/{endpoint.id}"
-    return AgentEndpoint("sakuin-tools", address, TOOLS_VARIABLE)
+    return AgentEndpoint("sakuin-tools", f"{visit.origin}/mcp/{endpoint.id}", TOOLS_VARIABLE)

@@ -8,18 +8,15 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from sakuin.console.answers import page_above, redirect
-from sakuin.console.forms import Form
 from sakuin.console.pages.projects.endpoints import add_endpoint_routes
 from sakuin.console.pages.projects.members import add_member_routes
 from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
 from sakuin.console.pages.projects.synonyms import add_synonym_routes
 from sakuin.console.pages.projects.tables import add_table_routes
 from sakuin.console.pages.projects.tools import IndexProgress, add_tool_routes
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
-from sakuin.errors import Invalid, SakuinError
+from sakuin.console.shell import Shell, Visit
+from sakuin.errors import Invalid
 from sakuin.http.projects import ProjectServices
-from sakuin.platform.http_errors import http_error
 
 
 def routes(shell: Shell, services: ProjectServices) -> APIRouter:
@@ -57,44 +54,25 @@ def _lead_back(request: Request) -> Response:
 
 def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
     services = pages.services
-    reader = Annotated[Session, Depends(pages.shell.signed_in)]
-    sent = Annotated[Form, Depends(pages.shell.form)]
-
-    def show_list(
-        request: Request, session: Session, problem: SakuinError | None = None, form: Form | None = None
-    ) -> Response:
-        status = 200 if problem is None else http_error(problem, request.headers).status
-        return pages.shell.page(
-            request,
-            "projects/list.html",
-            session,
-            status=status,
-            projects=services.records.projects(session.user),
-            problem=problem and str(problem),
-            sent=form.fields if form else {},
-        )
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
 
     @router.get("")
-    def list_projects(request: Request, session: reader) -> Response:
-        return show_list(request, session)
+    def show_list(visit: reader) -> Response:
+        return visit.page("projects/list.html", projects=services.records.projects(visit.user))
 
     @router.post("")
-    def create_project(request: Request, form: sent) -> Response:
+    def create_project(visit: sent) -> Response:
         try:
-            made = services.records.create_project(form.session.user, form.text("name"))
+            made = services.records.create_project(visit.user, visit.text("name"))
         except CORRECTABLE as error:
-            return show_list(request, form.session, error, form)
+            return show_list(visit.with_problem(error))
         return redirect(f"/projects/{made.id}", done="project_created")
 
-    def show_project(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id)
-        records, user, limits = services.records, session.user, services.tables.limits
+    @router.get("/{project_id}")
+    def show_project(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        records, user, limits = services.records, visit.user, services.tables.limits
         tables, tools = records.tables(user, project.id), records.tools(user, project.id)
         endpoints = records.endpoints(user, project.id)
         quotas = [
@@ -105,12 +83,9 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
             ("chunks", sum(table.chunks_count for table in tables), limits.project_chunks),
         ]
         return pages.page(
-            request,
+            visit,
             "project.html",
-            session,
             project,
-            problem=problem,
-            form=form,
             tables=tables,
             tools=[(tool, IndexProgress.of(tool)) for tool in tools],
             table_names={table.id: table.name for table in tables},
@@ -118,17 +93,13 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
             quotas=quotas,
         )
 
-    @router.get("/{project_id}")
-    def read_project(request: Request, session: reader, project_id: UUID) -> Response:
-        return show_project(request, session, project_id)
-
     @router.post("/{project_id}/delete")
-    def delete_project(request: Request, form: sent, project_id: UUID) -> Response:
+    def delete_project(visit: sent, project_id: UUID) -> Response:
         """Deletes a project whose name was typed."""
-        project = pages.project(form.session, project_id)
-        if form.text("typed_name") != project.name.strip():
+        project = pages.project(visit, project_id)
+        if visit.text("typed_name") != project.name.strip():
             wrong = Invalid("This is not the name of the project. Nothing was deleted")
-            return show_project(request, form.session, project_id, wrong, form)
-        services.records.delete_project(form.session.user, project.id)
+            return show_project(visit.with_problem(wrong), project_id)
+        services.records.delete_project(visit.user, project.id)
         services.publish_changes()
         return redirect("/projects", done="project_deleted")

@@ -1,19 +1,18 @@
 """What the pages of one project share: the project, and what the reader may do there."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from sakuin.console.forms import Form
-from sakuin.console.sessions import Session
-from sakuin.console.shell import Shell
-from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit, SakuinError
+from sakuin.console.shell import Shell, Visit
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
 from sakuin.http.projects import ProjectServices
-from sakuin.platform.http_errors import http_error
-from sakuin.tables.model import Project, Role
+from sakuin.tables.model import McpEndpoint, Project, Role, Table, Tool
+
+Record = TypeVar("Record", Project, Table, Tool, McpEndpoint)
 
 # What somebody can correct in a form: it is shown again, with what was typed.
 CORRECTABLE = (Invalid, Conflict, OverLimit)
@@ -26,47 +25,37 @@ class ProjectPages:
     shell: Shell
     services: ProjectServices
 
-    def project(self, session: Session, project_id: UUID, *, role: Role = "viewer") -> Project:
+    def project(self, visit: Visit, project_id: UUID, *, role: Role = "viewer") -> Project:
         """Returns a project of the reader, for an admin any; else `NotFound`, and `Forbidden` for a lower role."""
-        found = [one for one in self.services.records.projects(session.user) if one.id == str(project_id)]
-        if not found:
-            raise NotFound(f"There is no project {project_id}")
-        if not has_role(session, found[0], role):
+        project = with_id(self.services.records.projects(visit.user), project_id, "project")
+        if not has_role(visit, project, role):
             raise Forbidden(f"This needs the role {role} in the project. An owner can give it to you")
-        return found[0]
+        return project
 
-    def page(
-        self,
-        request: Request,
-        template: str,
-        session: Session,
-        project: Project,
-        *,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-        **values: Any,
-    ) -> HTMLResponse:
-        """Returns a page of a project, with a problem above the form that has it.
+    def page(self, visit: Visit, template: str, project: Project, **values: Any) -> HTMLResponse:
+        """Returns a page of a project.
 
-        Beside the values of every page, templates know `project`, `home` (its path), `can_edit`, `owns`, `problem` and
-        `sent`, the fields of the form.
+        Beside the values of every page, templates know `project`, `home` (its path), `can_edit` and `owns`.
         """
-        return self.shell.page(
-            request,
+        return visit.page(
             f"projects/{template}",
-            session,
-            status=200 if problem is None else http_error(problem, request.headers).status,
             project=project,
             home=f"/projects/{project.id}",
-            can_edit=has_role(session, project, "editor"),
-            owns=has_role(session, project, "owner"),
-            problem=problem and str(problem),
-            sent=form.fields if form else {},
+            can_edit=has_role(visit, project, "editor"),
+            owns=has_role(visit, project, "owner"),
             **values,
         )
 
 
-def has_role(session: Session, project: Project, role: Role) -> bool:
+def with_id(records: Iterable[Record], id: UUID, what: str) -> Record:
+    """Returns the record with this id; `NotFound` if there is none."""
+    for record in records:
+        if record.id == str(id):
+            return record
+    raise NotFound(f"There is no {what} {id}")
+
+
+def has_role(visit: Visit, project: Project, role: Role) -> bool:
     """Returns whether the reader has at least this role; an admin has every one."""
     roles = get_args(Role)
-    return session.is_admin or (project.role is not None and roles.index(project.role) >= roles.index(role))
+    return visit.session.is_admin or (project.role is not None and roles.index(project.role) >= roles.index(role))

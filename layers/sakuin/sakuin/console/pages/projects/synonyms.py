@@ -6,45 +6,35 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
 from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
-from sakuin.console.sessions import Session
-from sakuin.errors import Invalid, SakuinError
+from sakuin.console.shell import Visit
+from sakuin.errors import Invalid
 from sakuin.language.synonyms import check_groups
 
 
 def add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
     """Adds the routes below a project."""
     records = pages.services.records
-    reader = Annotated[Session, Depends(pages.shell.signed_in)]
-    sent = Annotated[Form, Depends(pages.shell.form)]
-
-    def show(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id)
-        groups = form.fields.get("groups", "") if form else lines_of(records.synonyms(session.user, project.id))
-        return pages.page(request, "synonyms.html", session, project, problem=problem, form=form, groups=groups)
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
 
     @router.get("/{project_id}/synonyms")
-    def read_synonyms(request: Request, session: reader, project_id: UUID) -> Response:
-        return show(request, session, project_id)
+    def show(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        groups = visit.fields.get("groups", "") if visit.problem else lines_of(records.synonyms(visit.user, project.id))
+        return pages.page(visit, "synonyms.html", project, groups=groups)
 
     @router.post("/{project_id}/synonyms")
-    def replace_synonyms(request: Request, form: sent, project_id: UUID) -> Response:
+    def replace_synonyms(visit: sent, project_id: UUID) -> Response:
         try:
-            groups = check_groups(groups_of(form.fields.get("groups", "")))
-            records.replace_synonyms(form.session.user, str(project_id), groups)
+            groups = check_groups(groups_of(visit.fields.get("groups", "")))
+            records.replace_synonyms(visit.user, str(project_id), groups)
         except CORRECTABLE as error:
-            return show(request, form.session, project_id, error, form)
+            return show(visit.with_problem(error), project_id)
         return redirect(f"/projects/{project_id}/synonyms", done="saved")
 
 

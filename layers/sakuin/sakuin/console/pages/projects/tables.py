@@ -1,20 +1,18 @@
 """The pages of a project's Tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
 from sakuin.console.pages.projects.tools import IndexProgress
-from sakuin.console.sessions import Session
-from sakuin.errors import Invalid, NotFound, SakuinError
+from sakuin.console.shell import Visit
+from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
-from sakuin.tables.model import Table
 
 # A request with a larger document may exceed what Lambda takes. The command uploads it to the bucket.
 _LARGEST_DOCUMENT = 4_000_000
@@ -23,109 +21,77 @@ _LARGEST_DOCUMENT = 4_000_000
 def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
     """Adds the routes below a project."""
     services = pages.services
-    reader = Annotated[Session, Depends(pages.shell.signed_in)]
-    sent = Annotated[Form, Depends(pages.shell.form)]
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
 
-    def show_new(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id, role="editor")
+    @router.get("/{project_id}/tables/new")
+    def show_new(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id, role="editor")
         return pages.page(
-            request,
+            visit,
             "table_new.html",
-            session,
             project,
-            problem=problem,
-            form=form,
             largest=_LARGEST_DOCUMENT,
         )
 
-    def show_table(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        table_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id)
-        tools = [one for one in services.records.tools(session.user, project.id) if one.table_id == str(table_id)]
+    @router.get("/{project_id}/tables/{table_id}")
+    def show_table(visit: reader, project_id: UUID, table_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        tools = [one for one in services.records.tools(visit.user, project.id) if one.table_id == str(table_id)]
         return pages.page(
-            request,
+            visit,
             "table.html",
-            session,
             project,
-            problem=problem,
-            form=form,
-            table=_table(services.records.tables(session.user, project.id), table_id),
+            table=with_id(services.records.tables(visit.user, project.id), table_id, "table"),
             tools=[(tool, IndexProgress.of(tool)) for tool in tools],
             largest=_LARGEST_DOCUMENT,
         )
 
-    @router.get("/{project_id}/tables/new")
-    def ask_for_table(request: Request, session: reader, project_id: UUID) -> Response:
-        return show_new(request, session, project_id)
-
     @router.post("/{project_id}/tables")
-    def create_table(request: Request, form: sent, project_id: UUID) -> Response:
+    def create_table(visit: sent, project_id: UUID) -> Response:
         try:
             made = services.tables.create(
-                form.session.user,
+                visit.user,
                 str(project_id),
-                name=form.text("name"),
-                document=_document(form.fields),
-                chunk_threshold_chars=_number(form, "chunk_threshold_chars"),
+                name=visit.text("name"),
+                document=_document(visit.fields),
+                chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
             )
         except CORRECTABLE as error:
-            return show_new(request, form.session, project_id, error, form)
+            return show_new(visit.with_problem(error), project_id)
         return redirect(f"/projects/{project_id}/tables/{made.id}", done="table_created")
 
-    @router.get("/{project_id}/tables/{table_id}")
-    def read_table(request: Request, session: reader, project_id: UUID, table_id: UUID) -> Response:
-        return show_table(request, session, project_id, table_id)
-
     @router.post("/{project_id}/tables/{table_id}/document")
-    def replace_document(request: Request, form: sent, project_id: UUID, table_id: UUID) -> Response:
+    def replace_document(visit: sent, project_id: UUID, table_id: UUID) -> Response:
         """Replaces the document, unless it changed since the page was read."""
-        user, version = form.session.user, _number(form, "version")
+        user, version = visit.user, _number(visit, "version")
         try:
-            document = _document(form.fields)
+            document = _document(visit.fields)
             services.tables.replace(user, str(table_id), document=document, expected_version=version)
         except CORRECTABLE as error:
-            return show_table(request, form.session, project_id, table_id, error, form)
+            return show_table(visit.with_problem(error), project_id, table_id)
         services.publish_changes()
         return redirect(f"/projects/{project_id}/tables/{table_id}", done="table_replaced")
 
     @router.post("/{project_id}/tables/{table_id}/change")
-    def change_table(request: Request, form: sent, project_id: UUID, table_id: UUID) -> Response:
+    def change_table(visit: sent, project_id: UUID, table_id: UUID) -> Response:
         try:
             services.records.change_table(
-                form.session.user,
+                visit.user,
                 str(table_id),
-                name=form.text("name"),
-                chunk_threshold_chars=_number(form, "chunk_threshold_chars"),
+                name=visit.text("name"),
+                chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
             )
         except CORRECTABLE as error:
-            return show_table(request, form.session, project_id, table_id, error, form)
+            return show_table(visit.with_problem(error), project_id, table_id)
         services.publish_changes()
         return redirect(f"/projects/{project_id}/tables/{table_id}", done="saved")
 
     @router.post("/{project_id}/tables/{table_id}/delete")
-    def delete_table(form: sent, project_id: UUID, table_id: UUID) -> Response:
-        services.records.delete_table(form.session.user, str(table_id))
+    def delete_table(visit: sent, project_id: UUID, table_id: UUID) -> Response:
+        services.records.delete_table(visit.user, str(table_id))
         services.publish_changes()
         return redirect(f"/projects/{project_id}", done="table_deleted")
-
-
-def _table(tables: Sequence[Table], table_id: UUID) -> Table:
-    found = [table for table in tables if table.id == str(table_id)]
-    if not found:
-        raise NotFound(f"There is no table {table_id}")
-    return found[0]
 
 
 def _document(fields: Mapping[str, str]) -> object:
@@ -138,9 +104,9 @@ def _document(fields: Mapping[str, str]) -> object:
     return parsed_table(text)
 
 
-def _number(form: Form, name: str) -> int | None:
+def _number(visit: Visit, name: str) -> int | None:
     """Returns the whole number of a field; None if it is empty."""
-    text = form.text(name)
+    text = visit.text(name)
     if not text:
         return None
     try:

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.forms import Form
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
-from sakuin.console.sessions import Session
-from sakuin.errors import NotFound, SakuinError
+from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
+from sakuin.console.shell import Visit
 from sakuin.tables.admin.tools import create_search_tool
 from sakuin.tables.model import SkippedNode, Tool
 
@@ -67,42 +65,26 @@ class IndexProgress:
 def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
     """Adds the routes below a project."""
     services = pages.services
-    reader = Annotated[Session, Depends(pages.shell.signed_in)]
-    sent = Annotated[Form, Depends(pages.shell.form)]
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
 
-    def show_new(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-        table: str = "",
-    ) -> Response:
-        project = pages.project(session, project_id, role="editor")
-        tables = services.records.tables(session.user, project.id)
-        chosen = form.text("table") if form else table
-        return pages.page(
-            request, "tool_new.html", session, project, problem=problem, form=form, tables=tables, chosen=chosen
-        )
+    @router.get("/{project_id}/tools/new")
+    def show_new(visit: reader, project_id: UUID, table: str = "") -> Response:
+        """Shows the form, with a Table chosen."""
+        project = pages.project(visit, project_id, role="editor")
+        tables = services.records.tables(visit.user, project.id)
+        chosen = visit.text("table") or table
+        return pages.page(visit, "tool_new.html", project, tables=tables, chosen=chosen)
 
-    def show_tool(
-        request: Request,
-        session: Session,
-        project_id: UUID,
-        tool_id: UUID,
-        problem: SakuinError | None = None,
-        form: Form | None = None,
-    ) -> Response:
-        project = pages.project(session, project_id)
-        records, user = services.records, session.user
-        tool = _tool(records.tools(user, project.id), tool_id)
+    @router.get("/{project_id}/tools/{tool_id}")
+    def show_tool(visit: reader, project_id: UUID, tool_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        records, user = services.records, visit.user
+        tool = with_id(records.tools(user, project.id), tool_id, "tool")
         return pages.page(
-            request,
+            visit,
             "tool.html",
-            session,
             project,
-            problem=problem,
-            form=form,
             tool=tool,
             index=IndexProgress.of(tool),
             table_names={table.id: table.name for table in records.tables(user, project.id)},
@@ -113,67 +95,51 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
         services.publish_changes()
         return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
 
-    @router.get("/{project_id}/tools/new")
-    def ask_for_tool(request: Request, session: reader, project_id: UUID, table: str = "") -> Response:
-        """Shows the form, with a Table chosen."""
-        return show_new(request, session, project_id, table=table)
-
     @router.post("/{project_id}/tools")
-    def create_tool(request: Request, form: sent, project_id: UUID) -> Response:
+    def create_tool(visit: sent, project_id: UUID) -> Response:
         try:
             made = create_search_tool(
                 services.records,
-                form.session.user,
+                visit.user,
                 str(project_id),
-                table_id=form.text("table"),
-                json_path=form.text("json_path"),
-                name=form.text("name"),
-                description=form.text("description"),
+                table_id=visit.text("table"),
+                json_path=visit.text("json_path"),
+                name=visit.text("name"),
+                description=visit.text("description"),
             )
         except CORRECTABLE as error:
-            return show_new(request, form.session, project_id, error, form)
+            return show_new(visit.with_problem(error), project_id)
         return shown_again(project_id, UUID(made.id), "tool_created")
 
-    @router.get("/{project_id}/tools/{tool_id}")
-    def read_tool(request: Request, session: reader, project_id: UUID, tool_id: UUID) -> Response:
-        return show_tool(request, session, project_id, tool_id)
-
     @router.post("/{project_id}/tools/{tool_id}/change")
-    def change_tool(request: Request, form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        name, description = form.text("name"), form.text("description")
+    def change_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
+        name, description = visit.text("name"), visit.text("description")
         try:
-            services.records.change_tool(form.session.user, str(tool_id), name=name, description=description)
+            services.records.change_tool(visit.user, str(tool_id), name=name, description=description)
         except CORRECTABLE as error:
-            return show_tool(request, form.session, project_id, tool_id, error, form)
+            return show_tool(visit.with_problem(error), project_id, tool_id)
         return shown_again(project_id, tool_id, "saved")
 
     @router.post("/{project_id}/tools/{tool_id}/enable")
-    def enable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.change_tool(form.session.user, str(tool_id), enabled=True)
+    def enable_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.change_tool(visit.user, str(tool_id), enabled=True)
         return shown_again(project_id, tool_id, "enabled")
 
     @router.post("/{project_id}/tools/{tool_id}/disable")
-    def disable_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.change_tool(form.session.user, str(tool_id), enabled=False)
+    def disable_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.change_tool(visit.user, str(tool_id), enabled=False)
         return shown_again(project_id, tool_id, "disabled")
 
     @router.post("/{project_id}/tools/{tool_id}/reindex")
-    def reindex_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.reindex_tool(form.session.user, str(tool_id))
+    def reindex_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.reindex_tool(visit.user, str(tool_id))
         return shown_again(project_id, tool_id, "tool_reindexed")
 
     @router.post("/{project_id}/tools/{tool_id}/delete")
-    def delete_tool(form: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.delete_tool(form.session.user, str(tool_id))
+    def delete_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
+        services.records.delete_tool(visit.user, str(tool_id))
         services.publish_changes()
         return redirect(f"/projects/{project_id}", done="tool_deleted")
-
-
-def _tool(tools: Sequence[Tool], tool_id: UUID) -> Tool:
-    found = [tool for tool in tools if tool.id == str(tool_id)]
-    if not found:
-        raise NotFound(f"There is no tool {tool_id}")
-    return found[0]
 
 
 def _count(value: object) -> int:
