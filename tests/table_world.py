@@ -13,7 +13,7 @@ from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
+from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.chunk_store import Found, namespace
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
@@ -35,6 +35,7 @@ from turbopuffer import Turbopuffer
 from tests.database_server import connection_to
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
+from tests.doubles.table_bodies import MemoryBodies
 from tests.effort import EFFORT
 
 FINGERPRINT = TableIndexVersion(MODEL, TableCut())
@@ -58,19 +59,6 @@ class MemoryQueues:
 
     def import_document(self, key: str) -> None:
         self.asked.append(("import", key))
-
-
-@dataclass
-class MemoryBodies:
-    bodies: dict[str, bytes] = field(default_factory=dict)
-
-    def read(self, key: str, *, max_bytes: int) -> bytes:
-        if key not in self.bodies:
-            raise NotFound(f"{key} is not there")
-        return self.bodies[key]
-
-    def upload_target(self, key: str, *, seconds: int, max_bytes: int) -> Any:
-        raise NotImplementedError
 
 
 @dataclass
@@ -215,7 +203,7 @@ class TableWorld:
         """Returns the pointers of all results."""
         return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
 
-    def maintain(self, bus: EventBus | None = None) -> MaintenanceResult:
+    def maintain(self, bus: Any | None = None) -> MaintenanceResult:
         send = PublishOutbox(Outbox(self.client), bus or MemoryBus())
         return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
@@ -277,7 +265,9 @@ def maintenance(
         send,
         index,
         world.store,
-        RestartTables(index.fingerprint, of_project, queues, lambda: has_backlog, give_up),
+        RestartTables(
+            lambda: {index.fingerprint: of_project}, lambda _fingerprint: queues, lambda: has_backlog, give_up
+        ),
         ResumeWork(UnfinishedWorkStore(world.client), no_materials, lambda _fingerprint: queues),
         lambda: 0,
         lambda: 0,

@@ -31,7 +31,7 @@ from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.reconcile import ReconcileVersions
-from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -202,11 +202,14 @@ class TablesWorld:
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
-        self.give_up = RecordTableFailure(lambda: {each.index.fingerprint: each.index for each in self.kept})
+        self.give_up = RecordTableFailure(self.indexes)
         self.maintain = self._maintenance()
         self.handle = self._delivery(sqs)
         self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder(), CALIBRATION)
+
+    def indexes(self) -> dict[str, TableIndex]:
+        return {each.index.fingerprint: each.index for each in self.kept}
 
     def _kept(self) -> list[Kept]:
         """The index versions, the one that answers last."""
@@ -235,14 +238,7 @@ class TablesWorld:
             self.send_events,
             self.index,
             self.store,
-            RestartInEachVersion(
-                lambda: {
-                    each.index.fingerprint: RestartTables(
-                        each.index.fingerprint, each.index, each.queues, has_backlog, self.give_up
-                    )
-                    for each in self.kept
-                }
-            ),
+            RestartTables(self.indexes, self._queues_of, has_backlog, self.give_up),
             ResumeWork(self.unfinished, self.materials, self._queues_of),
             lambda: 0,
             lambda: 0,

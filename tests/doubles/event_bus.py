@@ -9,7 +9,7 @@ from sakuin.tables.model import OutboxEvent
 
 @dataclass
 class MemoryBus:
-    """An `EventBus`; `down` takes nothing."""
+    """An `EventBridgeBus`; `down` takes nothing."""
 
     taken: list[OutboxEvent] = field(default_factory=list)
     down: bool = False

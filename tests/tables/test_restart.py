@@ -41,9 +41,8 @@ class Stalled:
     def restarted(self) -> int:
         """Returns how many Tables maintenance restarts."""
         restart = RestartTables(
-            FINGERPRINT.id,
-            self.world.index,
-            self.queues,
+            lambda: {FINGERPRINT.id: self.world.index},
+            lambda _fingerprint: self.queues,
             lambda: self.has_backlog,
             lambda *told: self.gave_up.append(told),
         )

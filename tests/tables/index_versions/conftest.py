@@ -21,7 +21,7 @@ from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
@@ -87,7 +87,9 @@ class Deployment:
             lambda: 0,
             self.index(self.own),
             self.world.store,
-            RestartInEachVersion(self.restarts),
+            RestartTables(
+                self.every_index, self.queues, self.functions.has_backlog, RecordTableFailure(self.every_index)
+            ),
             ResumeWork(self.functions.unfinished, materials, self.queues),
             lambda: 0,
             lambda: 0,
@@ -95,13 +97,6 @@ class Deployment:
         done = maintain()
         BuildIndexVersions(self.indexes, self.own, materials, self.queues)()
         return done
-
-    def restarts(self) -> dict[str, RestartTables]:
-        give_up, has_backlog = RecordTableFailure(self.every_index), self.functions.has_backlog
-        return {
-            name: RestartTables(name, index, self.queues(name), has_backlog, give_up)
-            for name, index in self.every_index().items()
-        }
 
     def kept(self) -> list[StoredIndexVersion]:
         """Returns the index versions as functions have them, which read them seldom."""

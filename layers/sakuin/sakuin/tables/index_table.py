@@ -7,7 +7,7 @@ from typing import Any
 from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
@@ -57,7 +57,7 @@ class IndexTable:
     """Scans the current document of a Table for one index version."""
 
     index: TableIndex
-    bodies: TableDocuments
+    bodies: S3TableDocuments
     store: ChunkStore
     queues: TableQueues
     cut: TableCut

@@ -47,41 +47,32 @@ class RecordTableFailure:
 
 @dataclass(frozen=True, slots=True)
 class RestartTables:
-    """Restarts stalled Tables of one index version: those without unfinished work that could complete them.
+    """Restarts stalled Tables: those without unfinished work that could complete them.
 
-    `has_backlog` returns whether the queues of Tables have messages, waiting or in progress. `give_up` records a
-    reason on the Tools of a Table.
+    `indexes` are the kept index versions, by fingerprint. `has_backlog` returns whether the queues of Tables have
+    messages, waiting or in progress. `give_up` records a reason on the Tools of a Table.
     """
 
-    fingerprint: str
-    index: TableIndex
-    queues: TableQueues
+    indexes: Callable[[], Mapping[str, TableIndex]]
+    queues_of: Callable[[str], TableQueues]
     has_backlog: Callable[[], bool]
     give_up: Callable[[str, str, str | None], None]
 
     def __call__(self) -> int:
         """Restarts stalled Tables and returns their number. Records an error on those that keep stalling."""
-        if not self.index.stalled_tables(SECONDS_WITHOUT_BACKLOG):
+        return sum(run_all(self.indexes().items(), lambda each: self._restart(*each)))
+
+    def _restart(self, fingerprint: str, index: TableIndex) -> int:
+        if not index.stalled_tables(SECONDS_WITHOUT_BACKLOG):
             return 0
         seconds = SECONDS_WITH_BACKLOG if self.has_backlog() else SECONDS_WITHOUT_BACKLOG
         restarted = 0
-        for project_id, table_id in self.index.stalled_tables(seconds):
-            attempts = self.index.record_restart(table_id, seconds=seconds)
+        for project_id, table_id in index.stalled_tables(seconds):
+            attempts = index.record_restart(table_id, seconds=seconds)
             if attempts is not None and attempts <= MAX_RECEIVES:
-                self.queues.index(project_id, table_id)
+                self.queues_of(fingerprint).index(project_id, table_id)
                 restarted += 1
             elif attempts is not None:
                 reason = f"Its indexing was started {MAX_RECEIVES} times and stalled each time"
-                self.give_up(table_id, reason, self.fingerprint)
+                self.give_up(table_id, reason, fingerprint)
         return restarted
-
-
-@dataclass(frozen=True, slots=True)
-class RestartInEachVersion:
-    """Restarts stalled Tables of all index versions. `restarts` are those of each version, by fingerprint."""
-
-    restarts: Callable[[], Mapping[str, RestartTables]]
-
-    def __call__(self) -> int:
-        """Returns how many Tables were restarted."""
-        return sum(run_all(self.restarts().values(), lambda restart: restart()))

@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import Invalid, NotFound
 from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.index_table import IndexTable, ScanResult
@@ -24,7 +24,7 @@ class ImportDocument:
     """Imports an uploaded document, if it is valid."""
 
     records: ProjectRecords
-    bodies: TableDocuments
+    bodies: S3TableDocuments
     max_bytes: int = MAX_BYTES
 
     def __call__(self, table_id: str, upload: int, key: str) -> bool:

@@ -35,7 +35,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
+    from sakuin.tables.recovery import RecordTableFailure, RestartTables
     from sakuin.upkeep.canary import Canary
     from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
     from sakuin.upkeep.maintain import Maintain, ResumeWork
@@ -48,7 +48,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     index = TableIndex(client, table_fingerprint(settings))
     store, tables, materials = clients.chunk_store(), clients.table_queues(), clients.material_queue()
     indexes = table_indexes(client, kept_or_own(client, settings))
-    give_up_table, unfinished = RecordTableFailure(indexes), UnfinishedWorkStore(client)
+    unfinished = UnfinishedWorkStore(client)
 
     def queues_of(fingerprint: str) -> "TableQueues":
         return replace(tables, fingerprint=fingerprint)
@@ -56,18 +56,12 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     def has_backlog() -> bool:
         return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
 
-    def restarts() -> "dict[str, RestartTables]":
-        return {
-            name: RestartTables(name, index, queues_of(name), has_backlog, give_up_table)
-            for name, index in indexes().items()
-        }
-
     resume = ResumeWork(unfinished, materials, queues_of)
     delete_uploads = DeleteOrphanedUploads(
         OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
     send_learns = SendPendingLearns(LearnsRecords(client), materials)
-    restart = RestartInEachVersion(restarts)
+    restart = RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes))
 
     def write_quotas() -> int:
         """Writes the quotas for SQL, which enforces them also past the API and cannot read the parameter."""

@@ -18,12 +18,13 @@ _EVENTS_A_REQUEST = 10
 
 @dataclass(frozen=True, slots=True)
 class EventBridgeBus:
-    """An `EventBus`. `client` is boto3's of `events`."""
+    """The bus for events of Tables and Tools. `client` is boto3's of `events`."""
 
     client: Any
     bus_name: str
 
     def put(self, events: Sequence[OutboxEvent]) -> set[int]:
+        """Sends events and returns the ids of those that the bus accepted. No events is not an error."""
         taken: set[int] = set()
         for start in range(0, len(events), _EVENTS_A_REQUEST):
             some = events[start : start + _EVENTS_A_REQUEST]

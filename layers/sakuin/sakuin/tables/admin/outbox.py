@@ -2,17 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from sakuin.platform.supabase.client import Client, call
+from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.model import OutboxEvent
-
-
-class EventBus(Protocol):
-    """The bus for events of Tables and Tools."""
-
-    def put(self, events: Sequence[OutboxEvent]) -> set[int]:
-        """Sends events and returns the ids of those that the bus accepted. No events is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +38,7 @@ class PublishOutbox:
     """Publishes events at least once: two publishers may send the same event, and receivers read the current state."""
 
     outbox: Outbox
-    bus: EventBus
+    bus: EventBridgeBus
 
     def __call__(self) -> int:
         """Sends unsent events, oldest first, until the bus rejects one. Returns how many it accepted."""

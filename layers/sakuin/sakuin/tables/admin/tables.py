@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
-from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
@@ -23,7 +23,7 @@ class TableAdmin:
     """Creates, reads and changes Tables, within the limits."""
 
     records: ProjectRecords
-    bodies: TableDocuments
+    bodies: S3TableDocuments
     limits: Limits = field(default_factory=Limits)
 
     def create(
