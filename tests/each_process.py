@@ -14,7 +14,7 @@ import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
 from sakuin.platform.supabase.client import Client, connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer, server_in
@@ -131,7 +131,7 @@ def empty_database(database: Database, sql: psycopg.Connection) -> Database:
 @pytest.fixture
 def unfinished(empty_database: Database) -> UnfinishedWorkStore:
     """The table of unfinished work, empty."""
-    return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
+    return UnfinishedWorkStore(connected(empty_database.rest_url, empty_database.service_key, seconds=2))
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,9 @@ from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, SakuinErr
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject, short_client
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
@@ -80,7 +81,7 @@ class Queue:
     log: io.StringIO = field(default_factory=io.StringIO)
 
     def loses_supabase(self) -> None:
-        self.store = UnfinishedWorkStore(short_client(NOWHERE, "key"))
+        self.store = UnfinishedWorkStore(connected(NOWHERE, "key", seconds=2))
 
     def send(self, body: str = BODY, **attributes: str) -> None:
         named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
@@ -128,7 +129,7 @@ class Queue:
 
 @pytest.fixture
 def queue(empty_database: Database) -> Queue:
-    rows = UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
+    rows = UnfinishedWorkStore(connected(empty_database.rest_url, empty_database.service_key, seconds=2))
     return Queue(rows, rows, empty_database.dsn_postgres)
 
 

@@ -12,7 +12,8 @@ from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
 
@@ -22,7 +23,7 @@ from tests.worked_queue import WorkedQueue
 
 PAGES = 12
 A_MINUTE = 4
-NOWHERE = UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
+NOWHERE = UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2))
 
 
 @dataclass

@@ -12,8 +12,9 @@ from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import Unavailable
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.upkeep.index_versions import BuildResult
 from sakuin.upkeep.maintain import MaintenanceResult
 from sakuin.upkeep.reconcile import ReconciliationResult
@@ -106,7 +107,8 @@ def test_what_waits_is_counted_while_a_vendor_is_away(parts: Parts, capsys: pyte
 def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(
     parts: Parts, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts.maintained, parts.unfinished = NO_STORE, UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
+    parts.maintained = NO_STORE
+    parts.unfinished = UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2))
     with pytest.raises(Unavailable, match="turbopuffer"):
         parts.handle()
     assert (parts.asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])

@@ -7,7 +7,8 @@ import pytest
 from psycopg.types.json import Jsonb
 from sakuin.errors import Unavailable
 from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
 from tests.platform.unfinished_work.conftest import A_DAY, Work, of, page
 
@@ -97,5 +98,5 @@ def touched(sql: psycopg.Connection) -> dict[str, int]:
 
 def test_a_database_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(Unavailable) as failure:
-        UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key")).counts()
+        UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2)).counts()
     assert failure.value.vendor == "supabase"

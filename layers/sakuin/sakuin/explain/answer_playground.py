@@ -8,7 +8,7 @@ from typing import Any
 from mcp_types import CallToolResult
 from pydantic import ValidationError
 
-from sakuin.errors import Invalid, NotFound, OverLimit, SakuinError
+from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import Expected, SearchExplanation
 from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
@@ -20,6 +20,7 @@ from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments, sentence
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools
+from sakuin.platform.http_errors import http_error
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool, Endpoint
 
@@ -52,7 +53,7 @@ class AnswerPlayground:
         try:
             return asdict(self._answer(PlaygroundQuestion(**event)))
         except SakuinError as error:
-            return {"error": _code(error), "message": str(error)}
+            return {"error": http_error(error, {}).status, "message": str(error)}
 
     def _answer(self, asked: PlaygroundQuestion) -> PlaygroundAnswer:
         of_tool = None if asked.tool_id is None else self._tool(asked.mcp_id or "", asked.tool_id)
@@ -135,18 +136,6 @@ def _chunk_of(expected: str, base_url: str) -> str | None:
         return chunk_of_link(expected, base_url) or chunk_id(*split_chunk_id(expected))
     except Invalid:
         return None
-
-
-def _code(error: SakuinError) -> str:
-    match error:
-        case NotFound():
-            return "not_found"
-        case Invalid():
-            return "invalid"
-        case OverLimit():
-            return "over_limit"
-        case _:
-            return "unavailable"
 
 
 def _size(result: CallToolResult) -> int:

@@ -16,12 +16,8 @@ from sakuin.platform.aws import LambdaFunction
 # The member of the event. Events of the gateway have no such member.
 EVENT = "playground"
 
-_ERRORS = {
-    "not_found": NotFound,
-    "invalid": Invalid,
-    "over_limit": OverLimit,
-    "unavailable": Unavailable,
-}
+# By the status that they have over HTTP.
+_ERRORS = {404: NotFound, 422: Invalid, 429: OverLimit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +71,6 @@ class AskPlayground:
         if answer.get("statusCode") != 200:
             raise Unavailable("The search failed; the log of the function mcp says why", vendor="lambda")
         body = json.loads(answer["body"])
-        if (code := body.get("error")) is not None:
-            raise _ERRORS[code](body["message"])
+        if (status := body.get("error")) is not None:
+            raise _ERRORS.get(status, Unavailable)(body["message"])
         return PlaygroundAnswer(**body)

@@ -4,10 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import httpx
-
 from sakuin.platform.retry import Defer
-from sakuin.platform.supabase.client import Client, call, credentials
+from sakuin.platform.supabase.client import Client, call
 
 WorkKind = Literal["file", "material", "table", "upload", "deletion"]
 WorkState = Literal["retrying", "waiting", "failed"]
@@ -19,8 +17,8 @@ _PROBE_CHUNKS = 32
 _PLACE = ("since", "subject", "kind", "fingerprint")
 # Longer than any function runs.
 _LAST_DELIVERY_SECONDS = 900
-# A worker may have little time left when it writes rows.
-_TIMEOUT_SECONDS = 2.0
+# For a request: a worker may have little time left when it writes rows.
+SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +75,6 @@ class UnfinishedCounts:
 
     states: Mapping[str, int]
     oldest_waiting_seconds: int = 0
-
-
-def short_client(url: str, key: str, *, seconds: float = _TIMEOUT_SECONDS) -> Client:
-    """Returns a client with a timeout of `seconds` and without retries."""
-    address = f"{url}/rest/v1"
-    session = httpx.Client(base_url=address, timeout=seconds)
-    return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,12 +113,16 @@ class Clients:
     @cached_property
     def supabase(self) -> "Client":
         """The client of Supabase, with the service key."""
-        client = self.renew_key(connected(self.settings.supabase_url, self.secrets.supabase_service_key))
+        client = self._connected()
         self._instrument(client.session, REQUEST_HEADER, "Database")
         return client
 
-    def renew_key(self, client: "Client") -> "Client":
-        """Makes the client use the current service key of the secret, and returns it."""
+    def short_supabase(self, seconds: float) -> "Client":
+        """Returns a client of Supabase whose requests take at most so many seconds and are not repeated."""
+        return self._connected(seconds=seconds)
+
+    def _connected(self, **options: float) -> "Client":
+        client = connected(self.settings.supabase_url, self.secrets.supabase_service_key, **options)
         renewed = self._renewed_key(lambda now: now.supabase_service_key)
         renewed.headers = credentials
         # The client has no other parameter for an `auth` of httpx.

@@ -10,7 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, Handler, hide
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
+from sakuin.platform.unfinished_work import SECONDS, UnfinishedWorkStore
 from sakuin.wiring.clients import Clients, Telemetry
 
 _JSON = {"content-type": "application/json"}
@@ -76,11 +76,10 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
 def queue_handler(url: str, work: QueueWork[Any], clients: Clients) -> Handler:
     """Returns the handler of the queue at `url`."""
     settings, telemetry = clients.settings, clients.telemetry
-    client = short_client(settings.supabase_url, clients.secrets.supabase_service_key)
     handler = QueueHandler(
         clients.queue(url),
         work,
-        UnfinishedWorkStore(clients.renew_key(client)),
+        UnfinishedWorkStore(clients.short_supabase(SECONDS)),
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,

@@ -101,13 +101,9 @@ def record_refused_questions(clients: Clients) -> "RecordRefused":
     """Returns what records refused questions; it does nothing unless the deployment wants that."""
     from sakuin.retrieval.refused_questions import SECONDS, RefusedQuestions, record_nothing, recorder
 
-    settings = clients.settings
-    if not settings.record_refused_questions:
+    if not clients.settings.record_refused_questions:
         return record_nothing
-    from sakuin.platform.unfinished_work import short_client
-
-    client = short_client(settings.supabase_url, clients.secrets.supabase_service_key, seconds=SECONDS)
-    return recorder(RefusedQuestions(clients.renew_key(client)), clients.telemetry.redaction)
+    return recorder(RefusedQuestions(clients.short_supabase(SECONDS)), clients.telemetry.redaction)
 
 
 @without_gc

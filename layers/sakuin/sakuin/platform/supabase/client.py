@@ -52,11 +52,14 @@ class Request(Protocol):
     def execute(self) -> Any: ...
 
 
-def connected(url: str, key: str) -> Client:
-    """Returns a client that acts with `key`. It connects at its first request."""
+def connected(url: str, key: str, *, seconds: float | None = None) -> Client:
+    """Returns a client that acts with `key`. It connects at its first request.
+
+    With `seconds`, a request takes no longer and is not repeated.
+    """
     address = f"{url}/rest/v1"
-    transport = RepeatingTransport(httpx.HTTPTransport(), interactive())
-    session = httpx.Client(base_url=address, timeout=_TIMEOUT, transport=transport)
+    transport = RepeatingTransport(httpx.HTTPTransport(), interactive()) if seconds is None else None
+    session = httpx.Client(base_url=address, timeout=seconds or _TIMEOUT, transport=transport)
     # The client's own retries sleep for one, two and four seconds.
     return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
 
