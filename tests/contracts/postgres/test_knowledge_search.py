@@ -132,6 +132,7 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
     by_chance = math.sqrt(2 * math.log(len(library)))
     questions = ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula")
     ways: tuple[dict[str, bool], ...] = ({}, {"by_meaning": False}, {"by_words": False})
+    crowds: list[float] = []
     for question, asked in itertools.product(questions, ways):
         cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
@@ -145,9 +146,11 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
                 assert (match.cosine, match.z) == (None, 0)
             if not asked.get("by_words", True):
                 handicap = known.example_penalty if match.type == "example" else 0
-                # What is subtracted from all, since ten texts are as near.
-                tenth = match.z + (float(np.sort(cosines)[-10]) - expected[match.id]) / known.unrelated_spread
-                others = by_chance + known.crowd_weight * tenth
+                # What is subtracted from all, if ten texts are as near. Equal texts count once.
+                nearest = [float(cosine) for cosine in np.unique(cosines.round(6))[::-1]]
+                crowd = match.z + (nearest[9] - expected[match.id]) / known.unrelated_spread if nearest[9:] else 0.0
+                crowds.append(crowd)
+                others = by_chance + known.crowd_weight * crowd
                 absent = match.z - others - handicap - match.evidence
                 assert absent == pytest.approx(0, abs=1e-3) or absent == pytest.approx(known.absent_penalty, abs=1e-3)
             similarity = 1 / (1 + math.exp(-known.steepness * (match.evidence - known.threshold)))
@@ -157,6 +160,8 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
         for mean in means:
             assert mean == pytest.approx(min(means), abs=2e-4)
             assert low - 0.03 <= mean <= high + 0.03  # of fifty of the sixty
+    assert 0.0 in crowds
+    assert any(crowds)
 
 
 def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
