@@ -19,6 +19,9 @@ from sakuin_local.errors import LocalError, ServiceDied, Stopped
 
 # The clock that start times come from may be set in between.
 CLOCK_TOLERANCE_S = 2.0
+_READY_WITHIN_S = 60
+# Shown of a log if its program ends.
+_LINES_OF_A_LOG = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +177,9 @@ def check_alive(running: Running) -> None:
         raise ServiceDied(f"{running.record.name} ended ({ended_by(code)}); see {running.log}\n{tail(running.log)}")
 
 
-def until_ready(running: Running, probe: Callable[[], bool], *, timeout_s: float = 60) -> None:
+def until_ready(running: Running, probe: Callable[[], bool]) -> None:
     """Waits until `probe` is true; a refused connection counts as false. Raises `ServiceDied` if the program ends."""
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + _READY_WITHIN_S
     while True:
         try:
             if probe():
@@ -185,9 +188,8 @@ def until_ready(running: Running, probe: Callable[[], bool], *, timeout_s: float
             pass
         check_alive(running)
         if time.monotonic() > deadline:
-            raise LocalError(
-                f"{running.record.name} did not answer within {timeout_s:.0f} s; see {running.log}\n{tail(running.log)}"
-            )
+            late = f"{running.record.name} did not answer within {_READY_WITHIN_S} s"
+            raise LocalError(f"{late}; see {running.log}\n{tail(running.log)}")
         time.sleep(0.02)
 
 
@@ -201,9 +203,9 @@ def answers(port: int, path: str) -> bool:
         connection.close()
 
 
-def tail(log: Path, *, lines: int = 15) -> str:
+def tail(log: Path) -> str:
     """Returns the last lines of a log."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_LINES_OF_A_LOG:]) if log.exists() else ""
 
 
 def ended_by(code: int) -> str:

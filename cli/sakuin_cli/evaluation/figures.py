@@ -120,23 +120,23 @@ def hit_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> float:
     return float(not set(gold).isdisjoint(ranking[:k]))
 
 
-def reciprocal_rank(ranking: Sequence[str], gold: Collection[str], *, depth: int = DEPTH) -> float:
-    """Returns 1 / the rank of the first relevant id, 0 if none is among the first `depth`.
+def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Returns 1 / the rank of the first relevant id, 0 if none is among the first `DEPTH`.
 
     Its mean is MRR (Voorhees: The TREC-8 Question Answering Track Report, 1999), with the cutoff of MS MARCO's MRR@10.
     """
     right = set(gold)
-    return next((1 / place for place, id in enumerate(ranking[:depth], 1) if id in right), 0.0)
+    return next((1 / place for place, id in enumerate(ranking[:DEPTH], 1) if id in right), 0.0)
 
 
-def ndcg_at(ranking: Sequence[str], gold: Collection[str], *, depth: int = DEPTH) -> float:
-    """Returns the gain 1 / log2(rank + 1) of the relevant ids among the first `depth`, divided by the ideal gain.
+def ndcg_at(ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Returns the gain 1 / log2(rank + 1) of the relevant ids among the first `DEPTH`, divided by the ideal gain.
 
     Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques, 2002, with binary relevance.
     """
     right = set(gold)
-    first = {id: place for place, id in reversed(list(enumerate(ranking[:depth], 1))) if id in right}
-    possible = fsum(_gain(place) for place in range(1, min(depth, len(right)) + 1))
+    first = {id: place for place, id in reversed(list(enumerate(ranking[:DEPTH], 1))) if id in right}
+    possible = fsum(_gain(place) for place in range(1, min(DEPTH, len(right)) + 1))
     return fsum(map(_gain, first.values())) / possible
 
 

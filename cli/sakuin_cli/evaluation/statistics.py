@@ -102,7 +102,7 @@ def mean_difference(before: Sequence[float], after: Sequence[float], resamples: 
     )
 
 
-def p_value(changes: Sequence[float], *, flips: int = FLIPS, seed: int = SEED) -> float:
+def p_value(changes: Sequence[float]) -> float:
     """Returns the two-sided p-value of the mean change, by a randomization test over the signs of the changes.
 
     Smucker, Allan, Carterette: A comparison of statistical significance tests for information retrieval evaluation,
@@ -114,8 +114,8 @@ def p_value(changes: Sequence[float], *, flips: int = FLIPS, seed: int = SEED) -
     if len(moved) <= _EXACT:
         sums = [abs(fsum(map(float.__mul__, moved, signs))) for signs in product((1.0, -1.0), repeat=len(moved))]
         return sum(total >= seen for total in sums) / len(sums)
-    generator = Random(seed)  # noqa: S311 - statistics
+    generator = Random(SEED)  # noqa: S311 - statistics
     whole = fsum(moved)
-    far = sum(abs(2 * fsum(value for value in moved if generator.random() < 0.5) - whole) >= seen for _ in range(flips))
+    far = sum(abs(2 * fsum(value for value in moved if generator.random() < 0.5) - whole) >= seen for _ in range(FLIPS))
     # The observed signs count too, so p is never 0.
-    return (far + 1) / (flips + 1)
+    return (far + 1) / (FLIPS + 1)

@@ -145,16 +145,14 @@ def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", st
             time.sleep(0.05)
 
 
-def _final_status(
-    formation: "CloudFormationClient", stack: str, *, timeout_s: float = _DEPLOYED_WITHIN_S
-) -> tuple[str, str]:
-    deadline = time.monotonic() + timeout_s
+def _final_status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
+    deadline = time.monotonic() + _DEPLOYED_WITHIN_S
     while True:
         status, reason = _status(formation, stack)
         if not status.endswith("IN_PROGRESS"):
             return status, reason
         if time.monotonic() > deadline:
-            raise LocalError(f"the deployment is still {status} after {timeout_s:.0f} s")
+            raise LocalError(f"the deployment is still {status} after {_DEPLOYED_WITHIN_S} s")
         time.sleep(0.05)
 
 

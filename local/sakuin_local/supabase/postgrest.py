@@ -43,10 +43,9 @@ def start(
     until_ready(running, lambda: answers(admin_port, "/ready"))
 
 
-def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Path:
+def postgrest_program(tools: Path) -> Path:
     """Returns the path of PostgREST: `POSTGREST_BIN`, or the one that `make setup` installed, or one on the PATH."""
-    environ = dict(os.environ) if environ is None else environ
-    wanted = environ.get("POSTGREST_BIN")
+    wanted = os.environ.get("POSTGREST_BIN")
     if wanted:
         if not os.access(wanted, os.X_OK):
             raise LocalError(f"POSTGREST_BIN={wanted} is not a program")
@@ -55,7 +54,7 @@ def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Pat
     for program in packaged:
         if program.is_file() and os.access(program, os.X_OK):
             return program
-    found = shutil.which("postgrest", path=environ.get("PATH"))
+    found = shutil.which("postgrest")
     if found:
         return Path(found)
     raise LocalError(

@@ -35,10 +35,10 @@ class Growing:
         self._capacity[self._size : needed] = added
         self._size = needed
 
-    def fill_to(self, size: int, value: float) -> None:
-        """Extends the array to `size` with `value`."""
+    def fill_to(self, size: int) -> None:
+        """Extends the array to `size` with zeros."""
         if size > self._size:
-            self.extend(np.full(size - self._size, value, self._capacity.dtype))
+            self.extend(np.zeros(size - self._size, self._capacity.dtype))
 
 
 class Column:

@@ -71,7 +71,7 @@ class Postings:
         self._words.extend(pairs & 0xFFFFFFFF)
         self._rows.extend(pairs >> 32)
         self._counts.extend(counts)
-        self._frequencies.fill_to(len(self._numbers), 0)
+        self._frequencies.fill_to(len(self._numbers))
         self._frequencies.view[:] += np.bincount(pairs & 0xFFFFFFFF, minlength=len(self._numbers))
         own = [row for row, _ in documents]
         self._cover(own[-1] + 1)
@@ -137,4 +137,4 @@ class Postings:
 
     def _cover(self, size: int) -> None:
         for by_row in (self._starts, self._ends, self._lengths):
-            by_row.fill_to(size, 0)
+            by_row.fill_to(size)

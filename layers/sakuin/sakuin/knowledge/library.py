@@ -60,15 +60,13 @@ class Library:
             findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
         return findings, following
 
-    def findings_of(self, states: Sequence[MaterialState], *, strict: bool = False) -> Sequence[Finding]:
+    def findings_of(self, states: Sequence[MaterialState]) -> Sequence[Finding]:
         """Returns findings about these materials, and looks at no other page."""
         anchors = self.records.indexed_materials([state.material for state in states])
         return [
             finding
             for state in states
-            for finding in self._findings_of_page(
-                state.material, state.source.key, anchors.get(state.material), strict=strict
-            )
+            for finding in self._findings_of_page(state.material, state.source.key, anchors.get(state.material))
         ]
 
     def reapply_outdated(self) -> int:
@@ -82,7 +80,7 @@ class Library:
         return {material: key for key in keys if (material := material_of_key(key, prefix=self.prefix))}
 
     def _findings_of_page(
-        self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool
+        self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool = False
     ) -> Sequence[Finding]:
         try:
             body = self.bucket.read(key, max_bytes=self.max_page_bytes).body

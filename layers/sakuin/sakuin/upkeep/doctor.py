@@ -24,6 +24,8 @@ _NOTICE = timedelta(days=90)
 _DENIED = "42501"
 # Of one request on an open connection. Within a continent it takes a third of this.
 _FAR_SECONDS = 0.15
+# Of many names the first ones are shown.
+_NAMED = 5
 _MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
 
 
@@ -192,6 +194,6 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
         yield Problem("clock", f"The database's clock differs by {apart:.0f} seconds.", advice)
 
 
-def _listed(names: list[str], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
