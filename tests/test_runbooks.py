@@ -11,6 +11,8 @@ from tests.test_template import ROOT, resources
 RUNBOOKS = ROOT / "docs" / "runbooks"
 ALARMS = resources("AWS::CloudWatch::Alarm")
 PAGES = sorted(path.name for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
+COMMANDS = ("npx", "sakuin", "sam")
+SOURCES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "layers" / "sakuin").rglob("*.py")))
 HEADINGS = ("**What it means.**", "**Look here", "**Do this.**", "**How to know it is over.**")
 
 
@@ -51,3 +53,10 @@ def test_the_first_step_is_the_doctor(page: str) -> None:
 def test_a_page_names_only_alarms_and_outputs_that_the_template_has(path: Path) -> None:
     named = set(re.findall(r"`(Sakuin\w+Alarm)`", path.read_text(encoding="utf-8")))
     assert named <= set(ALARMS)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_only_lines_that_the_product_logs(page: str) -> None:
+    quoted = re.findall(r"`([a-z]+(?: [a-z]+)+)`", (RUNBOOKS / page).read_text(encoding="utf-8"))
+    lines = {each for each in quoted if each.split()[0] not in COMMANDS}
+    assert {each for each in lines if f'"{each}' not in SOURCES} == set()

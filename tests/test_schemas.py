@@ -4,10 +4,11 @@ import json
 import re
 import runpy
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
+from sakuin.language.model import Rule
 from sakuin_local.places import MIGRATIONS
 
 from tests.events import event
@@ -25,6 +26,12 @@ def test_the_generated_documents_are_those_of_the_code(monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(ROOT / "scripts")
     outdated = runpy.run_path(str(ROOT / "scripts" / "reference"))["outdated"]
     assert outdated() == [], "run .venv/bin/python scripts/reference"
+
+
+def test_the_reference_names_the_rules_that_an_explanation_may_leave_out() -> None:
+    lines = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith("| `without` |")]
+    assert re.findall(r"`(\w+)`", row) == ["without", *get_args(Rule)]
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.schema.json")), ids=lambda path: path.name)
