@@ -23,7 +23,8 @@ from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.platform.asgi import persistent_handler
+from sakuin.platform.aws import Handler
 from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio.to_thread
-from sakuin.platform.asgi import Handler
+from sakuin.platform.aws import Handler
 from sakuin_local.serving import served
 
 from tests.events import Context

@@ -10,7 +10,8 @@ import yaml
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.platform.asgi import persistent_handler
+from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.builders import a_page

@@ -9,7 +9,7 @@ import httpx
 from fastapi import APIRouter
 from sakuin.console.app import console_app
 from sakuin.console.pages import sign_in
-from sakuin.console.sessions import Refresh, Sessions, SessionTokens, unchanged
+from sakuin.console.sessions import Refresh, Sessions, SessionTokens
 from sakuin.console.shell import Shell
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.http.app import rest_api
@@ -30,7 +30,7 @@ class ConsoleClient:
         world: World,
         *routes: Any,
         ring: Ring | None = None,
-        refresh: Refresh = unchanged,
+        refresh: Refresh = lambda tokens: tokens,
         auth: SupabaseAuth | None = None,
         language: str = "en",
     ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sakuin.mcp.app import LONGEST_BODY
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.platform.asgi import Handler
+from sakuin.platform.aws import Handler
 
 from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_of, is_told, message, routed
 

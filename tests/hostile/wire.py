@@ -10,7 +10,8 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.platform.asgi import persistent_handler
+from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer

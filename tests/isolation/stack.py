@@ -3,7 +3,7 @@
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from psycopg.types.json import Jsonb
 from sakuin.limits import Limits
+from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.wiring.api import rest_endpoint
@@ -31,7 +32,6 @@ from tests.events import Context
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
 from tests.table_world import TableWorld, world_of
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 # Always the same, so that answers can be compared.
 REQUEST_ID = "request-of-this-test"
 # What the gateway says; the header `host` is what the client said.

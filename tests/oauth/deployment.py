@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.platform.asgi import Handler
+from sakuin.platform.aws import Handler
 from sakuin_local.serving import served
 from sakuin_local.stack import REMAPPED
 from sakuin_local.supabase.auth.application import Auth, auth_of, gateway

@@ -13,7 +13,7 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
-from sakuin.platform.redaction import Handler
+from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.events import Context, a_telemetry, event, ring

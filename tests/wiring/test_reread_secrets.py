@@ -12,7 +12,8 @@ import jwt
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
-from sakuin.platform.redaction import HIDDEN, Handler
+from sakuin.platform.aws import Handler
+from sakuin.platform.redaction import HIDDEN
 from sakuin.platform.secrets import NamedSecret
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.clients import Clients, start_telemetry

@@ -11,7 +11,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin.tables.chunking import ChunkText, Window, chunks, windows
+from sakuin.tables.chunking import ChunkText, chunks
 
 from tests.effort import times
 
@@ -122,7 +122,7 @@ def test_the_default_sizes_keep_the_contract() -> None:
 
 
 def test_a_text_that_fits_is_one_window_without_its_margins() -> None:
-    assert windows("  一つの文。\n") == [Window(2, 7)]
+    assert chunks("  一つの文。\n") == [ChunkText(0, 1, "一つの文。", 2, 7)]
     assert chunks(" a ") == [ChunkText(0, 1, "a", 1, 2)]
 
 
@@ -174,4 +174,4 @@ def test_offsets_count_code_points_and_not_what_people_see() -> None:
 @pytest.mark.parametrize(("size", "overlap"), [(1, 0), (0, 0), (10, 10), (10, 11), (10, -1)])
 def test_a_size_without_progress_is_invalid(size: int, overlap: int) -> None:
     with pytest.raises(Invalid):
-        windows("text", size=size, overlap=overlap)
+        chunks("text", size=size, overlap=overlap)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cryptography.fernet import Fernet, InvalidToken
 
 from sakuin.errors import Unauthorized
-from sakuin.platform.keys import known_hash
+from sakuin.platform.keys import valid_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.client import Client, answer
 from sakuin.tables.model import User
@@ -37,11 +37,6 @@ class SessionTokens:
 
 # Returns tokens that are still valid: the same, or refreshed ones. Raises `Unauthorized` if that is not possible.
 Refresh = Callable[[SessionTokens], SessionTokens]
-
-
-def unchanged(tokens: SessionTokens) -> SessionTokens:
-    """Refreshes nothing: a user's session ends with the access token."""
-    return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ class Sessions:
 
     client: Client
     admin_keys: KeyRing
-    refresh: Refresh = unchanged
+    refresh: Refresh
 
     def sign_in_admin(self, key_hash: str) -> Session:
         """Starts a session of an admin key, by its hash."""
@@ -132,7 +127,7 @@ class Sessions:
 
     def admin_key(self, key: str) -> str | None:
         """Returns the hash of a valid admin key, else None."""
-        return known_hash(key, self.admin_keys.hashes()) or known_hash(key, self.admin_keys.hashes(newer=True))
+        return valid_hash(key, self.admin_keys)
 
     def _valid(self, session_id: str, tokens: SessionTokens) -> SessionTokens | None:
         try:

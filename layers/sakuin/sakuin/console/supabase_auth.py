@@ -62,9 +62,7 @@ class SupabaseAuth:
     def sign_in(self, email: str, password: str) -> SessionTokens | None:
         """Returns the tokens of a new session; None if there is no such user with this password."""
         try:
-            if not email or not password:
-                raise _WrongPassword
-            return self._tokens("password", email=email, password=password)
+            return self._tokens("password", email=email, password=password) if email and password else None
         except _WrongPassword:
             return None
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
-from sakuin.errors import Invalid, SakuinError, Unauthorized
+from sakuin.errors import Invalid, SakuinError
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import SearchExplanation
 from sakuin.explain.requests import ExplanationAsked, FiltersAsked
@@ -19,7 +19,7 @@ from sakuin.knowledge.model import Filters
 from sakuin.mcp.arguments import sentence
 from sakuin.platform.asgi import Receive, Scope, Send, parsed_json, read_body
 from sakuin.platform.http_errors import HttpError, http_error, send_error
-from sakuin.platform.keys import RecordUse, matching_hash
+from sakuin.platform.keys import RecordUse, admin_hash
 from sakuin.platform.secrets import KeyRing
 
 _MAX_BODY = 100_000
@@ -57,10 +57,7 @@ class ExplainApp:
             await JSONResponse(explanation.as_json())(scope, receive, send)
 
     def _check_key(self, headers: Headers) -> None:
-        key_hash = matching_hash(headers, self.keys)
-        if key_hash is None:
-            raise Unauthorized("Send the header Authorization: Bearer <admin key>")
-        self.record_use(key_hash)
+        self.record_use(admin_hash(headers, self.keys))
 
     def _explain(self, asked: ExplanationAsked) -> SearchExplanation:
         options: dict[str, Any] = {

@@ -6,9 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
-from sakuin.errors import Unauthorized
 from sakuin.http.errors import may_fail
-from sakuin.platform.keys import matching_hash
+from sakuin.platform.keys import admin_hash
 from sakuin.platform.secrets import KeyRing
 
 
@@ -23,9 +22,7 @@ def console_router(make_link: Callable[[str], str], keys: KeyRing) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["Operation"], responses=may_fail(401, 503))
 
     def key_hash_of(request: Request) -> str:
-        if (found := matching_hash(request.headers, keys)) is None:
-            raise Unauthorized("Send the header Authorization: Bearer <admin key>")
-        return found
+        return admin_hash(request.headers, keys)
 
     @routes.post("/console-links", status_code=201)
     def create_console_link(key_hash: Annotated[str, Depends(key_hash_of)]) -> LinkView:

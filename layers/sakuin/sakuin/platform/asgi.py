@@ -10,13 +10,13 @@ from typing import Any
 from mangum import Mangum
 
 from sakuin.errors import Invalid
+from sakuin.platform.aws import Handler
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:

@@ -1,6 +1,7 @@
-"""Clients of AWS with short timeouts and few retries, and calls of another Lambda function."""
+"""Clients of AWS with short timeouts and few retries, and Lambda functions: their handlers, and calls of another."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +11,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
+
+# Takes an event and its context.
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 _CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 # A function is called while somebody waits: its start may take seconds, and it must not do its work twice.

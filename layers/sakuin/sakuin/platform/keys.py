@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
-from sakuin.errors import SakuinError
+from sakuin.errors import SakuinError, Unauthorized
 from sakuin.platform.supabase.client import Client, answer, call
 
 if TYPE_CHECKING:
@@ -57,8 +57,18 @@ def known_hash(key: str, hashes: Iterable[str]) -> str | None:
 def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
     """Returns the hash of the valid key in the `Authorization` header, else None. Header names are lower case."""
     key = key_of(headers)
-    if key is None:
-        return None
+    return None if key is None else valid_hash(key, ring)
+
+
+def admin_hash(headers: Mapping[str, str], ring: "KeyRing") -> str:
+    """Returns the hash of the valid admin key in the `Authorization` header; `Unauthorized` without one."""
+    if (found := matching_hash(headers, ring)) is None:
+        raise Unauthorized("Send the header Authorization: Bearer <admin key>")
+    return found
+
+
+def valid_hash(key: str, ring: "KeyRing") -> str | None:
+    """Returns the hash of the key if it is valid, else None."""
     found = known_hash(key, ring.hashes())
     # The key may be newer than the hashes that the worker has read.
     return known_hash(key, ring.hashes(newer=True)) if found is None and is_key(key) else found

@@ -4,9 +4,9 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from aws_lambda_powertools import Logger
@@ -53,11 +53,6 @@ def hide(text: str, known: Iterable[str]) -> str:
             for spelled in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
                 text = text.replace(spelled, HIDDEN)
     return text
-
-
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-T = TypeVar("T")
 
 
 class Failed(Exception):

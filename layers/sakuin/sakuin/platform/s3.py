@@ -47,12 +47,7 @@ class S3Bucket:
     """A versioned bucket. Reads see every acknowledged write. `client` is boto3's S3 client."""
 
     client: Any
-    bucket: str
-
-    @property
-    def name(self) -> str:
-        """The name of the bucket in its events."""
-        return self.bucket
+    name: str
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         """Returns the current version, or the given one; `NotFound` if it does not exist.
@@ -62,7 +57,7 @@ class S3Bucket:
         """
         version = {"IfMatch" if version_id.startswith('"') else "VersionId": version_id} if version_id else {}
         with translate_errors(key):
-            answer = self.client.get_object(Bucket=self.bucket, Key=key, **version)
+            answer = self.client.get_object(Bucket=self.name, Key=key, **version)
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
@@ -75,7 +70,7 @@ class S3Bucket:
         """Returns the current version, with the ETag as its id in a bucket without versions; None if there is none."""
         try:
             with translate_errors(key):
-                answer = self.client.head_object(Bucket=self.bucket, Key=key)
+                answer = self.client.head_object(Bucket=self.name, Key=key)
         except NotFound:
             return None
         return BucketObject(key, str(answer.get("VersionId") or answer["ETag"]), answer["LastModified"])
@@ -94,8 +89,8 @@ class S3Bucket:
 
         It is the MD5 of the bytes, unless the object is encrypted with a KMS key or was uploaded in parts.
         """
-        with translate_errors(prefix or self.bucket):
-            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+        with translate_errors(prefix or self.name):
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
             return {item["Key"]: item["ETag"].strip('"') for page in pages for item in page.get("Contents", ())}
 
     def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
@@ -104,7 +99,7 @@ class S3Bucket:
         marker = {"KeyMarker": after} if after else {}
         while True:
             with translate_errors(prefix):
-                page = self.client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=1000, **marker)
+                page = self.client.list_object_versions(Bucket=self.name, Prefix=prefix, MaxKeys=1000, **marker)
             latest = [_object(one, removed=False) for one in page.get("Versions", ()) if one["IsLatest"]]
             latest += [_object(one, removed=True) for one in page.get("DeleteMarkers", ()) if one["IsLatest"]]
             items += sorted(latest, key=lambda one: one.key.encode())
@@ -117,13 +112,13 @@ class S3Bucket:
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
         """Stores a new current version and returns its version id."""
         with translate_errors(key):
-            answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=content_type)
+            answer = self.client.put_object(Bucket=self.name, Key=key, Body=body, ContentType=content_type)
         return str(answer.get("VersionId", ""))
 
     def remove(self, key: str) -> str:
         """Writes a delete marker and returns its version id. A missing key is not an error."""
         with translate_errors(key):
-            answer = self.client.delete_object(Bucket=self.bucket, Key=key)
+            answer = self.client.delete_object(Bucket=self.name, Key=key)
         return str(answer.get("VersionId", ""))
 
 

@@ -44,16 +44,8 @@ _GRAPHEME = regex.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A part of a text: half-open, in code points."""
-
-    char_start: int
-    char_end: int
-
-
-@dataclass(frozen=True, slots=True)
 class ChunkText:
-    """One window with its text. `index` counts from 0 to `total`."""
+    """One window with its text, half-open, in code points. `index` counts from 0 to `total`."""
 
     index: int
     total: int
@@ -63,16 +55,9 @@ class ChunkText:
 
 
 def chunks(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[ChunkText]:
-    """Returns the windows of `text` with their texts: always `text[char_start:char_end] == chunk.text`."""
-    found = windows(text, size=size, overlap=overlap)
-    return [
-        ChunkText(index, len(found), text[at.char_start : at.char_end], at.char_start, at.char_end)
-        for index, at in enumerate(found)
-    ]
-
-
-def windows(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[Window]:
     """Returns windows of at most `size` code points, in order, that contain every character but white space.
+
+    Always `text[char_start:char_end] == chunk.text`.
 
     Starts and ends increase, so that no window contains another; neighbours share at most `overlap` code points. A
     window ends at the last paragraph end in its second part, or else at a sentence, clause, word or grapheme; it begins
@@ -83,22 +68,22 @@ def windows(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) 
         raise Invalid("A chunk needs a size of at least 2 code points, and an overlap from 0 to less than the size.")
     places = _places(text, size)
     text_end = _at_or_after(places, len(text.rstrip()))
-    found: list[Window] = []
+    found: list[tuple[int, int]] = []
     # `fresh` is the first grapheme that is in no window yet.
     fresh = _solid(text, places, 0)
     while fresh < text_end:
-        start = _start(text, places, fresh, found[-1], size, overlap) if found else fresh
+        start = _start(text, places, fresh, *found[-1], size, overlap) if found else fresh
         end = text_end if text_end <= start + size else _end(text, places, fresh, start, size, overlap)
-        found.append(Window(start, end))
+        found.append((start, end))
         fresh = _solid(text, places, end)
-    return found
+    return [ChunkText(index, len(found), text[start:end], start, end) for index, (start, end) in enumerate(found)]
 
 
-def _start(text: str, places: bytearray, fresh: int, last: Window, size: int, overlap: int) -> int:
-    """Returns the best start in the overlap from which a window still contains `fresh`."""
-    earliest = max(last.char_start + 1, last.char_end - overlap, _at_or_after(places, fresh + 1) - size)
+def _start(text: str, places: bytearray, fresh: int, start: int, end: int, size: int, overlap: int) -> int:
+    """Returns the best start in the overlap with the window before from which a window still contains `fresh`."""
+    earliest = max(start + 1, end - overlap, _at_or_after(places, fresh + 1) - size)
     for rank in _BEST_FIRST:
-        if (place := places.find(rank, earliest, last.char_end)) >= 0:
+        if (place := places.find(rank, earliest, end)) >= 0:
             return _solid(text, places, place)
     return fresh
 

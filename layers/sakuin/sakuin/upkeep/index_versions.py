@@ -118,10 +118,10 @@ def _state(row: Mapping[str, Any]) -> IndexVersionState:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersionAdmin:
-    """Activation and deletion by name. `is_deployed` returns whether the deployed settings make an index version."""
+    """Activation and deletion by name. `deployed` is the index version of the deployed settings."""
 
     indexes: IndexVersions
-    is_deployed: Callable[[IndexVersion], bool]
+    deployed: IndexVersion
 
     def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
         """Activates the named index version, if it is evaluated."""
@@ -136,7 +136,7 @@ class IndexVersionAdmin:
         """Deletes the named index version and returns its fingerprint."""
         found = find_version(self.indexes.all(), name)
         fingerprint = found.settings.id
-        if self.is_deployed(found.settings) and not found.live:
+        if found.settings == self.deployed and not found.live:
             raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")
         self.indexes.delete(fingerprint, seconds=_SECONDS_AFTER_ACTIVATION)
         return fingerprint

@@ -5,13 +5,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
+from sakuin.platform.aws import Handler
 from sakuin.platform.aws import client as aws
-from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.settings import Settings
 from sakuin.wiring.clients import Clients, secret_of, sign_in_of, start_telemetry
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import is_deployed, page_fingerprint
+from sakuin.wiring.index_versions import own_index
 from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     settings, telemetry = Settings.read(environ), start_telemetry("Api")
     secret = secret_of(settings, telemetry, users=settings.users_secret_name)
     clients = Clients(settings, secret.now(), telemetry)
-    client = clients.supabase
+    client, own = clients.supabase, own_index(settings)
     library = Library(
         records=MaterialRecords(client),
         index=KnowledgeIndex(client),
         bucket=clients.material_bucket(),
         queue=clients.material_queue(),
         prefix=settings.material_prefix,
-        fingerprint=page_fingerprint(settings).id,
+        fingerprint=own.pages.id,
         max_page_bytes=settings.limits.page_bytes,
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
@@ -77,7 +77,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     admin_routers = (
         work_router(unfinished, work_of),
         reconcile_router(reconcile),
-        index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
+        index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
     )
     key_use, library_keys = KeyUse(client), LibraryKeys(client)

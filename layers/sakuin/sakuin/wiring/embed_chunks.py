@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from sakuin.platform.redaction import Handler
+from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes

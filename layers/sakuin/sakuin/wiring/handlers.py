@@ -7,9 +7,10 @@ from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.platform.aws import Handler
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
-from sakuin.platform.redaction import Failed, Handler, hide
+from sakuin.platform.redaction import Failed, hide
 from sakuin.platform.unfinished_work import SECONDS, UnfinishedWorkStore
 from sakuin.wiring.clients import Clients, Telemetry
 

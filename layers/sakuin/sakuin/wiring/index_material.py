@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from functools import cache
 
-from sakuin.platform.redaction import Handler
+from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import page_fingerprint, pages_of, recorded_versions
+from sakuin.wiring.index_versions import own_index, pages_of, recorded_versions
 
 
 def material_indexer(environ: Mapping[str, str]) -> Handler:
@@ -30,7 +30,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         index=index,
         embedder=embedder_for(settings.embedding_model),
         learns=learns,
-        version=page_fingerprint(settings),
+        version=own_index(settings).pages,
         max_page_bytes=settings.limits.page_bytes,
         targets=pages_of(recorded_versions(client), embedder_for),
         most_explanations=settings.limits.page_explanations,

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sakuin.platform.aws import Handler
 from sakuin.platform.aws import client as aws
-from sakuin.platform.redaction import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes

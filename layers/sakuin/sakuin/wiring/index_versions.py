@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,9 +12,7 @@ from sakuin.retrieval.index_version import (
     CHUNKER,
     TEXT_TEMPLATE,
     IndexVersion,
-    PageIndexVersion,
     StoredIndexVersion,
-    TableIndexVersion,
     live_version,
 )
 from sakuin.settings import Settings
@@ -26,16 +23,6 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder
     from sakuin.platform.supabase.client import Client
     from sakuin.tables.postgres import TableIndex
-
-
-def page_fingerprint(settings: Settings) -> PageIndexVersion:
-    """Returns the index version of pages that the settings and this code make."""
-    return own_index(settings).pages
-
-
-def table_fingerprint(settings: Settings) -> TableIndexVersion:
-    """Returns the index version of Tables that the settings make."""
-    return TableIndexVersion(settings.embedding_model, settings.table_cut)
 
 
 T = TypeVar("T")
@@ -86,12 +73,6 @@ def own_index(settings: Settings) -> IndexVersion:
     """Returns the index version that the settings and this code make."""
     vocabulary = vocabulary_id(settings.vocabulary)
     return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER, vocabulary)
-
-
-def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
-    """Returns whether the settings make an index version. The chunker is ignored: not every function has its layer."""
-    own = replace(own_index(settings), chunker="")
-    return lambda index: replace(index, chunker="") == own
 
 
 def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":

@@ -7,12 +7,11 @@ from dataclasses import asdict, replace
 from secrets import choice
 from typing import TYPE_CHECKING
 
-from sakuin.platform.aws import LambdaFunction
+from sakuin.platform.aws import Handler, LambdaFunction
 from sakuin.platform.aws import client as aws
-from sakuin.platform.redaction import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerprint, table_indexes
+from sakuin.wiring.index_versions import kept_or_own, own_index, table_indexes
 
 if TYPE_CHECKING:
     from sakuin.knowledge.canary import CanaryAnswer
@@ -44,8 +43,9 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
 
     clients = Clients.of(environ, "Maintain")
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
+    own = own_index(settings)
     publish = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
-    index = TableIndex(client, table_fingerprint(settings))
+    index = TableIndex(client, own.tables)
     store, tables, materials = clients.chunk_store(), clients.table_queues(), clients.material_queue()
     indexes = table_indexes(client, kept_or_own(client, settings))
     unfinished = UnfinishedWorkStore(client)
@@ -77,7 +77,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     )
     build = BuildIndexVersions(
         indexes=IndexVersions(client),
-        deployed=own_index(settings),
+        deployed=own,
         pages=materials,
         queues_of=queues_of,
         activates=settings.activate_when_built,

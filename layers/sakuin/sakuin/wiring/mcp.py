@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
 from sakuin.errors import SakuinError
-from sakuin.platform.redaction import Handler
+from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
@@ -17,7 +17,7 @@ from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
 from sakuin.wiring.clients import Clients, secret_of, sign_in_of, start_telemetry
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
+from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
 from sakuin.wiring.starting import starts_ahead, without_gc
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     read = ReadKnowledge(index, settings.base_url)
     record_refused = record_refused_questions(clients)
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
-    records = ToolSearch(client, table_fingerprint(settings).id)
+    records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(client).record)
     explain_knowledge, explain_tool = ExplainKnowledge(searches), ExplainTool(records, searches)
     explain = ExplainApp(

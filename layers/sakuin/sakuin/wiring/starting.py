@@ -8,11 +8,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from aws_lambda_powertools.utilities import parameters
 
-from sakuin.platform.aws import session
+from sakuin.platform.aws import Handler, session
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 # Registers a function that is called when a snapshot becomes a worker.
 Register = Callable[[Callable[[], None]], object]
 

@@ -30,10 +30,11 @@ def words_leg(slots: Sequence[Slot], text: str) -> tuple[Any, ...] | None:
     asked = _fitting(slots)
     single = sorted((slot.terms[0] for slot in asked if len(slot.terms) == 1), key=lambda each: -each.weight)
     clauses = [
-        _weighted(weight, ("terms", "BM25", [each.term for each in same]))
-        for weight, same in groupby(single, key=lambda each: each.weight)
+        _clause(weight, *(each.term for each in same)) for weight, same in groupby(single, key=lambda each: each.weight)
     ]
-    clauses += [("Max", [_clause(each) for each in slot.terms]) for slot in asked if len(slot.terms) > 1]
+    clauses += [
+        ("Max", [_clause(each.weight, each.term) for each in slot.terms]) for slot in asked if len(slot.terms) > 1
+    ]
     if clauses:
         return clauses[0] if len(clauses) == 1 else ("Sum", clauses)
     cut = _unicode(text)[:_MAX_QUERY_CHARACTERS]
@@ -64,11 +65,8 @@ def _until_full(slots: Sequence[Slot] | dict[Slot, None]) -> Iterator[Slot]:
         yield slot
 
 
-def _clause(term: WeightedTerm) -> tuple[Any, ...]:
-    return _weighted(term.weight, ("terms", "BM25", [term.term]))
-
-
-def _weighted(weight: float, clause: tuple[Any, ...]) -> tuple[Any, ...]:
+def _clause(weight: float, *terms: str) -> tuple[Any, ...]:
+    clause = ("terms", "BM25", list(terms))
     return clause if weight == 1 else ("Product", weight, clause)
 
 

@@ -18,19 +18,11 @@ _TICKS = ((1, "second"), (10, "seconds_10"), (60, "minute"), (600, "minutes_10")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A marked place of the plot."""
-
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
 class Plot:
-    """The coordinates. `median` and `p95` have one point for each day; `ticks` are (y, key of a text)."""
+    """The coordinates. `median` and `p95` have one (x, y) for each day; `ticks` are (y, key of a text)."""
 
-    median: tuple[Point, ...]
-    p95: tuple[Point, ...]
+    median: tuple[tuple[float, float], ...]
+    p95: tuple[tuple[float, float], ...]
     ticks: tuple[tuple[float, str], ...]
     first: str
     last: str
@@ -51,10 +43,10 @@ def plot_of(days: Sequence[FreshnessDay], *, today: date, days_shown: int) -> Pl
         share = math.log(max(seconds, _LOWEST) / _LOWEST) / math.log(top / _LOWEST)
         return round(HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM), 1)
 
-    def point(day: FreshnessDay, seconds: float | None) -> Point:
+    def point(day: FreshnessDay, seconds: float | None) -> tuple[float, float]:
         place = (date.fromisoformat(day.day).toordinal() - first) / max(days_shown - 1, 1)
         x = _LEFT + _MARGIN + place * (WIDTH - _LEFT - _RIGHT - 2 * _MARGIN)
-        return Point(round(x, 1), height_of(seconds or _MORE))
+        return round(x, 1), height_of(seconds or _MORE)
 
     return Plot(
         median=tuple(point(day, day.median) for day in days),
