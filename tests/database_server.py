@@ -70,7 +70,6 @@ class DatabaseServer:
                         keys.anon,
                         keys.service,
                         keys.jwt_secret,
-                        self.signing_key,
                     )
             finally:
                 programs.stop()

@@ -34,7 +34,7 @@ class DraftWriter:
                 anchor = one.explanation.anchor
                 if self.model is not None and (items := answers.get(anchor)):
                     name = self.model.name.rpartition("/")[0]
-                    found[anchor] = Draft(complete_learns(items, one.explanation, one.page)[0], name)
+                    found[anchor] = Draft(complete_learns(items, one.explanation, one.page), name)
                 else:
                     found[anchor] = Draft(write_learns(one.explanation, one.page), "rules")
         return found

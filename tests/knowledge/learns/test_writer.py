@@ -147,10 +147,11 @@ def test_words_of_the_whole_page_are_no_item_of_one_explanation() -> None:
 
 
 def test_the_authors_items_come_first_and_are_completed_to_three() -> None:
-    items, completed = complete_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
-    assert (items[0], len(items), completed) == ("移項の方法", 3, True)
+    items = complete_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
+    assert (items[0], len(items)) == ("移項の方法", 3)
 
 
 def test_more_than_five_items_are_cut_and_three_are_left_alone() -> None:
-    assert complete_learns([f"{number}を解く" for number in range(7)], explanation("甲"), EMPTY)[1]
-    assert complete_learns(["甲", "乙", "丙"], explanation("甲"), EMPTY) == (("甲", "乙", "丙"), False)
+    seven = [f"{number}を解く" for number in range(7)]
+    assert complete_learns(seven, explanation("甲"), EMPTY) == tuple(seven[:5])
+    assert complete_learns(["甲", "乙", "丙"], explanation("甲"), EMPTY) == ("甲", "乙", "丙")

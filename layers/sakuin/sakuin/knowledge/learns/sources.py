@@ -110,9 +110,9 @@ def _learns(
     answers: Mapping[str, Items],
 ) -> Learns:
     if given := authored.get(explanation.anchor):
-        return Learns(complete_learns(given, explanation, page)[0], "author", given)
+        return Learns(complete_learns(given, explanation, page), "author", given)
     if key is not None and (items := answers.get(key)):
-        return Learns(complete_learns(items, explanation, page)[0], "model", key=key)
+        return Learns(complete_learns(items, explanation, page), "model", key=key)
     is_final = key is None or key in answers
     return Learns(write_learns(explanation, page), "written" if is_final else "provisional", key=key)
 

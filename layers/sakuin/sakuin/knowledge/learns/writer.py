@@ -65,14 +65,12 @@ def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     return items[:LEARNS_MAX]
 
 
-def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[tuple[str, ...], bool]:
-    """Returns the author's first five items, completed to three; and whether there were too few or too many."""
+def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[str, ...]:
+    """Returns the first five items of an author or a language model, completed to three."""
     given = clean_learns(items)
-    if LEARNS_MIN <= len(given) <= LEARNS_MAX:
-        return given, False
-    if len(given) > LEARNS_MAX:
-        return given[:LEARNS_MAX], True
-    return _distinct((*given, *write_learns(explanation, page)))[:LEARNS_MIN], True
+    if len(given) >= LEARNS_MIN:
+        return given[:LEARNS_MAX]
+    return _distinct((*given, *write_learns(explanation, page)))[:LEARNS_MIN]
 
 
 def clean_learns(items: Iterable[str]) -> tuple[str, ...]:

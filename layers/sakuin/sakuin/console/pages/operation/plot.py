@@ -30,7 +30,6 @@ class Plot:
     height: int = HEIGHT
     left: int = _LEFT
     right: int = WIDTH - _RIGHT
-    bottom: int = HEIGHT - _BOTTOM
 
 
 def plot_of(days: Sequence[FreshnessDay], *, today: date, days_shown: int) -> Plot:
