@@ -1,6 +1,7 @@
 """The `ChunkStore` on turbopuffer."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -96,27 +97,21 @@ class TurbopufferChunkStore:
 
     def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
         deleted = 0
-        for part in _parts(nodes, _MAX_SWEPT_NODES):
-            try:
+        with suppress(NotFound):
+            for part in _parts(nodes, _MAX_SWEPT_NODES):
                 answer = self._write(namespace, delete_by_filter=("Or", [_obsolete(node) for node in part]))
-            except NotFound:
-                return 0
-            deleted += int(answer.rows_deleted or 0)
+                deleted += int(answer.rows_deleted or 0)
         return deleted
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
-        for ids in _parts(doc_ids, _MAX_IDS):
-            try:
+        with suppress(NotFound):
+            for ids in _parts(doc_ids, _MAX_IDS):
                 self._write(namespace, deletes=ids, **condition)
-            except NotFound:
-                return
 
     def delete_namespace(self, namespace: str) -> None:
-        try:
+        with suppress(NotFound):
             self._asked(namespace, lambda: self.client.namespace(namespace).delete_all(), "status")
-        except NotFound:
-            return
 
     def is_indexed(self, namespace: str) -> bool:
         try:
@@ -128,12 +123,13 @@ class TurbopufferChunkStore:
     def ids(self, namespace: str) -> Mapping[str, int]:
         generations: dict[str, int] = {}
         after: dict[str, Any] = {}
-        while True:
-            page = self._page_of_ids(namespace, after)
-            generations |= {str(row.id): int(str(row["generation"])) for row in page}
-            if len(page) < self.rows_an_answer:
-                return generations
-            after = {"filters": ("id", "Gt", page[-1].id)}
+        with suppress(NotFound):
+            while page := self._page_of_ids(namespace, after):
+                generations |= {str(row.id): int(str(row["generation"])) for row in page}
+                if len(page) < self.rows_an_answer:
+                    break
+                after = {"filters": ("id", "Gt", page[-1].id)}
+        return generations
 
     def namespaces(self, prefix: str) -> list[str]:
         def names() -> list[str]:
@@ -159,10 +155,7 @@ class TurbopufferChunkStore:
                 rank_by=("id", "asc"), limit=self.rows_an_answer, include_attributes=["generation"], **after
             )
 
-        try:
-            rows: Sequence[Row] = self._asked(namespace, page, "rows").rows
-        except NotFound:
-            return ()
+        rows: Sequence[Row] = self._asked(namespace, page, "rows").rows
         return rows
 
     def _write(self, namespace: str, **operation: Any) -> Any:

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from sakuin.console.agents import HIDDEN_KEY, TOOLS_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
 from sakuin.console.pages.projects.tools import IndexProgress
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
@@ -61,12 +61,10 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         return redirect(f"/projects/{project_id}/endpoints/{mcp_id}", done=done)
 
     @router.post("/{project_id}/endpoints")
+    @corrected_in(show_new)
     def create_endpoint(visit: sent_once, project_id: UUID) -> Response:
         user, tools = visit.user, [name.removeprefix(_TOOL) for name in visit.fields if name.startswith(_TOOL)]
-        try:
-            made, key = services.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
-        except CORRECTABLE as error:
-            return show_new(visit.with_problem(error), project_id)
+        made, key = services.records.create_endpoint(user, str(project_id), name=visit.text("name"), tools=tools)
         return show_key(visit, project_id, made, key)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rotate")
@@ -79,19 +77,15 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         return show_key(visit, project_id, made, key)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/rename")
+    @corrected_in(show_endpoint)
     def rename_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        try:
-            services.records.change_endpoint(visit.user, str(mcp_id), name=visit.text("name"))
-        except CORRECTABLE as error:
-            return show_endpoint(visit.with_problem(error), project_id, mcp_id)
+        services.records.change_endpoint(visit.user, str(mcp_id), name=visit.text("name"))
         return shown_again(project_id, mcp_id)
 
     @router.post("/{project_id}/endpoints/{mcp_id}/bind")
+    @corrected_in(show_endpoint)
     def bind_tool(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        try:
-            services.records.bind(visit.user, str(mcp_id), visit.text("tool"))
-        except CORRECTABLE as error:
-            return show_endpoint(visit.with_problem(error), project_id, mcp_id)
+        services.records.bind(visit.user, str(mcp_id), visit.text("tool"))
         return shown_again(project_id, mcp_id, "tool_bound")
 
     @router.post("/{project_id}/endpoints/{mcp_id}/unbind")

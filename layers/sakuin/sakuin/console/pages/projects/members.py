@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.tables.model import Role
@@ -33,32 +33,26 @@ def add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
         )
 
     @router.post("/{project_id}/members")
+    @corrected_in(show)
     def add_member(visit: sent, project_id: UUID) -> Response:
         """Adds a member, or gives a member another role."""
-        try:
-            records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
-        except CORRECTABLE as error:
-            return show(visit.with_problem(error), project_id)
+        records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
         return redirect(f"/projects/{project_id}/members", done="saved")
 
     @router.post("/{project_id}/members/remove")
+    @corrected_in(show)
     def remove_member(visit: sent, project_id: UUID) -> Response:
         """Removes a member. A person who left the project sees the list of projects."""
-        try:
-            member = _user_id(visit)
-            records.remove_member(visit.user, str(project_id), member)
-        except CORRECTABLE as error:
-            return show(visit.with_problem(error), project_id)
+        member = _user_id(visit)
+        records.remove_member(visit.user, str(project_id), member)
         left = visit.user is not None and visit.user.id == member
         return redirect("/projects" if left else f"/projects/{project_id}/members", done="member_removed")
 
     @router.post("/{project_id}/members/transfer")
+    @corrected_in(show)
     def transfer_project(visit: sent, project_id: UUID) -> Response:
         """Makes a member the owner."""
-        try:
-            records.transfer_project(visit.user, str(project_id), _user_id(visit))
-        except CORRECTABLE as error:
-            return show(visit.with_problem(error), project_id)
+        records.transfer_project(visit.user, str(project_id), _user_id(visit))
         return redirect(f"/projects/{project_id}/members", done="project_transferred")
 
 

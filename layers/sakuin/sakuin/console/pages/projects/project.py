@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from sakuin.console.answers import page_above, redirect
 from sakuin.console.pages.projects.endpoints import add_endpoint_routes
 from sakuin.console.pages.projects.members import add_member_routes
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in
 from sakuin.console.pages.projects.synonyms import add_synonym_routes
 from sakuin.console.pages.projects.tables import add_table_routes
 from sakuin.console.pages.projects.tools import IndexProgress, add_tool_routes
@@ -62,11 +62,9 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
         return visit.page("projects/list.html", projects=services.records.projects(visit.user))
 
     @router.post("")
+    @corrected_in(show_list)
     def create_project(visit: sent) -> Response:
-        try:
-            made = services.records.create_project(visit.user, visit.text("name"))
-        except CORRECTABLE as error:
-            return show_list(visit.with_problem(error))
+        made = services.records.create_project(visit.user, visit.text("name"))
         return redirect(f"/projects/{made.id}", done="project_created")
 
     @router.get("/{project_id}")
@@ -94,12 +92,12 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
         )
 
     @router.post("/{project_id}/delete")
+    @corrected_in(show_project)
     def delete_project(visit: sent, project_id: UUID) -> Response:
         """Deletes a project whose name was typed."""
         project = pages.project(visit, project_id)
         if visit.text("typed_name") != project.name.strip():
-            wrong = Invalid("This is not the name of the project. Nothing was deleted")
-            return show_project(visit.with_problem(wrong), project_id)
+            raise Invalid("This is not the name of the project. Nothing was deleted")
         services.records.delete_project(visit.user, project.id)
         services.publish_changes()
         return redirect("/projects", done="project_deleted")

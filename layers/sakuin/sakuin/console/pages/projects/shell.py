@@ -1,11 +1,12 @@
 """What the pages of one project share: the project, and what the reader may do there."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
@@ -13,9 +14,24 @@ from sakuin.http.projects import ProjectServices
 from sakuin.tables.model import McpEndpoint, Project, Role, Table, Tool
 
 Record = TypeVar("Record", Project, Table, Tool, McpEndpoint)
+# Takes a visit and the ids in the path.
+Answer = Callable[..., Response]
 
-# What somebody can correct in a form: it is shown again, with what was typed.
-CORRECTABLE = (Invalid, Conflict, OverLimit)
+
+def corrected_in(form: Answer) -> Callable[[Answer], Answer]:
+    """Has the handler of a form answer with the page `form`, and what was typed, if somebody can correct an error."""
+
+    def decorated(handle: Answer) -> Answer:
+        @wraps(handle)
+        def answer(visit: Visit, **path: UUID) -> Response:
+            try:
+                return handle(visit, **path)
+            except (Invalid, Conflict, OverLimit) as error:
+                return form(visit.with_problem(error), **path)
+
+        return answer
+
+    return decorated
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.language.synonyms import check_groups
@@ -29,12 +29,10 @@ def add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
         return pages.page(visit, "synonyms.html", project, groups=groups)
 
     @router.post("/{project_id}/synonyms")
+    @corrected_in(show)
     def replace_synonyms(visit: sent, project_id: UUID) -> Response:
-        try:
-            groups = check_groups(groups_of(visit.fields.get("groups", "")))
-            records.replace_synonyms(visit.user, str(project_id), groups)
-        except CORRECTABLE as error:
-            return show(visit.with_problem(error), project_id)
+        groups = check_groups(groups_of(visit.fields.get("groups", "")))
+        records.replace_synonyms(visit.user, str(project_id), groups)
         return redirect(f"/projects/{project_id}/synonyms", done="saved")
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
 from sakuin.console.pages.projects.tools import IndexProgress
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
@@ -48,42 +48,35 @@ def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
         )
 
     @router.post("/{project_id}/tables")
+    @corrected_in(show_new)
     def create_table(visit: sent, project_id: UUID) -> Response:
-        try:
-            made = services.tables.create(
-                visit.user,
-                str(project_id),
-                name=visit.text("name"),
-                document=_document(visit.fields),
-                chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
-            )
-        except CORRECTABLE as error:
-            return show_new(visit.with_problem(error), project_id)
+        made = services.tables.create(
+            visit.user,
+            str(project_id),
+            name=visit.text("name"),
+            document=_document(visit.fields),
+            chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
+        )
         return redirect(f"/projects/{project_id}/tables/{made.id}", done="table_created")
 
     @router.post("/{project_id}/tables/{table_id}/document")
+    @corrected_in(show_table)
     def replace_document(visit: sent, project_id: UUID, table_id: UUID) -> Response:
         """Replaces the document, unless it changed since the page was read."""
-        user, version = visit.user, _number(visit, "version")
-        try:
-            document = _document(visit.fields)
-            services.tables.replace(user, str(table_id), document=document, expected_version=version)
-        except CORRECTABLE as error:
-            return show_table(visit.with_problem(error), project_id, table_id)
+        document, version = _document(visit.fields), _number(visit, "version")
+        services.tables.replace(visit.user, str(table_id), document=document, expected_version=version)
         services.publish_changes()
         return redirect(f"/projects/{project_id}/tables/{table_id}", done="table_replaced")
 
     @router.post("/{project_id}/tables/{table_id}/change")
+    @corrected_in(show_table)
     def change_table(visit: sent, project_id: UUID, table_id: UUID) -> Response:
-        try:
-            services.records.change_table(
-                visit.user,
-                str(table_id),
-                name=visit.text("name"),
-                chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
-            )
-        except CORRECTABLE as error:
-            return show_table(visit.with_problem(error), project_id, table_id)
+        services.records.change_table(
+            visit.user,
+            str(table_id),
+            name=visit.text("name"),
+            chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
+        )
         services.publish_changes()
         return redirect(f"/projects/{project_id}/tables/{table_id}", done="saved")
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import CORRECTABLE, ProjectPages, with_id
+from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
 from sakuin.console.shell import Visit
 from sakuin.tables.admin.tools import create_search_tool
 from sakuin.tables.model import SkippedNode, Tool
@@ -96,28 +96,24 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
         return redirect(f"/projects/{project_id}/tools/{tool_id}", done=done)
 
     @router.post("/{project_id}/tools")
+    @corrected_in(show_new)
     def create_tool(visit: sent, project_id: UUID) -> Response:
-        try:
-            made = create_search_tool(
-                services.records,
-                visit.user,
-                str(project_id),
-                table_id=visit.text("table"),
-                json_path=visit.text("json_path"),
-                name=visit.text("name"),
-                description=visit.text("description"),
-            )
-        except CORRECTABLE as error:
-            return show_new(visit.with_problem(error), project_id)
+        made = create_search_tool(
+            services.records,
+            visit.user,
+            str(project_id),
+            table_id=visit.text("table"),
+            json_path=visit.text("json_path"),
+            name=visit.text("name"),
+            description=visit.text("description"),
+        )
         return shown_again(project_id, UUID(made.id), "tool_created")
 
     @router.post("/{project_id}/tools/{tool_id}/change")
+    @corrected_in(show_tool)
     def change_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
         name, description = visit.text("name"), visit.text("description")
-        try:
-            services.records.change_tool(visit.user, str(tool_id), name=name, description=description)
-        except CORRECTABLE as error:
-            return show_tool(visit.with_problem(error), project_id, tool_id)
+        services.records.change_tool(visit.user, str(tool_id), name=name, description=description)
         return shown_again(project_id, tool_id, "saved")
 
     @router.post("/{project_id}/tools/{tool_id}/enable")
