@@ -14,7 +14,7 @@ from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.page import embedded_text, whole_text
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
@@ -88,7 +88,7 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
         texts |= _texts(bucket, learns, key, material)
     search = KnowledgeSearch(client, calibration_of(model.name))
     searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
-    return Library(texts, ExplainKnowledge(searches))
+    return Library(texts, ExplainKnowledge(searches, ReadKnowledge(client, "")))
 
 
 def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 import psycopg
-from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
+from sakuin.knowledge.search import SearchKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
@@ -87,7 +87,7 @@ def measured(world: World, calls: int, growth: int) -> None:
     """Prints what this library's calls cost."""
     index, lexicon, embedder = map(Timed, (world.searched, world.lexicon, world.embedder))
     search = SearchKnowledge(index, lexicon, embedder, world.settings.pages, world.base_url)
-    tools = KnowledgeTools(OneIndex(search), ReadKnowledge(index, world.base_url))
+    tools = KnowledgeTools(OneIndex(search), world.read)
     app = McpApp(knowledge_server(tools, "0"), ring)
     handler = persistent_handler(app, app.run)
     for era in ERAS:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_types import Tool
-from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.read_around import TOOL as READ_AROUND
 from sakuin.mcp.search_tools import OUTPUT

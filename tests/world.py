@@ -21,9 +21,9 @@ from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadRes
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.knowledge.reconcile import ReconcileMaterials
-from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
+from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import Client, clients_of_users
@@ -198,7 +198,7 @@ class World:
 
     @property
     def read(self) -> ReadKnowledge:
-        return ReadKnowledge(self.searched, self.base_url)
+        return ReadKnowledge(self.client, self.base_url)
 
     @property
     def library(self) -> Library:

@@ -141,7 +141,7 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     """Returns the console with all its pages."""
     operation = operation_over(world, content.sqs, [_PROBLEM])
     places, questions = Places(world.projects, True), RefusedQuestions(world.client)
-    searches = Playground(places, on_this_machine(world, tables), partial(world.searched.filter_values, limit=50))
+    searches = Playground(places, on_this_machine(world, tables), world.read.filter_values)
     library_keys = LibraryKeys(world.client)
 
     def deployment_keys() -> list[keys.DeploymentKey]:

@@ -42,7 +42,7 @@ class Console(ConsoleClient):
         self.failures: list[SakuinError] = []
         self.function = on_this_machine(world, tables)
         places = Places(world.projects, library_for_users)
-        values = Playground(places, self.ask, lambda: world.searched.filter_values(limit=50))
+        values = Playground(places, self.ask, world.read.filter_values)
         questions = RefusedQuestions(world.client)
         super().__init__(
             world,

@@ -55,7 +55,7 @@ def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
         _check_material(world, oracle, name, found.get(name, {}))
     _check_synonyms(world, oracle)
     ids = {f"{name}#{anchor}" for name, contents in found.items() for anchor in contents}
-    listed, _ = world.search.concepts(Filters(), after=None, limit=100)
+    listed, _ = world.read.concepts(Filters(), None)
     assert {concept.id for concept in listed} == ids, "concepts"
     asked = Question(tuple(vector_of("説明")), (), FINGERPRINT, Filters(), 50)
     assert {match.id for match in world.search.matches(asked)} == ids, "matches"

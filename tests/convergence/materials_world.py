@@ -18,7 +18,7 @@ from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch
+from sakuin.knowledge.postgres_search import KnowledgeSearch, ReadKnowledge
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
@@ -126,6 +126,7 @@ class MaterialsWorld:
         work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, asks, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
+        self.read = ReadKnowledge(self.backend.client, "")
 
     def notify(self) -> None:
         """Sends the bucket's events to the queue."""

@@ -43,7 +43,7 @@ def playground(world: World | None, tables: TableWorld | None = None, allow: All
     answer = AnswerPlayground(
         KnowledgeTools(pages, pages and pages.read),
         SearchTools(of_tables),
-        ExplainKnowledge(pages),
+        ExplainKnowledge(pages, pages and pages.read),
         ExplainTool(of_tables and of_tables.records, of_tables),
         allow,
     )

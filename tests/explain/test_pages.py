@@ -41,7 +41,9 @@ def ask(
     """Sends one request with the key; `parts` are httpx's and change it."""
     records: Any = tables and tables.records
     searches: Any = tables
-    explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, record_use=record_use)
+    explain = ExplainApp(
+        ExplainKnowledge(world, world.read), ExplainTool(records, searches), ring, record_use=record_use
+    )
     app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
 
     async def request() -> httpx.Response:

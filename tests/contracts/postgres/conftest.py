@@ -17,7 +17,7 @@ from sakuin.knowledge.model import (
 )
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
 
@@ -31,6 +31,7 @@ class Knowledge:
     index: KnowledgeIndex
     records: MaterialRecords
     search: KnowledgeSearch
+    read: ReadKnowledge
     lexicon: Lexicon
     recorded: set[PageIndexVersion] = field(default_factory=set)
 
@@ -77,7 +78,9 @@ class Knowledge:
         return found
 
     def chunk(self, id: str) -> StoredChunk:
-        return self.search.chunks([id])[id]
+        (found,) = self.read.chunks([id])
+        assert found is not None
+        return found
 
     def contents(self, material: str = "m") -> dict[str, str]:
         """The searchable content of a material by anchor."""
@@ -93,6 +96,7 @@ class Knowledge:
 @pytest.fixture
 def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
     emptied(sql)
+    search = KnowledgeSearch(service, CALIBRATION)
     return Knowledge(
-        KnowledgeIndex(service), MaterialRecords(service), KnowledgeSearch(service, CALIBRATION), Lexicon(service)
+        KnowledgeIndex(service), MaterialRecords(service), search, ReadKnowledge(service, ""), Lexicon(service)
     )

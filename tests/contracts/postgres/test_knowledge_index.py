@@ -217,7 +217,7 @@ def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge
     after: tuple[str, int] | None = None
     has_more = True
     while has_more:
-        concepts, has_more = knowledge.search.concepts(EVERYTHING, after=after, limit=500)
+        concepts, has_more = knowledge.read.concepts(EVERYTHING, after, limit=500)
         seen += [item.anchor for item in concepts]
         after = (concepts[-1].material, concepts[-1].position)
     assert seen == [chunk.anchor for chunk in chunks]

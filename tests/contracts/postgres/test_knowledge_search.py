@@ -248,7 +248,7 @@ def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge, sql: psycopg.
         position=3,
     )
     store(knowledge, [given])
-    found = knowledge.search.chunks([given.id])[given.id]
+    found = knowledge.chunk(given.id)
     assert found.id == "junior/二次方程式の解き方_教材#rule-quadratic-formula"
     assert (found.material, found.anchor, found.title) == (given.material, given.anchor, "解の公式")
     assert (found.content, found.content_hash) == (given.content, given.content_hash)
@@ -258,8 +258,8 @@ def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge, sql: psycopg.
     assert sql.execute("select extensions.vector_dims(embedding) from public.knowledge_vector").fetchall() == [(1536,)]
 
 
-def test_an_unknown_id_is_left_out(knowledge: Knowledge) -> None:
-    assert knowledge.search.chunks(["m#rule-unknown", "", "no mark", "a&b=c#d"]) == {}
+def test_an_unknown_id_has_no_chunk(knowledge: Knowledge) -> None:
+    assert knowledge.read.chunks(["m#rule-unknown", "a&b=c#d"]) == [None, None]
 
 
 def a_page_of(material: str, *anchors: str) -> list[KnowledgeChunk]:
@@ -268,7 +268,7 @@ def a_page_of(material: str, *anchors: str) -> list[KnowledgeChunk]:
 
 def test_concepts_come_in_the_order_of_the_pages(knowledge: Knowledge) -> None:
     store(knowledge, [chunk for material in "ba" for chunk in a_page_of(material, "tip-b", "rule-a", "ex-c")])
-    list_all = knowledge.search.concepts
+    list_all = knowledge.read.concepts
     first, has_more = list_all(EVERYTHING, after=None, limit=4)
     second, has_still_more = list_all(EVERYTHING, after=("b", 0), limit=4)
     assert [item.id for item in first] == ["a#tip-b", "a#rule-a", "a#ex-c", "b#tip-b"]
@@ -281,7 +281,7 @@ def test_concepts_come_in_the_order_of_the_pages(knowledge: Knowledge) -> None:
 def test_a_place_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
     knowledge.delete(a_source("b", 2), material="b")
-    rest, _ = knowledge.search.concepts(EVERYTHING, after=("b", 0), limit=5)
+    rest, _ = knowledge.read.concepts(EVERYTHING, ("b", 0))
     assert [item.id for item in rest] == ["c#rule-a"]
 
 
@@ -292,9 +292,9 @@ def test_materials_come_by_name_and_without_those_that_explain_nothing(knowledge
             knowledge, [a_chunk(material, "rule-a", "一", category=category, level=level, page_title=f"題{material}")]
         )
     knowledge.delete(a_source("c", 2), material="c")
-    first, has_more = knowledge.search.materials(after=None, limit=1)
-    rest, has_still_more = knowledge.search.materials(after="a", limit=5)
+    first, has_more = knowledge.read.materials(None, limit=1)
+    rest, has_still_more = knowledge.read.materials("a")
     assert [*first, *rest] == [ListedMaterial("a", "題a", None, "高校"), ListedMaterial("b", "題b", "代数", "中学")]
     assert (has_more, has_still_more) == (True, False)
-    values = knowledge.search.filter_values(limit=5, material="x/b")
+    values = knowledge.read.filter_values(like="x/b")
     assert values == FilterValues(("rule",), ("代数",), ("中学", "高校"), ("b", "a"))

@@ -10,7 +10,8 @@ from sakuin.explain.sentences import ENGLISH, Sentences
 from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
-from sakuin.knowledge.search import KnowledgeSearches, SearchKnowledge
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.retrieval.calibration import GOOD_MATCH
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.vectors import SearchMode
@@ -30,6 +31,7 @@ class ExplainKnowledge:
     """Explains `search_knowledge`."""
 
     searches: KnowledgeSearches
+    read: ReadKnowledge
 
     def __call__(
         self,
@@ -63,8 +65,13 @@ class ExplainKnowledge:
         if hit is not None and hit.rank is None:
             deep = _hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST, search.base_url)
             hit = next(one for one in deep if one.id == wanted)
-        why = _absent(search, wanted, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
+        why = self._absent(wanted, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
         return replace(explanation, expected=Expected(wanted, hit, why))
+
+    def _absent(self, id: str, filters: Filters, say: Sentences) -> str:
+        """Returns why a chunk has no scores."""
+        (chunk,) = self.read.chunks([id])
+        return (chunk and outside(chunk, filters, say)) or say("not_indexed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +155,6 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
         # A term may match two slots.
         matched=tuple(dict.fromkeys(match.matched)),
     )
-
-
-def _absent(search: SearchKnowledge, id: str, filters: Filters, say: Sentences) -> str:
-    """Returns why a chunk has no scores."""
-    chunk = search.index.chunks([id]).get(id)
-    return (chunk and outside(chunk, filters, say)) or say("not_indexed")
 
 
 def _has_evidence(hit: ExplainedHit) -> bool:

@@ -1,10 +1,11 @@
-"""The search functions of pages in Postgres."""
+"""The functions in Postgres that search and read pages."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from sakuin.errors import Invalid
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
     Filters,
@@ -15,7 +16,7 @@ from sakuin.knowledge.model import (
     Match,
     StoredChunk,
 )
-from sakuin.knowledge.names import split_chunk_id
+from sakuin.knowledge.names import chunk_id, chunk_of_link, link, split_chunk_id
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
@@ -64,11 +65,15 @@ class Question:
 
 # The nearest and the matching chunks that are ranked. It does not depend on `top_k`, so that the order does not either.
 DEPTH = 100
+# Concepts or pages in one list.
+ENTRIES_A_PAGE = 100
+# Filter values in a list or an error.
+_VALUES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSearch:
-    """Reads knowledge chunks. `calibration` makes the cosines of the model comparable.
+    """Searches chunks. `calibration` makes the cosines of the model comparable.
 
     `posting_budget`: the chunks to read from postings; the question's more frequent words beyond it only score the
     chunks that rarer words found.
@@ -135,29 +140,73 @@ class KnowledgeSearch:
     def _texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 
-    def chunks(self, ids: Collection[str], *, with_neighbours: bool = False) -> Mapping[str, StoredChunk]:
-        """Returns chunks by id; an unknown id is left out."""
-        rows = call(self.client, "read_chunks", {"p_ids": sorted(ids), "p_neighbours": with_neighbours})
-        return {row["id"]: _stored(row) for row in rows}
+
+@dataclass(frozen=True, slots=True)
+class ReadKnowledge:
+    """Reads chunks and pages without searching. Links begin with `base_url`."""
+
+    client: Client
+    base_url: str
+
+    def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
+        """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
+        meanings = [self._ids(name) for name in names]
+        ids = sorted({id for several in meanings for id in several})
+        rows = call(self.client, "read_chunks", {"p_ids": ids, "p_neighbours": with_neighbours})
+        found = {row["id"]: _stored(row) for row in rows}
+        return [next((found[id] for id in several if id in found), None) for several in meanings]
+
+    def _ids(self, name: str) -> tuple[str, ...]:
+        """Returns the ids that a name may mean: itself, and what it is as a link."""
+        of_link = chunk_of_link(name, self.base_url)
+        return (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+
+    def url(self, material: str, anchor: str) -> str:
+        """Returns the link to an element."""
+        return link(material, anchor, self.base_url)
 
     def concepts(
-        self, filters: Filters, *, after: tuple[str, int] | None, limit: int
+        self, filters: Filters, after: tuple[str, int] | None, *, limit: int = ENTRIES_A_PAGE
     ) -> tuple[Sequence[ListedConcept], bool]:
-        """Returns chunks in the order of the pages after a material and position, and whether there are more."""
+        """Returns concepts in the order of the pages after a material and position, and whether there are more."""
         material, position = after or (None, None)
         asked = {"p_limit": limit + 1, "p_after_material": material, "p_after_position": position, **_filters(filters)}
         concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", asked)]
         return concepts[:limit], len(concepts) > limit
 
-    def materials(self, *, after: str | None, limit: int) -> tuple[Sequence[ListedMaterial], bool]:
+    def materials(self, after: str | None, *, limit: int = ENTRIES_A_PAGE) -> tuple[Sequence[ListedMaterial], bool]:
         """Returns pages by name after a name, and whether there are more."""
         rows = call(self.client, "list_materials", {"p_limit": limit + 1, "p_after": after})
         return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
 
-    def filter_values(self, *, limit: int, material: str | None = None) -> FilterValues:
-        """Returns at most `limit` values of each filter, and of the materials those whose names are like `material`."""
-        found = call(self.client, "filter_values", {"p_limit": limit, "p_material": material})
+    def filter_values(self, *, like: str | None = None) -> FilterValues:
+        """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""
+        found = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like})
         return FilterValues(**{name: tuple(values) for name, values in found.items()})
+
+    def check_filters(self, filters: Filters) -> None:
+        """Raises `Invalid` for a filter whose value no chunk has, with the values that there are.
+
+        For calls without a result: a value that some chunk has needs no check.
+        """
+        if filters.category is filters.level is filters.material is None:
+            return
+        known = self.filter_values(like=filters.material)
+        for name, value, alone, values in (
+            ("category", filters.category, Filters(category=filters.category), known.categories),
+            ("level", filters.level, Filters(level=filters.level), known.levels),
+            ("material", filters.material, Filters(material=filters.material), known.materials),
+        ):
+            # There may be more values than are listed.
+            if value is not None and value not in values and not self.concepts(alone, None, limit=1)[0]:
+                raise Invalid(_unknown(name, value, values))
+
+
+def _unknown(name: str, value: str, values: Sequence[str]) -> str:
+    if not values:
+        return f"No page has a {name}. Leave {name!r} out."
+    more = " list_materials lists the others." if len(values) == _VALUES else ""
+    return f"There is no {name} {value!r}. There are: {', '.join(values)}.{more}"
 
 
 def _stored(row: Mapping[str, Any]) -> StoredChunk:

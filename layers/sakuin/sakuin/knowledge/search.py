@@ -4,20 +4,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.errors import Invalid
-from sakuin.knowledge.model import (
-    EVERYTHING,
-    Filters,
-    FilterValues,
-    Hit,
-    KnowledgeAnswer,
-    ListedConcept,
-    ListedMaterial,
-    Match,
-    StoredChunk,
-    Suggestion,
-)
-from sakuin.knowledge.names import chunk_id, chunk_of_link, link, split_chunk_id
+from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, Suggestion
+from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -140,67 +128,3 @@ class KnowledgeSearches(Protocol):
 
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
-
-
-ENTRIES_A_PAGE = 100
-# Filter values in a list or an error.
-_VALUES = 50
-
-
-@dataclass(frozen=True, slots=True)
-class ReadKnowledge:
-    """Reads chunks without searching. Links begin with `base_url`."""
-
-    index: KnowledgeSearch
-    base_url: str
-
-    def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
-        """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
-        meanings = [self._ids(name) for name in names]
-        found = self.index.chunks({id for ids in meanings for id in ids}, with_neighbours=with_neighbours)
-        return [next((found[id] for id in ids if id in found), None) for ids in meanings]
-
-    def _ids(self, name: str) -> tuple[str, ...]:
-        """Returns the ids that a name may mean: itself, and what it is as a link."""
-        of_link = chunk_of_link(name, self.base_url)
-        return (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
-
-    def url(self, material: str, anchor: str) -> str:
-        """Returns the link to an element."""
-        return link(material, anchor, self.base_url)
-
-    def concepts(self, filters: Filters, after: tuple[str, int] | None) -> tuple[Sequence[ListedConcept], bool]:
-        """Returns concepts in the order of the pages after a material and position, and whether there are more."""
-        return self.index.concepts(filters, after=after, limit=ENTRIES_A_PAGE)
-
-    def materials(self, after: str | None) -> tuple[Sequence[ListedMaterial], bool]:
-        """Returns pages by name after a name, and whether there are more."""
-        return self.index.materials(after=after, limit=ENTRIES_A_PAGE)
-
-    def filter_values(self) -> FilterValues:
-        """Returns the values that filters accept."""
-        return self.index.filter_values(limit=_VALUES)
-
-    def check_filters(self, filters: Filters) -> None:
-        """Raises `Invalid` for a filter whose value no chunk has, with the values that there are.
-
-        For calls without a result: a value that some chunk has needs no check.
-        """
-        if filters.category is filters.level is filters.material is None:
-            return
-        known = self.index.filter_values(limit=_VALUES, material=filters.material)
-        for name, value, alone, values in (
-            ("category", filters.category, Filters(category=filters.category), known.categories),
-            ("level", filters.level, Filters(level=filters.level), known.levels),
-            ("material", filters.material, Filters(material=filters.material), known.materials),
-        ):
-            # There may be more values than are listed.
-            if value is not None and value not in values and not self.index.concepts(alone, after=None, limit=1)[0]:
-                raise Invalid(_unknown(name, value, values))
-
-
-def _unknown(name: str, value: str, values: Sequence[str]) -> str:
-    if not values:
-        return f"No page has a {name}. Leave {name!r} out."
-    more = " list_materials lists the others." if len(values) == _VALUES else ""
-    return f"There is no {name} {value!r}. There are: {', '.join(values)}.{more}"

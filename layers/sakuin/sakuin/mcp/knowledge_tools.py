@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, Hit, LocatedText, StoredChunk
 from sakuin.knowledge.names import has_host, page_link
-from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp import knowledge_schemas as schemas
 from sakuin.mcp.answers import (
     NOTE,

@@ -1,7 +1,6 @@
 """The function `api`: the REST API of the library and of projects."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
-# Suggested values of a filter.
-_FILTER_VALUES = 50
 
 
 @without_gc
@@ -168,14 +165,13 @@ def searching(settings: Settings, client: "Client", records: "ProjectRecords") -
     from sakuin.console.pages.playground import Playground
     from sakuin.console.playground.places import Places
     from sakuin.explain.playground import AskPlayground
-    from sakuin.knowledge.postgres_search import KnowledgeSearch
+    from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.platform.aws import LambdaFunction
-    from sakuin.retrieval.calibration import calibration_of
 
-    index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
+    read = ReadKnowledge(client, settings.base_url)
     ask = AskPlayground(LambdaFunction(aws("lambda"), settings.mcp_function))
     places = Places(records, settings.library_for_users)
-    return Playground(places, ask, partial(index.filter_values, limit=_FILTER_VALUES))
+    return Playground(places, ask, read.filter_values)
 
 
 def refused_questions(settings: Settings, client: "Client", places: "Places") -> "RefusedLog":

@@ -114,8 +114,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.explain.explain import ExplainKnowledge, ExplainTool
     from sakuin.explain.playground import EVENT
     from sakuin.knowledge.canary import ask_for_canary
-    from sakuin.knowledge.postgres_search import KnowledgeSearch
-    from sakuin.knowledge.search import ReadKnowledge
+    from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.language.model import LexiconEntries
     from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
     from sakuin.language.vocabulary import vocabulary_of
@@ -129,7 +128,6 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
-    from sakuin.retrieval.calibration import calibration_of
     from sakuin.tables.postgres import ToolSearch
 
     settings, telemetry = Settings.read(environ), start_telemetry("Search")
@@ -146,13 +144,12 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     if starts_ahead(environ):
         searches.store()
         tokens()
-    index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
-    read = ReadKnowledge(index, settings.base_url)
+    read = ReadKnowledge(client, settings.base_url)
     record_refused = record_refused_questions(clients)
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(client).record)
-    explain_knowledge, explain_tool = ExplainKnowledge(searches), ExplainTool(records, searches)
+    explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
     explain = ExplainApp(
         explain_knowledge,
         explain_tool,
