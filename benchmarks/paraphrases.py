@@ -212,7 +212,7 @@ class Variant:
         ]
         words = word_matches(slots, frequencies, candidates)
         unrelated = background(
-            [float(cosines[at]) for at in site.sample], candidates, words.values(), calibration, slots, frequencies
+            [float(cosines[at]) for at in site.sample], candidates, words, calibration, slots, frequencies
         )
         ranking = rank(
             candidates,

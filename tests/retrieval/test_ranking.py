@@ -1,5 +1,6 @@
 """The ranking, without a database: words, meaning, and the order of examples and concepts."""
 
+import math
 from collections import defaultdict
 
 import pytest
@@ -11,6 +12,7 @@ from sakuin.retrieval.ranking import (
     Frequencies,
     WordMatch,
     background,
+    known_share,
     names_absent_concepts,
     rank,
     word_matches,
@@ -75,25 +77,25 @@ def test_a_model_that_was_not_measured_is_compared_with_a_sample_of_the_index() 
     unknown = calibration_of("a model nobody has measured")
     assert unknown.sample == 200
     asked, some = [slot("heat")], Frequencies(9, {"heat": 1})
-    found = background([0.1, 0.2, 0.3], [], [], unknown, asked, some)
+    found = background([0.1, 0.2, 0.3], [], {}, unknown, asked, some)
     assert (found.mean, found.spread) == (pytest.approx(0.2), pytest.approx(0.0816, abs=1e-4))
-    assert background([], [], [], unknown, asked, some).deviations(0.7) == found.deviations(None) == 0.0
+    assert background([], [], {}, unknown, asked, some).deviations(0.7) == found.deviations(None) == 0.0
 
 
 def test_if_the_index_lacks_most_words_of_a_question_its_own_cosines_count() -> None:
     asked = [slot("heat"), slot("friction"), slot("of"), slot("force"), Slot("gram", (WeightedTerm("^fri"),))]
     means = {
-        known: background([0.1, 0.3], [], [], MODEL, asked, Frequencies(9, dict.fromkeys(terms, 1.0))).mean
+        known: background([0.1, 0.3], [], {}, MODEL, asked, Frequencies(9, dict.fromkeys(terms, 1.0))).mean
         for known, terms in {"half": ["heat", "of"], "quarter": ["heat"], "grams": ["^fri"], "none": []}.items()
     }
     assert means == {name: pytest.approx(mean) for name, mean in zip(means, (0.5, 0.35, 0.5, 0.2), strict=True)}
-    assert background([], [], [], MODEL, asked, Frequencies(9, {})).mean == 0.5
+    assert background([], [], {}, MODEL, asked, Frequencies(9, {})).mean == 0.5
 
 
 def test_an_answer_among_many_texts_that_are_as_near_needs_more_evidence() -> None:
     def best(*cosines: float) -> float:
         some = [Candidate(f"m#{place}", cosine) for place, cosine in enumerate(cosines)]
-        return background([], [*some, Candidate("m#words", None)], [], MODEL, [], Frequencies(50, {})).best
+        return background([], [*some, Candidate("m#words", None)], {}, MODEL, [], Frequencies(50, {})).best
 
     def near(cosine: float, texts: int) -> list[float]:
         return [cosine + place / 1e9 for place in range(texts)]
@@ -107,21 +109,57 @@ def test_an_answer_among_many_texts_that_are_as_near_needs_more_evidence() -> No
 
 
 def test_the_best_of_more_texts_needs_more_evidence() -> None:
-    few, many = (background([], [], [], MODEL, [], Frequencies(total, {})) for total in (50, 100_000))
+    few, many = (background([], [], {}, MODEL, [], Frequencies(total, {})) for total in (50, 100_000))
     assert (few.best, many.best) == (pytest.approx(2.80, abs=0.01), pytest.approx(4.80, abs=0.01))
     some, words = [Candidate("a", 0.9)], {"a": NO_WORDS}
     assert rank(some, words, {"a": few}, MODEL)[0].similarity > rank(some, words, {"a": many}, MODEL)[0].similarity
-    assert background([], [], [], MODEL, [], Frequencies(0, {})) == few
+    assert background([], [], {}, MODEL, [], Frequencies(0, {})) == few
 
 
 def test_a_share_that_two_terms_make_up_counts_half_unless_some_text_has_the_others_too() -> None:
     def noise(terms: int, *covered: float) -> float:
-        words = [WordMatch(0.1, one) for one in covered]
+        words = {str(place): WordMatch(0.1, one) for place, one in enumerate(covered)}
         return background([], [], words, MODEL, [slot("a")] * terms, Frequencies(9, {})).noise
 
     assert (noise(4), noise(40), noise(4, 0.1, 0.5), noise(4, 1.0, 0.1)) == (0.5, 0.05, 0.25, 0.0)
     assert MODEL.words(0.05, 0.05) == pytest.approx(MODEL.word_weight * 0.05 / 2)
     assert MODEL.words(0.0, 0.0) == 0.0 < MODEL.words(0.01, 0.05) < MODEL.words(0.5, 0.05) < MODEL.word_weight
+
+
+def test_a_word_counts_less_if_no_text_has_the_others_of_the_question() -> None:
+    asked = [slot("三角"), slot("州")]
+
+    def subtracted(chunks: dict[str, float], *cosines: float | None) -> float:
+        impacts = ({"三角": 0.5}, {"三角": 1.0}, {})
+        some = [Candidate(str(at), *one) for at, one in enumerate(zip(cosines, impacts, strict=True))]
+        words = word_matches(asked, Frequencies(50, chunks), some)
+        found = background([], some, words, MODEL, asked, Frequencies(50, chunks))
+        return (found.best - math.sqrt(2 * math.log(50))) / MODEL.words(words["0"].share, found.noise)
+
+    # The first text has the most evidence, although another has more words.
+    absent = subtracted({"三角": 9}, 0.9, 0.5, 0.5)
+    assert absent == pytest.approx(1 - known_share(asked, Frequencies(50, {"三角": 9}), by_rarity=True))
+    assert 0.6 < absent < subtracted({"三角": 25}, 0.9, 0.5, 0.5) < 1
+    # The other word is in a text that was not found.
+    assert subtracted({"三角": 9, "州": 1}, 0.9, 0.5, 0.5) == pytest.approx(0)
+    # Without vectors there is nothing but words.
+    assert subtracted({"三角": 9}, None, None, None) == pytest.approx(0)
+
+
+def test_the_known_share_is_that_of_the_words_or_grams_each_alike_or_by_rarity() -> None:
+    some = Frequencies(50, {"三角": 9, "三角柱": 1, "^三角": 9, "^角州": 1})
+    asked = [slot("三角"), slot("州")]
+    known, rare = some.rarity("三角"), some.rarity("州")
+    assert known_share(asked, some) == 0.5
+    assert known_share(asked, some, by_rarity=True) == pytest.approx(known / (known + rare))
+    assert known_share([slot("三角"), slot("州", weight=0.2)], some, by_rarity=True) == pytest.approx(
+        known / (known + 0.2 * rare)
+    )
+    # A synonym or a correction is known, and so is a word whose grams are: it may be inflected.
+    grams = [Slot("gram", (WeightedTerm(gram, 0.5),)) for gram in ("^三角", "^角州")]
+    assert known_share([slot("三角州", "三角柱")], some, by_rarity=True) == 1
+    assert known_share([slot("三角州"), *grams], some, by_rarity=True) == 1
+    assert known_share([], some) == known_share([slot("州")], some, by_rarity=True) == 0
 
 
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
@@ -163,8 +201,8 @@ def test_a_question_without_a_concept_has_no_absent_one() -> None:
 
 def test_without_the_concept_every_result_needs_more_evidence() -> None:
     asked = [slot("円周", "#inscribed-angle")]
-    there = background([], [], [], MODEL, asked, Frequencies(10, {"#inscribed-angle": 1}))
-    absent = background([], [], [], MODEL, asked, Frequencies(10, {}))
+    there = background([], [], {}, MODEL, asked, Frequencies(10, {"#inscribed-angle": 1}))
+    absent = background([], [], {}, MODEL, asked, Frequencies(10, {}))
     assert absent.best == pytest.approx(there.best + MODEL.absent_penalty)
 
 

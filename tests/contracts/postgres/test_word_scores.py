@@ -49,6 +49,17 @@ def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
     return math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
 
 
+def lacking(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> float:
+    """The part of the highest score that is of slots of which no text has a term: of words or of grams, if less."""
+
+    def of_kind(kind: str) -> float:
+        slots = [(ceiling(texts, slot), slot.terms) for slot in asked if slot.kind == kind]
+        absent = [most for most, terms in slots if not any(one.term in text for one in terms for text in texts)]
+        return sum(absent) / sum(most for most, _ in slots)
+
+    return min(of_kind(kind) for kind in {slot.kind for slot in asked})
+
+
 def coverage(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.ndarray:
     """The share that each text would get if its terms had the greatest impact."""
     return shares([dict.fromkeys(text, 1.0) for text in texts], asked)
@@ -74,11 +85,16 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
         assert len(found) == len(texts)
         expected = shares(texts, asked)
         noise = CALIBRATION.noise_terms / len(asked) * (1 - coverage(texts, asked).max())
+        of_words = {
+            match.id: CALIBRATION.word_weight * match.words**2 / (match.words + noise) if match.words else 0
+            for match in found
+        }
+        first = max(found, key=lambda match: match.z + of_words[match.id])
+        others = BY_CHANCE + CALIBRATION.lacking_weight * lacking(texts, asked) * of_words[first.id]
         for match in found:
             # An impact is stored in 32,767 steps.
             assert match.words == pytest.approx(expected[int(match.anchor.removeprefix("rule-"))], abs=1e-4)
-            of_words = CALIBRATION.word_weight * match.words**2 / (match.words + noise) if match.words else 0
-            assert match.evidence == pytest.approx(match.z + of_words - BY_CHANCE)
+            assert match.evidence == pytest.approx(match.z + of_words[match.id] - others)
         # The database chooses the candidates by the same sum.
         by_words = sorted((match for match in found if match.matching_rank), key=lambda match: match.matching_rank or 0)
         assert [match.words for match in by_words] == pytest.approx(sorted((m.words for m in by_words), reverse=True))

@@ -102,9 +102,7 @@ class KnowledgeSearch:
             slots = question.slots_of(folder)
             found_words = word_matches(slots, frequencies, those)
             words |= found_words
-            of_folder = background(
-                found["cosines"], candidates, found_words.values(), self.calibration, slots, frequencies
-            )
+            of_folder = background(found["cosines"], candidates, found_words, self.calibration, slots, frequencies)
             unrelated |= {candidate.id: of_folder for candidate in those}
         ranking = rank(
             candidates,

@@ -13,15 +13,16 @@ SAMPLE, SAMPLE_OF_MEAN = 200, 50
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md, 0065 and 0078.
+    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md, 0065, 0078 and 0079.
 
     `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
     texts of one language; None if the model was not measured, then a sample of the index says it for each question.
     `word_weight`: the evidence of all words of a question, in such standard deviations. `noise_terms`: a share that so
     many terms make up counts half if no text has the others. `crowd_weight`: the part of the tenth best cosine that is
-    subtracted from all. `example_penalty`: subtracted from examples nobody asked for. `absent_penalty`: subtracted from
-    everything if the index has none of the concepts that the question names. `threshold`, `steepness`: the logistic
-    function from evidence to similarity.
+    subtracted from all. `lacking_weight`: the part of the best text's evidence by words that is subtracted from all if
+    no text has the question's other words. `example_penalty`: subtracted from examples nobody asked for.
+    `absent_penalty`: subtracted from everything if the index has none of the concepts that the question names.
+    `threshold`, `steepness`: the logistic function from evidence to similarity.
     """
 
     unrelated_mean: float | None = None
@@ -29,10 +30,11 @@ class Calibration:
     word_weight: float = 15.0
     noise_terms: float = 2.0
     crowd_weight: float = 0.25
+    lacking_weight: float = 1.0
     example_penalty: float = 3.0
     absent_penalty: float = 4.6
-    threshold: float = 0.3
-    steepness: float = 0.7
+    threshold: float = -0.1
+    steepness: float = 0.8
 
     @property
     def sample(self) -> int:
@@ -50,7 +52,7 @@ class Calibration:
 
 
 _MEASURED = {"multilingual-e5-small": Calibration(unrelated_mean=0.80, unrelated_spread=0.02)}
-_UNKNOWN = Calibration(threshold=1.0)
+_UNKNOWN = Calibration(lacking_weight=0.5, threshold=0.75)
 
 
 def calibration_of(model: str) -> Calibration:

@@ -4,12 +4,13 @@ Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) a
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
 Their sum is a convex combination (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023)
 with bounds that do not depend on the other candidates. From it the evidence is subtracted that texts reach which do
-not answer the question. Measured: docs/decisions/0050-one-ranking.md, 0065-what-unrelated-texts-reach.md and
-0078-an-answer-stands-out.md.
+not answer the question. Measured: docs/decisions/0050-one-ranking.md, 0065-what-unrelated-texts-reach.md,
+0078-an-answer-stands-out.md and 0079-near-misses.md.
 """
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
@@ -91,8 +92,8 @@ class Background:
     """What texts that do not answer a question reach.
 
     `mean`, `spread`: mean and standard deviation of their cosines. `noise`: the share of the words that counts half.
-    `best`: the evidence of the best of them: by chance, because many texts are near to the question, or because the
-    index has none of the concepts that it names.
+    `best`: the evidence of the best of them: by chance, because many texts are near to the question, because of some
+    words of a question whose other words no text has, or because the index has none of the concepts that it names.
     """
 
     mean: float
@@ -153,21 +154,25 @@ def names_absent_concepts(slots: Sequence[Slot], frequencies: Frequencies) -> bo
     return any(not any(chunks.get(term.term) for term in terms) for terms in naming)
 
 
-def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
+def known_share(slots: Sequence[Slot], frequencies: Frequencies, *, by_rarity: bool = False) -> float:
     """Returns the share of the question's words or of its grams that some chunk has, 0-1, whichever is greater.
 
-    It is near zero if the index is in another language than the question.
+    It is near zero if the index is in another language than the question. With `by_rarity` each counts as much as it
+    can add to the sum of BM25.
     """
-    found: dict[str, list[bool]] = {}
+    whole: dict[str, float] = defaultdict(float)
+    found: dict[str, float] = defaultdict(float)
     for slot in slots:
-        found.setdefault(slot.kind, []).append(any(frequencies.chunks.get(each.term) for each in slot.terms))
-    return max((fmean(kind) for kind in found.values()), default=0.0)
+        value = _greatest(slot, frequencies) if by_rarity else 1.0
+        whole[slot.kind] += value
+        found[slot.kind] += value if any(frequencies.chunks.get(each.term) for each in slot.terms) else 0.0
+    return max((found[kind] / value for kind, value in whole.items() if value), default=0.0)
 
 
 def background(
     sample: Collection[float],
-    candidates: Iterable[Candidate],
-    words: Iterable[WordMatch],
+    candidates: Sequence[Candidate],
+    words: Mapping[str, WordMatch],
     calibration: Calibration,
     slots: Sequence[Slot],
     frequencies: Frequencies,
@@ -176,7 +181,8 @@ def background(
 
     The mean of the model is that of texts in the language of the question. If the index has less than half of the
     question's words, the mean of the sample counts too: across languages all cosines are lower. A word is noise as far
-    as the question has few and no text has all of them.
+    as the question has few and no text has all of them. As far as no text at all has the rare words of the question,
+    the others prove nothing, as 三角 of 三角州; but without cosines they are all the evidence.
     """
     mean, spread = calibration.unrelated_mean, calibration.unrelated_spread
     if mean is None:
@@ -184,7 +190,7 @@ def background(
     elif sample:
         foreign = max(0.0, 1 - 2 * known_share(slots, frequencies))
         mean = (1 - foreign) * mean + foreign * fmean(sample)
-    nowhere = max(0.0, 1 - max((each.covered for each in words), default=0.0))
+    nowhere = max(0.0, 1 - max((each.covered for each in words.values()), default=0.0))
     found = Background(mean, spread, nowhere * calibration.noise_terms / max(len(slots), 1), best=0.0)
     # The expected maximum of so many values of a normal distribution.
     best = math.sqrt(2 * math.log(max(frequencies.total, _FEWEST)))
@@ -194,7 +200,22 @@ def background(
         best += calibration.crowd_weight * found.deviations(nearest[-1])
     if names_absent_concepts(slots, frequencies):
         best += calibration.absent_penalty
+    if slots:
+        lacking = calibration.lacking_weight * (1 - known_share(slots, frequencies, by_rarity=True))
+        best += lacking * _words_of_best(candidates, words, found, calibration)
     return replace(found, best=best)
+
+
+def _words_of_best(
+    candidates: Iterable[Candidate], words: Mapping[str, WordMatch], unrelated: Background, calibration: Calibration
+) -> float:
+    """Returns the evidence by words of the candidate with the most evidence; 0 if there are only words."""
+    sums = []
+    for each in candidates:
+        if each.cosine is not None and each.id in words:
+            of_words = calibration.words(words[each.id].share, unrelated.noise)
+            sums.append((unrelated.deviations(each.cosine) + of_words, of_words))
+    return max(sums, default=(0.0, 0.0))[1]
 
 
 def rank(

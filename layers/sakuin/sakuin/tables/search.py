@@ -221,9 +221,7 @@ class SearchTable:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
-        unrelated = unrelated or background(
-            found.cosines, candidates, words.values(), self.calibration, slots, frequencies
-        )
+        unrelated = unrelated or background(found.cosines, candidates, words, self.calibration, slots, frequencies)
         ranking = rank(candidates, words, dict.fromkeys(words, unrelated), self.calibration)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
