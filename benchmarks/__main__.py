@@ -22,6 +22,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "cost": (),
     "general": ("--data", "tests/general", "en"),
     "half_vectors": (),
+    "near_misses": ("tests/general/en/site",),
     "paraphrases": ("benchmarks/paraphrases.jsonl", "samples", "learns"),
     "patching": ("1",),
     "reconcile": ("2",),
