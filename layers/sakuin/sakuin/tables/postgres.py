@@ -209,7 +209,8 @@ class TableIndex:
                 "text_hash": text_hash,
                 "embedding": vector_text(vector),
             }
-            for text_hash, vector in vectors.items()
+            # In one order, so that two workers cannot deadlock.
+            for text_hash, vector in sorted(vectors.items())
         ]
         for start in range(0, len(rows), _VECTORS_A_REQUEST):
             batch = rows[start : start + _VECTORS_A_REQUEST]
