@@ -15,7 +15,7 @@ from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
-from sakuin.wiring.clients import Clients, secret_of, sign_in_of, start_telemetry
+from sakuin.wiring.clients import Clients, secret_of, sign_in_of
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
 from sakuin.wiring.starting import starts_ahead, without_gc
@@ -130,10 +130,9 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
 
-    settings, telemetry = Settings.read(environ), start_telemetry("Search")
+    clients = Clients.of(environ, "Search")
+    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = secret_of(settings, telemetry)
-    clients = Clients(settings, secret.now(), telemetry)
-    client = clients.supabase
     searches = Searches(clients, kept_or_own(client, settings))
     searches.embedder(settings.embedding_model)
     # Loads the dictionary and the vocabulary before the first question.
