@@ -634,12 +634,13 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: runs
--- Each kind of comparison runs in pages, one worker at a time.
+-- All kinds of comparisons run in pages, one worker at a time.
 
--- `claimed_until`: a worker has claimed it. `under_way`: the run has not ended. `found`: the number of its differences,
--- `differences` the first 500 of them, `failed` the reasons of parts that failed last. They stay until the next run.
+-- One row: the last run, or the present one. `claimed_until`: a worker has claimed it. `under_way`: the run has not
+-- ended. `found`: the number of its differences, `differences` the first 500 of them, `failed` the reasons of parts that
+-- failed last. They stay until the next run.
 create table public.reconciliation_run (
-  name text collate "C" primary key,
+  single boolean primary key default true check (single),
   after text,
   under_way boolean not null default false,
   claimed_until timestamptz,
@@ -650,10 +651,10 @@ create table public.reconciliation_run (
   failed jsonb not null default '[]'
 );
 
--- Claims a run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
-create function public.claim_reconciliation(p_name text, p_seconds integer, p_begin boolean) returns jsonb
+-- Claims the run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
+create function public.claim_reconciliation(p_seconds integer, p_begin boolean) returns jsonb
 language sql set search_path = public, extensions as $$
-  insert into reconciliation_run (name) select p_name where p_begin on conflict do nothing;
+  insert into reconciliation_run (single) select true where p_begin on conflict do nothing;
   update reconciliation_run r set
     claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
     began_at = case when r.under_way then r.began_at else now() end,
@@ -662,21 +663,20 @@ language sql set search_path = public, extensions as $$
     differences = case when r.under_way then r.differences else '[]' end,
     failed = case when r.under_way then r.failed else '[]' end,
     under_way = true
-  where r.name = p_name and coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
+  where coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
   returning jsonb_build_object('after', r.after)
 $$;
 
--- Saves how far a run has come. Its worker continues.
-create function public.save_reconciliation_progress(p_name text, p_after text) returns void
+-- Saves how far the run has come. Its worker continues.
+create function public.save_reconciliation_progress(p_after text) returns void
 language sql set search_path = public, extensions as $$
-  update reconciliation_run r set after = p_after where r.name = p_name
+  update reconciliation_run r set after = p_after where r.single
 $$;
 
--- Releases a run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
+-- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
 -- p_after null: it has come to its end.
-create function public.release_reconciliation(
-  p_name text, p_after text, p_differences jsonb, p_failed jsonb
-) returns void language sql set search_path = public, extensions as $$
+create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
+language sql set search_path = public, extensions as $$
   update reconciliation_run r set
     after = p_after, claimed_until = null, under_way = p_after is not null,
     ended_at = case when p_after is null then now() end,
@@ -685,15 +685,15 @@ create function public.release_reconciliation(
                             from jsonb_array_elements(r.differences || p_differences) with ordinality d(value, n)
                             where d.n <= 500), '[]'),
     failed = p_failed
-  where r.name = p_name
+  where r.single
 $$;
 
 -- The last run, or the present one: {began_at, ended_at, found, differences, failed}; null before the first.
-create function public.reconciliation_report(p_name text) returns jsonb
+create function public.reconciliation_report() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('began_at', r.began_at, 'ended_at', r.ended_at, 'found', r.found,
                             'differences', r.differences, 'failed', r.failed)
-  from reconciliation_run r where r.name = p_name and r.began_at is not null
+  from reconciliation_run r where r.began_at is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket

@@ -84,9 +84,9 @@ def add_troubles(world: World, content: Content) -> None:
         stored = {"bucket": {"name": "materials"}, "object": {"key": key, "versionId": "v1", "sequencer": "0A"}}
         body = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": stored}]})
         content.sqs.send_message(QueueUrl="dead-material", MessageBody=body)
-    world.runs.take("whole", seconds=60, begin=True)
+    world.runs.take(seconds=60, begin=True)
     late = Difference("stale", f"{_MATERIAL}.html", "The bucket has another version.", "the key is checked again")
-    world.runs.release("whole", None, [late])
+    world.runs.release(None, [late])
     questions = RefusedQuestions(world.client)
     for question, target in (("微積分の歴史", None), ("円周率の求め方は?", None), ("英単語の覚え方", content.tool)):
         questions.record(question, target)

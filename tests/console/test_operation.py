@@ -146,8 +146,8 @@ def test_texts_of_pages_messages_and_vendors_are_no_markup(world: World, sqs: Mo
     world.sql.execute("update material set error = %s where status = 'failed'", [HOSTILE])
     world.unfinished.record_retry(WorkSubject("material", name), HOSTILE, vendor=HOSTILE, seconds=5)
     found = [Difference("stale", HOSTILE, HOSTILE, HOSTILE)]
-    world.runs.take("whole", seconds=60, begin=True)
-    world.runs.release("whole", None, found, [HOSTILE])
+    world.runs.take(seconds=60, begin=True)
+    world.runs.release(None, found, [HOSTILE])
     problems = [Problem(HOSTILE, HOSTILE, HOSTILE)]
     console = operators_console(world, operation_over(world, sqs, problems)).sign_in_admin()
     for path in (*PATHS, "/pages?prefix=" + HOSTILE, "/work?state=retrying"):
@@ -168,8 +168,8 @@ def test_the_first_page_counts_what_is_indexed_and_names_what_needs_attention(
     console: ConsoleClient, world: World, sqs: ModelledSqs
 ) -> None:
     sqs.send_message(QueueUrl="dead-embed", MessageBody="body")
-    world.runs.take("whole", seconds=60, begin=True)
-    world.runs.release("whole", None, [Difference("stale", "a.html", "It differs.", "it is checked")])
+    world.runs.take(seconds=60, begin=True)
+    world.runs.release(None, [Difference("stale", "a.html", "It differs.", "it is checked")])
     page = shown(console, "/")
     for text in (
         "Pages 1 Pages that could not be read 1 Explanations 3",
@@ -314,8 +314,8 @@ def test_a_link_without_a_host_leads_nowhere(a_world: Worlds, sqs: ModelledSqs) 
 
 def test_the_last_night_is_shown_with_its_differences(console: ConsoleClient, world: World) -> None:
     assert "There was none yet" in shown(console, "/findings/night")
-    world.runs.take("whole", seconds=60, begin=True)
-    world.runs.release("whole", "x", [Difference("left over", "a", "It has rows.", "they go")], ["tables: away"])
+    world.runs.take(seconds=60, begin=True)
+    world.runs.release("x", [Difference("left over", "a", "It has rows.", "they go")], ["tables: away"])
     page = shown(console, "/findings/night")
     for text in ("is still running", "rows of the store belong to nothing", "It has rows.", "they go", "tables: away"):
         assert text in page

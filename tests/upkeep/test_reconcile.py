@@ -320,7 +320,7 @@ def test_a_night_compares_everything_and_continues_each_minute(world: World) -> 
 
 def test_only_one_run_works_at_a_time(world: World) -> None:
     damaged(world)
-    world.runs.take("whole", seconds=60, begin=True)
+    world.runs.take(seconds=60, begin=True)
     assert [world.reconcile(whole=whole) for whole in (True, False)] == [ReconciliationResult()] * 2
 
 

@@ -31,52 +31,51 @@ def timed(service: Client, sql: psycopg.Connection) -> Timed:
 
 def test_a_run_begins_on_request_and_continues_until_its_end(timed: Timed) -> None:
     runs = timed.runs
-    assert runs.take("whole", seconds=60) is None
-    assert runs.take("whole", seconds=60, begin=True) == Run(None)
-    runs.release("whole", "b")
-    assert runs.take("whole", seconds=60) == Run("b")
-    runs.release("whole", "c")
-    assert runs.take("whole", seconds=60, begin=True) == Run("c")
-    runs.release("whole", None)
-    assert runs.take("whole", seconds=60) is None
-    assert runs.take("whole", seconds=60, begin=True) == Run(None)
+    assert runs.take(seconds=60) is None
+    assert runs.take(seconds=60, begin=True) == Run(None)
+    runs.release("b")
+    assert runs.take(seconds=60) == Run("b")
+    runs.release("c")
+    assert runs.take(seconds=60, begin=True) == Run("c")
+    runs.release(None)
+    assert runs.take(seconds=60) is None
+    assert runs.take(seconds=60, begin=True) == Run(None)
 
 
 def test_after_a_dead_worker_the_run_continues_at_its_last_cursor(timed: Timed) -> None:
     runs = timed.runs
-    runs.take("whole", seconds=60, begin=True)
-    runs.save("whole", "b")
-    assert runs.take("whole", seconds=60) is None
+    runs.take(seconds=60, begin=True)
+    runs.save("b")
+    assert runs.take(seconds=60) is None
     timed.pass_time(61)
-    assert runs.take("whole", seconds=60) == Run("b")
+    assert runs.take(seconds=60) == Run("b")
 
 
 def test_what_a_run_found_is_kept_until_the_next_one_begins(timed: Timed) -> None:
     runs = timed.runs
-    assert runs.report("whole") is None
+    assert runs.report() is None
     first, second = (Difference("stale", key, "It differs.", "it is checked") for key in ("a.html", "b.html"))
-    runs.take("whole", seconds=60, begin=True)
-    runs.release("whole", "b", [first], ["tables: turbopuffer is away"])
-    report = runs.report("whole")
+    runs.take(seconds=60, begin=True)
+    runs.release("b", [first], ["tables: turbopuffer is away"])
+    report = runs.report()
     assert report is not None
     assert (report.found, report.differences, report.ended_at) == (1, (first,), None)
     assert report.failed == ("tables: turbopuffer is away",)
-    runs.take("whole", seconds=60)
-    runs.release("whole", None, [second] * 500)
-    report = runs.report("whole")
+    runs.take(seconds=60)
+    runs.release(None, [second] * 500)
+    report = runs.report()
     assert report is not None
     assert (report.found, report.differences[:2], len(report.differences)) == (501, (first, second), 500)
     assert (report.failed, report.ended_at is not None) == ((), True)
-    runs.take("whole", seconds=60, begin=True)
-    report = runs.report("whole")
+    runs.take(seconds=60, begin=True)
+    report = runs.report()
     assert report is not None
     assert (report.found, report.differences, report.ended_at) == (0, (), None)
 
 
 def test_one_at_a_time_runs_and_who_dies_loses_his_turn(timed: Timed) -> None:
     runs = timed.runs
-    runs.take("round", seconds=60, begin=True)
-    assert runs.take("round", seconds=60, begin=True) is None
-    assert runs.take("another", seconds=60, begin=True) == Run(None)
+    runs.take(seconds=60, begin=True)
+    assert runs.take(seconds=60, begin=True) is None
     timed.pass_time(61)
-    assert runs.take("round", seconds=60) == Run(None)
+    assert runs.take(seconds=60) == Run(None)

@@ -15,7 +15,6 @@ from sakuin.tables.reconcile import ReconcileVersions
 KINDS = ("keys", "pages", "words", "learns", "tables")
 # One attempt each minute. After so many the kind waits for the next night.
 MAX_ATTEMPTS = 30
-WHOLE = "whole"
 # The function has two minutes. If it dies, another run may continue after three.
 _RUN_SECONDS = 45.0
 _LEASE_SECONDS = 180
@@ -27,14 +26,14 @@ _QUEUE_AGE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run, and where it continues; None at its beginning."""
+    """A run under way, and where it continues; None at its beginning."""
 
     after: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a run has found: the number of differences, the first 500 of them, and the reasons of failed parts.
+    """What the run has found: the number of differences, the first 500 of them, and the reasons of failed parts.
 
     `ended_at` is None while it is under way.
     """
@@ -48,37 +47,34 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationRuns:
-    """The leases and the progress of runs, by name, in Postgres."""
+    """The lease, the progress and the findings of the nightly run, in Postgres."""
 
     client: Client
 
-    def take(self, name: str, *, seconds: int, begin: bool = False) -> Run | None:
-        """Takes the lease of a run for so long; None if another worker has it, or if there is no run.
+    def take(self, *, seconds: int, begin: bool = False) -> Run | None:
+        """Takes the lease of the run for so long; None if another worker has it, or if there is no run.
 
         `begin`: begins a run if there is none.
         """
-        row = call(self.client, "claim_reconciliation", {"p_name": name, "p_seconds": seconds, "p_begin": begin})
+        row = call(self.client, "claim_reconciliation", {"p_seconds": seconds, "p_begin": begin})
         return Run(row["after"]) if row else None
 
-    def save(self, name: str, after: str | None) -> None:
+    def save(self, after: str | None) -> None:
         """Saves the progress, from which another worker continues if this one dies."""
-        call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
+        call(self.client, "save_reconciliation_progress", {"p_after": after})
 
-    def release(
-        self, name: str, after: str | None, differences: Sequence[Difference] = (), failed: Sequence[str] = ()
-    ) -> None:
+    def release(self, after: str | None, differences: Sequence[Difference] = (), failed: Sequence[str] = ()) -> None:
         """Saves the progress and the findings, and ends the lease; with None it ends the run."""
         arguments: dict[str, Any] = {
-            "p_name": name,
             "p_after": after,
             "p_differences": [asdict(one) for one in differences],
             "p_failed": list(failed),
         }
         call(self.client, "release_reconciliation", arguments)
 
-    def report(self, name: str = WHOLE) -> RunReport | None:
-        """Returns what a run has found, the last one or the present one; None before the first."""
-        row = call(self.client, "reconciliation_report", {"p_name": name})
+    def report(self) -> RunReport | None:
+        """Returns what the last or the present run has found; None before the first."""
+        row = call(self.client, "reconciliation_report", {})
         if row is None:
             return None
         differences = tuple(Difference(**one) for one in row["differences"])
@@ -136,7 +132,7 @@ class Reconcile:
     def __call__(self, *, whole: bool) -> ReconciliationResult:
         """Continues the nightly run; with `whole` it begins one if there is none."""
         started = self.clock()
-        run = self.runs.take(WHOLE, seconds=_LEASE_SECONDS, begin=whole)
+        run = self.runs.take(seconds=_LEASE_SECONDS, begin=whole)
         if run is None:
             return ReconciliationResult()
         return self._continue(read_positions(run.after), started)
@@ -150,7 +146,7 @@ class Reconcile:
             position = positions.pop(0)
             if position.kind != current:
                 # If this kind kills the worker, that counts as an attempt.
-                self.runs.save(WHOLE, write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
+                self.runs.save(write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
                 current = position.kind
             try:
                 page = self._page(position, started + _RUN_SECONDS - self.clock())
@@ -162,7 +158,7 @@ class Reconcile:
             if page.after is not None:
                 positions.insert(0, Position(position.kind, page.after))
         after = write_positions([*positions, *later])
-        self.runs.release(WHOLE, after, found, failed)
+        self.runs.release(after, found, failed)
         return ReconciliationResult(found, after is not None, failed)
 
     def _page(self, position: Position, seconds: float) -> ComparedPage:
