@@ -1,6 +1,7 @@
 """Administration of Tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
@@ -58,13 +59,11 @@ class TableAdmin:
     ) -> Table:
         """Changes the document by pointers. A concurrent change is a `Conflict` only with an expected version."""
         wanted = list(operations)
-        for left in reversed(range(_ATTEMPTS)):
-            try:
-                return self._patched(user, table_id, wanted, expected_version)
-            except Conflict:
-                if not left or expected_version is not None:
-                    raise
-        raise AssertionError
+        if expected_version is None:
+            for _ in range(_ATTEMPTS - 1):
+                with suppress(Conflict):
+                    return self._patched(user, table_id, wanted, None)
+        return self._patched(user, table_id, wanted, expected_version)
 
     def announce(
         self, user: User | None, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None
