@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from itertools import count
 from typing import Literal, Protocol, TypeVar
 
 from sakuin.errors import CircuitOpen, OutOfTime, Refused, SakuinError, Unavailable
@@ -98,7 +97,9 @@ class Retries:
     def __call__(self, call: Callable[[], T], *, namespace: str | None = None) -> T:
         self.budget.add()
         started = self.clock()
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 return call()
             except (CircuitOpen, Refused):
@@ -108,7 +109,6 @@ class Retries:
                 if pause is None:
                     raise
             self.sleep(pause)
-        raise AssertionError("unreachable")
 
     def pause(self, attempt: int, started: float, *, wanted: float | None) -> float | None:
         """Returns the seconds until the next call, None if there is none. `wanted` is the vendor's `Retry-After`."""

@@ -1,6 +1,5 @@
 """The transport that repeats requests to Supabase which changed nothing."""
 
-from itertools import count
 from urllib.parse import unquote
 
 import httpx
@@ -53,7 +52,9 @@ class RepeatingTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         self._retries.budget.add()
         started = self._retries.clock()
-        for attempt in count(1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 response = self._inner.handle_request(request)
             except httpx.TransportError as error:
@@ -70,7 +71,6 @@ class RepeatingTransport(httpx.BaseTransport):
                     return response
                 response.close()
             self._retries.sleep(pause)
-        raise AssertionError("unreachable")
 
     def close(self) -> None:
         self._inner.close()
