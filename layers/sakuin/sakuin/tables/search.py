@@ -11,6 +11,7 @@ from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
+from sakuin.retrieval.proximity import COMPARED, ordered_by_proximity
 from sakuin.retrieval.ranking import (
     Background,
     Candidate,
@@ -30,8 +31,6 @@ from sakuin.tables.postgres import ToolSearch
 
 # The nearest and the matching chunks that are ranked, whatever `top_k`.
 DEPTH = 100
-# The chunks from which they come: several may be of one node.
-_NEAREST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ class SearchTable:
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
-        asked = self._asked(mcp_id, tool, query, limit=max(top_k, _NEAREST))
+        asked = self._asked(mcp_id, tool, query, limit=max(top_k, COMPARED))
         shown = [
             each
             for each in asked.candidates[:top_k]
@@ -225,10 +224,13 @@ class SearchTable:
         ranking = rank(candidates, words, dict.fromkeys(words, unrelated), self.calibration)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
-        shown = [(each, current[each.id]) for each in ranking if each.id in current]
+        shown = [each for each in ranking if each.id in current]
+        if scope is None:
+            texts = {id: chunk.chunk_text for id, chunk in current.items()}
+            shown = ordered_by_proximity(shown, texts, slots, frequencies, unrelated, self.calibration)
         best = [
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
-            for place, (each, chunk) in enumerate(shown, start=1)
+            for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)
         ]
         is_foreign = (
             bool(vector and best and slots)

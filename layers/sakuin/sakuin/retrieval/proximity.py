@@ -1,0 +1,80 @@
+"""Proximity: of two long texts with the words of a question, the one that has them close together ranks first.
+
+Only texts of several sentences lose evidence, in the measure in which their matches are scattered (Tao, Zhai: An
+Exploration of Proximity Measures in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the
+texts of results need no analysis. Measured: docs/decisions/0081-words-close-together.md.
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from sakuin.language.character_grams import PREFIX
+from sakuin.language.model import Slot
+from sakuin.language.unicode_text import folded
+from sakuin.retrieval.calibration import Calibration
+from sakuin.retrieval.ranking import Background, Frequencies, Ranked
+
+# The first results, which are compared by their texts.
+COMPARED = 10
+# Close together is what stands in so many sentences in a row.
+_SENTENCES = 3
+# The part of its share of the words that a text would lose if nothing stood close together.
+_GREATEST_LOSS = 0.3
+_SENTENCE_END = re.compile(r"(?<=[。!?])(?![。!?])|(?<=\.)\s+|\n+")
+
+
+def ordered_by_proximity(
+    ranking: Sequence[Ranked],
+    texts: Mapping[str, str],
+    slots: Sequence[Slot],
+    frequencies: Frequencies,
+    unrelated: Background,
+    calibration: Calibration,
+) -> list[Ranked]:
+    """Returns `ranking` with its first `COMPARED` results in the order of the evidence that is left to them.
+
+    `texts` has the texts of these results by id. None gets more evidence than it had, and of `COMPARED` results none
+    less than the last of them had: so the evidence falls over the whole ranking.
+    """
+    first, rest = ranking[:COMPARED], ranking[COMPARED:]
+    gains = _gains(slots, frequencies)
+    lowest = first[-1].evidence if len(first) == COMPARED else -math.inf
+    lowered = []
+    for each in first:
+        words = each.words * (1 - _GREATEST_LOSS * (1 - share_close_together(texts[each.id], gains)))
+        loss = calibration.words(each.words, unrelated.noise) - calibration.words(words, unrelated.noise)
+        evidence = max(each.evidence - loss, lowest)
+        similarity = round(calibration.similarity(evidence), 4)
+        lowered.append(replace(each, evidence=evidence, words=words, similarity=similarity))
+    return [*sorted(lowered, key=lambda each: -each.evidence), *rest]
+
+
+def share_close_together(text: str, gains: Mapping[str, float]) -> float:
+    """Returns how much of what a text has of the keys of `gains` three sentences in a row have, 0-1; 1 without any.
+
+    The keys are in the folded form of texts, the values say how much each counts.
+    """
+    found = [{part for part in gains if part in sentence} for sentence in _sentences(text)]
+
+    def value(some: Sequence[Collection[str]]) -> float:
+        # A set has another order in every process, which would change the last digits of a plain sum.
+        return math.fsum(gains[part] for part in set().union(*some))
+
+    whole = value(found)
+    starts = range(max(1, len(found) - _SENTENCES + 1))
+    return max(value(found[start : start + _SENTENCES]) for start in starts) / whole if whole else 1.0
+
+
+@lru_cache(maxsize=256)
+def _sentences(text: str) -> tuple[str, ...]:
+    """Returns the sentences of a text in its folded form. The results of a Table repeat; a text takes about 3 kB."""
+    return tuple(sentence for sentence in _SENTENCE_END.split(folded(text)) if sentence.strip())
+
+
+def _gains(slots: Sequence[Slot], frequencies: Frequencies) -> dict[str, float]:
+    """Returns the value of each character gram of a question."""
+    grams = (each for slot in slots if slot.kind == "gram" for each in slot.terms)
+    return {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}
