@@ -21,8 +21,10 @@ def ranked(id: str, evidence: float, words: float = 0.5) -> Ranked:
     return Ranked(id, round(MODEL.similarity(evidence), 4), evidence, 0.0, words, ())
 
 
-def ordered(*ranking: Ranked, texts: dict[str, str], slots: list[Slot] = ASKED) -> list[Ranked]:
-    return ordered_by_proximity(ranking, texts, slots, RARE, UNRELATED, MODEL)
+def ordered(
+    *ranking: Ranked, texts: dict[str, str], slots: list[Slot] = ASKED, frequencies: Frequencies = RARE
+) -> list[Ranked]:
+    return ordered_by_proximity(ranking, texts, slots, frequencies, UNRELATED, MODEL)
 
 
 def test_a_text_with_the_words_in_one_place_passes_one_that_scatters_them() -> None:
@@ -59,6 +61,14 @@ def test_only_the_first_results_move_and_none_of_them_falls_below_the_last() -> 
     near = [replace(each, evidence=20.0 - place / 100) for place, each in enumerate(ranking)]
     found = ordered(*near, texts=texts)
     assert [(each.id, each.evidence) for each in found[COMPARED - 2 : COMPARED]] == [("0", 19.91), ("9", 19.91)]
+
+
+def test_frequent_grams_may_stand_anywhere() -> None:
+    # Every text has 東北: where it stands says nothing.
+    found = {term: 10.0 if term == "^東北" else 1.0 for term in RARE.chunks}
+    ranking = [ranked("scattered", 5.1), ranked("together", 5.0)]
+    texts = {"scattered": SCATTERED, "together": TOGETHER}
+    assert ordered(*ranking, texts=texts, frequencies=Frequencies(10, found)) == ranking
 
 
 def test_without_grams_the_order_stays() -> None:

@@ -1,8 +1,8 @@
 """Proximity: of two long texts with the words of a question, the one that has them close together ranks first.
 
 Only texts of several sentences lose evidence, in the measure in which their matches are scattered (Tao, Zhai: An
-Exploration of Proximity Measures in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the
-texts of results need no analysis. Measured: docs/decisions/0081-words-close-together.md.
+Exploration of Proximity Measures in Information Retrieval, SIGIR 2007). Rare character grams stand for the words: so
+the texts of results need no analysis. Measured: docs/decisions/0081-words-close-together.md.
 """
 
 import math
@@ -19,6 +19,8 @@ from sakuin.retrieval.ranking import Background, Frequencies, Ranked
 
 # The first results, which are compared by their texts.
 COMPARED = 10
+# The part of the value of the rarest gram of a question that a gram needs. More frequent ones stand everywhere.
+_LEAST_VALUE = 0.3
 # Close together is what stands in so many sentences in a row.
 _SENTENCES = 3
 # The part of its share of the words that a text would lose if nothing stood close together.
@@ -75,6 +77,8 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def _gains(slots: Sequence[Slot], frequencies: Frequencies) -> dict[str, float]:
-    """Returns the value of each character gram of a question."""
+    """Returns the value of each rare character gram of a question."""
     grams = (each for slot in slots if slot.kind == "gram" for each in slot.terms)
-    return {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}
+    gains = {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}
+    least = _LEAST_VALUE * max(gains.values(), default=0.0)
+    return {gram: gain for gram, gain in gains.items() if gain >= least}
