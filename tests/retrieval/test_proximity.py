@@ -31,11 +31,20 @@ def test_a_text_with_the_words_in_one_place_passes_one_that_scatters_them() -> N
     texts = {"scattered": SCATTERED, "together": TOGETHER}
     first, second = ordered(ranked("scattered", 5.1), ranked("together", 5.0), texts=texts)
     assert (first.id, second.id) == ("together", "scattered")
-    # What stands together loses nothing; what does not, a part of what its words counted.
-    assert (first.evidence, first.words) == (5.0, 0.5)
-    assert 0.35 <= second.words < 0.5
-    assert 5.1 - second.evidence == pytest.approx(MODEL.words(0.5, 0) - MODEL.words(second.words, 0))
+    # Of its five grams of the question, 東北 stands alone: a fifth of .3 of its share of the words is lost.
+    assert first == ranked("together", 5.0)
+    assert second.evidence == pytest.approx(5.1 - MODEL.words(0.5, 0) + MODEL.words(0.5 * (1 - 0.3 / 5), 0))
     assert second.similarity == round(MODEL.similarity(second.evidence), 4) < first.similarity
+
+
+def test_the_best_keeps_its_evidence_so_that_proximity_refuses_nothing() -> None:
+    alone = ranked("scattered", MODEL.threshold + 0.01)
+    assert ordered(alone, texts={"scattered": SCATTERED}) == [alone]
+    # Others lose what scattered words cost them beyond the best.
+    both = (ranked("a", 5.0), ranked("b", 4.9))
+    assert ordered(*both, texts={"a": SCATTERED, "b": SCATTERED}) == list(both)
+    far = ranked("together", -9.0)
+    assert ordered(alone, far, texts={"scattered": SCATTERED, "together": TOGETHER}) == [alone, far]
 
 
 def test_a_text_of_three_sentences_is_one_place_in_every_language() -> None:

@@ -1,6 +1,6 @@
 """Proximity: of two long texts with the words of a question, the one that has them close together ranks first.
 
-Only texts of several sentences lose evidence, in the measure in which their matches are scattered (Tao, Zhai: An
+Only texts of several sentences can lose evidence, in the measure in which their matches are scattered (Tao, Zhai: An
 Exploration of Proximity Measures in Information Retrieval, SIGIR 2007). Rare character grams stand for the words: so
 the texts of results need no analysis. Measured: docs/decisions/0081-words-close-together.md.
 """
@@ -38,19 +38,24 @@ def ordered_by_proximity(
 ) -> list[Ranked]:
     """Returns `ranking` with its first `COMPARED` results in the order of the evidence that is left to them.
 
-    `texts` has the texts of these results by id. None gets more evidence than it had, and of `COMPARED` results none
-    less than the last of them had: so the evidence falls over the whole ranking.
+    `texts` has the texts of these results by id. The best keeps its evidence, and the others lose what scattered words
+    cost them beyond it: texts are compared, not refused. Of `COMPARED` results none gets less than the last of them
+    had, so that the evidence falls over the whole ranking.
     """
+    if not ranking:
+        return []
     first, rest = ranking[:COMPARED], ranking[COMPARED:]
     gains = _gains(slots, frequencies)
+    losses = {}
+    for each in first:
+        words = each.words * (1 - _GREATEST_LOSS * (1 - share_close_together(texts[each.id], gains)))
+        losses[each.id] = calibration.words(each.words, unrelated.noise) - calibration.words(words, unrelated.noise)
+    best = max(first, key=lambda each: each.evidence - losses[each.id])
     lowest = first[-1].evidence if len(first) == COMPARED else -math.inf
     lowered = []
     for each in first:
-        words = each.words * (1 - _GREATEST_LOSS * (1 - share_close_together(texts[each.id], gains)))
-        loss = calibration.words(each.words, unrelated.noise) - calibration.words(words, unrelated.noise)
-        evidence = max(each.evidence - loss, lowest)
-        similarity = round(calibration.similarity(evidence), 4)
-        lowered.append(replace(each, evidence=evidence, words=words, similarity=similarity))
+        evidence = max(each.evidence - max(0.0, losses[each.id] - losses[best.id]), lowest)
+        lowered.append(replace(each, evidence=evidence, similarity=round(calibration.similarity(evidence), 4)))
     return [*sorted(lowered, key=lambda each: -each.evidence), *rest]
 
 
