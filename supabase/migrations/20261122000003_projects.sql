@@ -352,7 +352,7 @@ begin
   return p_path;
 end $$;
 
-create function public.check_threshold(p_chars integer) returns integer
+create function public.check_threshold(p_chars bigint) returns integer
 language plpgsql set search_path = public, extensions as $$
 begin
   perform require(p_chars is null or p_chars between 1 and 1000000, 'PT422',
@@ -694,7 +694,7 @@ end $$;
 
 -- p_data null: the document comes through an upload.
 create function public.create_table(
-  p_project uuid, p_name text, p_data text, p_chunk_threshold integer default null
+  p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null
 ) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'editor');
@@ -740,7 +740,7 @@ begin
 end $$;
 
 -- Null leaves a field as it is. Another threshold has the Table scanned again.
-create function public.change_table(p_table uuid, p_name text, p_chunk_threshold integer) returns jsonb
+create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select table_for(p_table, true);
   update context_table c set name = coalesce(check_name(p_name), c.name),

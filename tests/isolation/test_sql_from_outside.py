@@ -165,6 +165,7 @@ TWICE: list[Wrong] = [
     ("create_project", {"p_name": " \u3000"}, "POST /v1/projects", {"name": " \u3000"}),
     ("change_table", {"p_name": ""}, "PATCH /v1/tables/{table_id}", {"name": ""}),
     ("change_table", {"p_chunk_threshold": 0}, "PATCH /v1/tables/{table_id}", {"chunk_threshold_chars": 0}),
+    ("change_table", {"p_chunk_threshold": 10**10}, "PATCH /v1/tables/{table_id}", {"chunk_threshold_chars": 10**10}),
     ("create_tool", {"p_name": "a b"}, "POST /v1/projects/{project_id}/tools", {"name": "a b"}),
     ("create_tool", {"p_name": "a\n"}, "POST /v1/projects/{project_id}/tools", {"name": "a\n"}),
     ("create_tool", {"p_json_path": "a"}, "POST /v1/projects/{project_id}/tools", {"json_path": "a"}),
