@@ -62,8 +62,7 @@ def term_counts(text: AnalyzedText, vocabulary: Vocabulary = NO_VOCABULARY) -> d
     terms += character_grams(text.text)
     for _, _, formula in text.formulas:
         terms += formula_terms(formula)
-    for named in vocabulary.mentions(text.text):
-        terms += [concept.term for concept in named.concepts]
+    terms += vocabulary.terms(text.text)
     return Counter(terms)
 
 

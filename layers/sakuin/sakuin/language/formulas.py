@@ -19,6 +19,10 @@ _CHOICE = re.compile(r"(?:\d{1,2}|n)([cph])(?:\d{1,2}|r|k)")
 _PARTS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,+\-±×÷()|]+")
 _ATOM = re.compile(r"[a-zα-ω\d]\^[a-z\d]|√[a-z\d]+|\d+/\d+")
 _COEFFICIENT = re.compile(r"(?:\d+(?:\.\d+)?|(?<![a-z])[abckmpqr])(?=[xyθ√(])")
+_UNKNOWN = re.compile(r"[xyθn]")
+_RELATED = re.compile(r"[=^≤≥<>]")
+_ZERO = re.compile(r"(?<==)n$")
+_FIRST_SIGN = re.compile(r"(^|[=(≤≥<>])\++")
 _CONSTANT = re.compile(r"(?<![\^\d/.a-z_])(?:\d+(?:\.\d+)?(?:/\d+)?|[abckmpqr])(?![\d/a-z^(])")
 
 
@@ -50,8 +54,12 @@ def _in_run(run: str) -> tuple[tuple[int, int, Formula], ...]:
     return tuple(
         (start, end, _formula(piece))
         for start, end, piece in pieces
-        if 1 < len(piece) <= LONGEST and _SIGN.search(piece) and not _WORD.search(_FUNCTIONS.sub("0", piece))
+        if 1 < len(piece) <= LONGEST and _SIGN.search(piece) and not _is_prose(piece)
     )
+
+
+def _is_prose(piece: str) -> bool:
+    return bool(_WORD.search(piece) and _WORD.search(_FUNCTIONS.sub("0", piece)))
 
 
 _known_run = lru_cache(maxsize=4096)(_in_run)
@@ -75,7 +83,8 @@ def _surplus(run: str) -> int:
 
 def _formula(run: str) -> Formula:
     parts = [part for part in _PARTS.split(run) if len(part) > 1 and not part.isdigit()]
-    parts += [atom for part in parts for atom in _ATOM.findall(_FUNCTIONS.sub(" ", part)) if atom != part]
+    if "^" in run or "√" in run or "/" in run:
+        parts += [atom for part in parts for atom in _ATOM.findall(_FUNCTIONS.sub(" ", part)) if atom != part]
     names = tuple(dict.fromkeys(part for part in parts if part != run))
     return Formula(run, names[:12], _shape(run))
 
@@ -83,8 +92,10 @@ def _formula(run: str) -> Formula:
 def _shape(run: str) -> str | None:
     if choice := _CHOICE.fullmatch(run):
         return f":n{choice[1]}r"
-    if not re.search(r"[xyθn]", run) or not re.search(r"[=^≤≥<>]", run) or "," in run:
+    if "," in run or not _UNKNOWN.search(run) or not _RELATED.search(run):
         return None
     shape = _COEFFICIENT.sub("", run.replace("-", "+"))
-    shape = re.sub(r"(?<==)n$", "0", _CONSTANT.sub("n", shape)) if run.endswith("=0") else _CONSTANT.sub("n", shape)
-    return ":" + re.sub(r"(^|[=(≤≥<>])\++", r"\1", shape)
+    shape = _CONSTANT.sub("n", shape)
+    if run.endswith("=0"):
+        shape = _ZERO.sub("0", shape)
+    return ":" + _FIRST_SIGN.sub(r"\1", shape)

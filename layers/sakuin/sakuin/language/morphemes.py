@@ -64,6 +64,8 @@ _TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETH
 # What is read of a word: less than all that the dictionary has.
 _FIELDS: set[Literal["pos", "normalized_form", "reading_form"]] = {"pos", "normalized_form", "reading_form"}
 _MOST_KNOWN = 20_000  # words, about 10 MB
+# Not behind a combining mark, with which Sudachi joins all spaces.
+_LONG_GAP = re.compile(r" (?<![^\w、。「(].) {2,}")
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 
@@ -110,36 +112,42 @@ class _Analyzer:
         self._tokens = self._tokenizer.tokenize("")
         # The dictionary folds width and case, and words that it lacks share an id: an id can have several surfaces.
         self._known: dict[tuple[int, str], Morpheme] = {}
-        self._latest: dict[int, Morpheme] = {}
         # A Sudachi tokenizer must not be shared between threads.
         self._lock = Lock()
 
     def of(self, line: str) -> list[Morpheme]:
-        found: list[Morpheme] = []
-        latest = self._latest
+        # Each space takes time, and a formula leaves as many as it is long. Two have the neighbors that many have.
+        short = _LONG_GAP.sub("  ", line)
         with self._lock:
-            for item in self._tokenizer.tokenize(line, out=self._tokens):
-                surface = item.surface()
-                morpheme = latest.get(item.word_id())
-                if morpheme is None or morpheme.surface != surface:
-                    morpheme = self._read(item, surface)
-                found.append(morpheme)
+            known = self._known
+            tokens = self._tokenizer.tokenize(short, out=self._tokens)
+            found = [known.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
+        if len(short) < len(line):
+            _widen_gaps(found, line)
         if _TOGETHER.search(line):
             _read_together(found)
         return found
 
-    def _read(self, item: SudachiMorpheme, surface: str) -> Morpheme:
-        word = item.word_id()
-        morpheme = self._known.get((word, surface))
-        if morpheme is None:
-            if len(self._known) == _MOST_KNOWN:
-                self._known.clear()
-                self._latest.clear()
-            part = item.part_of_speech()[0]
-            morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, item.is_oov())
-            self._known[word, surface] = morpheme
-        self._latest[word] = morpheme
+    def _read(self, item: SudachiMorpheme) -> Morpheme:
+        if len(self._known) == _MOST_KNOWN:
+            self._known.clear()
+        surface, part = item.surface(), item.part_of_speech()[0]
+        morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, is_unknown=item.is_oov())
+        self._known[item.word_id(), surface] = morpheme
         return morpheme
+
+
+def _widen_gaps(found: list[Morpheme], line: str) -> None:
+    at = 0
+    for place, morpheme in enumerate(found):
+        if morpheme.surface == " " and (gap := _LONG_GAP.match(line, at)):
+            found[place] = _blank(len(gap[0]) - 1)
+        at += len(found[place].surface)
+
+
+@lru_cache(maxsize=64)
+def _blank(size: int) -> Morpheme:
+    return _morpheme(" " * size, " ", " ", "空白", is_unknown=False)
 
 
 def _read_together(line: list[Morpheme]) -> None:
@@ -158,7 +166,7 @@ def _analyzer() -> _Analyzer:
     return _Analyzer()
 
 
-def _morpheme(surface: str, normal: str, reading: str, part: str, is_unknown: bool) -> Morpheme:
+def _morpheme(surface: str, normal: str, reading: str, part: str, *, is_unknown: bool) -> Morpheme:
     terms, reading = _terms(surface, normal, part), _reading(surface, normal, reading, part)
     may_begin = bool(terms) and part != "接尾辞" and reading != " "
     return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown)

@@ -49,7 +49,8 @@ _KANA_NUMBER = "|".join(_KANA_NUMBERS)
 _KANA_FRACTION = re.compile(rf"(?<![ぁ-ん])({_KANA_NUMBER})ぶんの({_KANA_NUMBER})(?![つかけ])")
 _KANA_POWER = re.compile(rf"(?<=[a-zθ\d)])の?({_KANA_NUMBER}|[a-z])じょう")
 _SPOKEN_POWER = re.compile(rf"([a-zα-ω\d)])\s*(?:の\s*)?({_NUMBER}|[a-z])乗")
-_SELF_POWER = re.compile(r"([a-zα-ω\d)])\s*(?:の\s*)?(?:自乗|平方(?![完根]))")
+_POWER_WORD = re.compile(r"自乗|平方(?![完根])")
+_SELF_POWER = re.compile(rf"([a-zα-ω\d)])\s*(?:の\s*)?(?:{_POWER_WORD.pattern})")
 _SPOKEN_SIGNS = {"プラスマイナス": "±", "プラス": "+", "マイナス": "-", "イコール": "=", "かける": "×", "わる": "÷"}
 _SPOKEN_SIGN = re.compile(
     rf"(?<={_ATOM})\s*(プラスマイナス|プラス|マイナス|イコール)\s*(?=[-√±(]|{_ATOM})|(プラスマイナス|マイナス)(?=[√\d(]|[a-z](?![a-z]))"
@@ -78,6 +79,8 @@ _INFIX = r"+\-=≤≥≠≈±×÷<>/^∥∽≡⊥"
 _GAP = re.compile(
     rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])"
 )
+# What other rules change beside a gap, so that it stays.
+_TAKES_GAP = re.compile(r"percent|\+-|\(-?(?:°|[^\Wa-zα-ω\d]\))")
 _FUNCTION = re.compile(r"(?<![a-z])([a-z]{0,3}(?:sin|cos|tan|log)(?:\^\d)?)[ \t]+(?=[a-zα-ω\d](?![a-z]))")
 _BRACKETS = re.compile(r"([√^])\((-?\w)\)")
 _CHOICE = re.compile(r"_?(?<![a-z\d])(\d{1,2}|n)\s?([cph])_(\d{1,2}|[rk])(?![a-z\d])")
@@ -92,6 +95,9 @@ def canonical(text: str) -> str:
     """
     text = _ENGLISH_FIGURE.sub(lambda match: "△" if match[1] else "∠", text) if "ngle" in text else text
     text = folded(without_tex(text))
+    if not _TAKES_GAP.search(text):
+        # Otherwise the last rule alone would cause a second pass over most texts with formulas.
+        text = _without_gaps(text)
     for _ in range(_MOST_PASSES):
         once = _with_spoken_mathematics(text)
         if once == text:
@@ -170,6 +176,10 @@ def _with_spoken_mathematics(text: str) -> str:
         text = _BRACKETS.sub(r"\1\2", text)
     if "sin" in text or "cos" in text or "tan" in text or "log" in text:
         text = _FUNCTION.sub(r"\1", text)
+    return _without_gaps(text)
+
+
+def _without_gaps(text: str) -> str:
     return _GAP.sub(lambda match: match[0].strip(" \t"), text)
 
 
@@ -186,7 +196,7 @@ def _japanese(text: str) -> str:
         text = _SPOKEN_FRACTION.sub(_spoken_fraction, text)
     if "乗" in text:
         text = _SPOKEN_POWER.sub(lambda match: f"{match[1]}^{_digits(match[2])}", text)
-    if "自乗" in text or "平方" in text:
+    if _POWER_WORD.search(text):
         text = _SELF_POWER.sub(r"\1^2", text)
     if "ラス" in text or "マイ" in text or "イコ" in text:
         text = _SPOKEN_SIGN.sub(lambda match: _SPOKEN_SIGNS[match[1] or match[2]], text)

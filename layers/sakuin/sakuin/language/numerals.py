@@ -5,6 +5,7 @@ import re
 DIGITS = {"〇": 0, "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
 _UNITS = {"十": 10, "百": 100, "千": 1000}
 KANJI = "〇一二三四五六七八九十百千"
+_GROUP = re.compile(r",\d{3}")
 _THOUSANDS = re.compile(r"\d(?<![\d.,].)\d{0,2}(?:,\d{3})+(?![\d,])")
 # Native Japanese counts, each of which is one word in Sudachi.
 COUNTED = {
@@ -34,7 +35,7 @@ def value_of(kanji: str) -> int | None:
 
 def without_thousands_commas(text: str) -> str:
     """Returns `text` with `1000` for `1,000`; a list such as `1,2,3` stays."""
-    return _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text) if "," in text else text
+    return _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text) if _GROUP.search(text) else text
 
 
 def reading_of(digits: str) -> str:

@@ -86,26 +86,11 @@ class Vocabulary:
 
     def mentions(self, text: str) -> list[ConceptMention]:
         """Returns every concept spelling in a canonical text, including spellings within longer ones."""
-        if not self.concepts:
-            return []
-        spellings = self._spellings
-        found: list[ConceptMention] = []
-        plain = _with_digits(text)
-        lengths = spellings.lengths
-        for first in spellings.beginning.finditer(plain):
-            start = first.start()
-            sizes = lengths.get(plain[start : start + 2])
-            if sizes:
-                for size in sizes:
-                    concepts = spellings.japanese.get(plain[start : start + size])
-                    if concepts and start + size <= len(plain) and is_separate(plain, start, start + size):
-                        found.append(ConceptMention(start, start + size, concepts))
-        for match in spellings.single.finditer(plain):
-            if is_separate(plain, match.start(), match.end()):
-                found.append(ConceptMention(match.start(), match.end(), spellings.japanese[match[0]]))
-        if _ENGLISH_WORD.search(text):
-            found.extend(self._in_english(text))
-        return found
+        return [ConceptMention(start, end, concepts) for start, end, concepts in self._spans(text)]
+
+    def terms(self, text: str) -> list[str]:
+        """Returns the terms of the concepts of all mentions in a canonical text."""
+        return [concept.term for _, _, concepts in self._spans(text) for concept in concepts]
 
     def with_reading(self, reading: str) -> tuple[str, Concept] | None:
         """Returns the spelling and the concept with a katakana reading; None if there is none."""
@@ -179,7 +164,25 @@ class Vocabulary:
         for match in _ENGLISH.finditer(text):
             yield LatinWord(stem(match[0]), match.start(), match.end())
 
-    def _in_english(self, text: str) -> Iterator[ConceptMention]:
+    def _spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
+        if not self.concepts:
+            return
+        spellings = self._spellings
+        plain = _with_digits(text)
+        lengths = spellings.lengths
+        for first in spellings.beginning.finditer(plain):
+            start = first.start()
+            for size in lengths.get(plain[start : start + 2], ()):
+                concepts = spellings.japanese.get(plain[start : start + size])
+                if concepts and start + size <= len(plain) and is_separate(plain, start, start + size):
+                    yield start, start + size, concepts
+        for match in spellings.single.finditer(plain):
+            if is_separate(plain, match.start(), match.end()):
+                yield match.start(), match.end(), spellings.japanese[match[0]]
+        if _ENGLISH_WORD.search(text):
+            yield from self._english_spans(text)
+
+    def _english_spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
         spellings = self._spellings
         words = list(_ENGLISH.finditer(text))
         stems = [stem(word[0]) for word in words]
@@ -192,7 +195,7 @@ class Vocabulary:
                         break
                     phrase += " " + stems[last]
                 if concepts := spellings.english.get(phrase):
-                    yield ConceptMention(words[at].start(), words[last].end(), concepts)
+                    yield words[at].start(), words[last].end(), concepts
 
 
 NO_VOCABULARY = Vocabulary()
