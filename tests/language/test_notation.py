@@ -53,6 +53,27 @@ def test_prose_stays_prose(text: str) -> None:
 @pytest.mark.parametrize(
     ("written", "form"),
     [
+        ("x - 3 = y", "x-3=y"),
+        ("5 percent - x", "5% - x"),
+        ("38 +-", "38 ±"),
+        ("√(あ) = 3", "√あ = 3"),
+        ("x ^(°)", "x °"),
+    ],
+)
+def test_spaces_stay_beside_a_sign_that_another_rule_leaves_without_a_formula(written: str, form: str) -> None:
+    assert canonical(written) == form
+
+
+def test_morphemes_have_their_places_beside_a_formula_of_any_length() -> None:
+    for formula in ("x=1", "x^2-7x+12=0", "y=a(x-p)^2+q"):
+        text = f"方程式 {formula} の解と、{formula}の根。{formula}"
+        (line,) = analyze(text).lines
+        assert "".join(morpheme.surface for morpheme in line) == text.replace(formula, " " * len(formula))
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
         ("ﾀｽｷｶﾞｹ", "タスキガケ"),
         ("ルーーート", "ルート"),
         ("デ一タ", "データ"),
