@@ -70,6 +70,7 @@ class DatabaseServer:
                         keys.anon,
                         keys.service,
                         keys.jwt_secret,
+                        self.signing_key,
                     )
             finally:
                 programs.stop()

@@ -49,7 +49,7 @@ def best(world: World, query: str = "二次方程式を解く公式") -> tuple[s
 
 
 def admin(world: World) -> IndexVersionAdmin:
-    return IndexVersionAdmin(world.indexes, world.settings.__eq__)
+    return IndexVersionAdmin(world.indexes, world.settings)
 
 
 EVALUATION = {"questions": 1, "k": 5, "figures": {"hit@5": 1.0}, "passed": True}

@@ -17,7 +17,7 @@ from sakuin_local.proxy import Proxy, prefix_removed
 from sakuin_local.serving import served
 from sakuin_local.supabase import postgres, postgrest
 from sakuin_local.supabase.auth.application import auth_of, gateway
-from sakuin_local.supabase.auth.signing import signing_key_of
+from sakuin_local.supabase.auth.signing import SigningKey, signing_key_of
 from sakuin_local.supabase.migrations import apply_migrations
 from sakuin_local.supabase.tokens import keys_of, local_user_of, secret_of
 
@@ -41,6 +41,7 @@ class Database:
     anon_key: str = field(repr=False)
     service_key: str = field(repr=False)
     jwt_secret: str = field(repr=False)
+    signing_key: SigningKey = field(repr=False)
 
 
 @contextmanager
@@ -116,6 +117,7 @@ def database_of(
             anon_key=keys.anon,
             service_key=keys.service,
             jwt_secret=keys.jwt_secret,
+            signing_key=signing_key,
         )
 
 
