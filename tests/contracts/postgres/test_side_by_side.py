@@ -1,0 +1,98 @@
+"""Workers and callers that do the same thing at the same time."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sakuin.errors import Conflict
+from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.client import Client, call
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.postgres import TableIndex
+from sakuin_local.supabase.database import Database
+
+from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.embedder import FINGERPRINT, vector_of
+from tests.doubles.table_bodies import MemoryBodies
+from tests.table_world import FINGERPRINT as OF_TABLES
+
+# ---------------------------------------------------------------- the same vectors
+
+# Without an order, one of four rounds ends in a deadlock.
+_ROUNDS, _VECTORS = 20, 32
+
+
+def store_in_two_orders(store: Callable[[Mapping[str, Vector]], None]) -> None:
+    vector = vector_of("x")
+    for number in range(_ROUNDS):
+        hashes = [f"{number:032x}{place:032x}" for place in range(_VECTORS)]
+        orders = [dict.fromkeys(order, vector) for order in (hashes, hashes[::-1])]
+        with ThreadPoolExecutor(2) as workers:
+            list(workers.map(store, orders))
+
+
+def test_workers_store_the_same_vectors_of_pages_in_any_order(knowledge: Knowledge) -> None:
+    knowledge.index.record_index_version(FINGERPRINT)
+    store_in_two_orders(lambda vectors: knowledge.index.store_vectors(vectors, FINGERPRINT))
+
+
+def test_workers_store_the_same_vectors_of_tables_in_any_order(knowledge: Knowledge, service: Client) -> None:
+    project = call(service, "create_project", {"p_name": "p"})["id"]
+    index = TableIndex(service, OF_TABLES)
+    store_in_two_orders(lambda vectors: index.store_vectors(project, vectors))
+
+
+# ---------------------------------------------------------------- the same Table
+
+APPEND = [{"op": "add", "path": "/list/-", "value": "ours"}]
+
+
+class Busy:
+    """Records of a Table that somebody else changes `times` times, each time right after it was read."""
+
+    def __init__(self, real: ProjectRecords, times: int) -> None:
+        self.real, self.left = real, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def table(self, user: None, table_id: str) -> Any:
+        read = self.real.table(user, table_id)
+        if self.left:
+            self.left -= 1
+            TableAdmin(self.real, MemoryBodies()).patch(
+                user, table_id, [{"op": "add", "path": "/list/-", "value": "theirs"}], expected_version=None
+            )
+        return read
+
+
+@pytest.fixture
+def records(empty_database: Database, service: Client) -> ProjectRecords:
+    return ProjectRecords(service, lambda _: service)
+
+
+@pytest.fixture
+def table(records: ProjectRecords) -> str:
+    project = records.create_project(None, "p").id
+    return records.create_table(None, project, name="t", data='{"list": []}', chunk_threshold_chars=None).id
+
+
+def test_a_patch_without_an_expected_version_is_made_again_on_what_others_wrote(
+    records: ProjectRecords, table: str
+) -> None:
+    busy: Any = Busy(records, 2)
+    admin = TableAdmin(busy, MemoryBodies())
+    admin.patch(None, table, APPEND, expected_version=None)
+    assert admin.node(None, table, "/list") == ["theirs", "theirs", "ours"]
+
+
+@pytest.mark.parametrize(("expected", "times"), [(None, 3), (1, 1)])
+def test_a_patch_that_others_overtake_again_and_again_or_once_its_version_is_a_conflict(
+    records: ProjectRecords, table: str, expected: int | None, times: int
+) -> None:
+    busy: Any = Busy(records, times)
+    with pytest.raises(Conflict):
+        TableAdmin(busy, MemoryBodies()).patch(None, table, APPEND, expected_version=expected)
+    assert "ours" not in TableAdmin(records, MemoryBodies()).node(None, table, "/list")
