@@ -17,10 +17,9 @@ from sakuin.knowledge.model import (
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import Client, answer, call, vector_text
+from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
-_VECTORS_A_REQUEST = 100
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
     *("page_title", "section", "language", "content_hash", "text_hash", "illustrates"),
@@ -49,14 +48,7 @@ class KnowledgeIndex:
 
     def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
         """Stores vectors by the hash of their text. Idempotent."""
-        rows = [
-            {"space": version.space, "text_hash": text_hash, "embedding": vector_text(vector)}
-            # In one order, so that two workers cannot deadlock.
-            for text_hash, vector in sorted(vectors.items())
-        ]
-        for start in range(0, len(rows), _VECTORS_A_REQUEST):
-            batch = rows[start : start + _VECTORS_A_REQUEST]
-            answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
+        add_vectors(self.client, "embedding_cache", vectors, space=version.space)
 
     def apply(
         self, change: PageChange, *, expected_generation: int | None = None, current: bool = False

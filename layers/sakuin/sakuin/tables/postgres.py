@@ -10,7 +10,7 @@ from sakuin.errors import OverBudget, OverLimit
 from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import Client, answer, call, vector_text
+from sakuin.platform.supabase.client import Client, add_vectors, call
 from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
@@ -33,7 +33,6 @@ from sakuin.tables.objects import TableObject
 from sakuin.tables.scan import storable
 
 ROWS_A_REQUEST = 20_000
-_VECTORS_A_REQUEST = 100
 _OBJECTS_A_REQUEST = 2_000
 _ORPHANED_INDEXES = 1_000
 
@@ -202,19 +201,7 @@ class TableIndex:
 
     def store_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
         """Stores vectors by text hash. Idempotent."""
-        rows = [
-            {
-                "project_id": project_id,
-                "space": self.built_with.space,
-                "text_hash": text_hash,
-                "embedding": vector_text(vector),
-            }
-            # In one order, so that two workers cannot deadlock.
-            for text_hash, vector in sorted(vectors.items())
-        ]
-        for start in range(0, len(rows), _VECTORS_A_REQUEST):
-            batch = rows[start : start + _VECTORS_A_REQUEST]
-            answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
+        add_vectors(self.client, "chunk_vector", vectors, project_id=project_id, space=self.built_with.space)
 
     def record_stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
         """Records stored chunks and publishes the nodes that are complete now. Updates the known words of the Table."""

@@ -1,7 +1,7 @@
 """The client of Supabase's database API (PostgREST), for the service and for users, and its errors."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import httpx
@@ -27,6 +27,7 @@ from sakuin.platform.supabase.retries import RepeatingTransport
 Client = SyncPostgrestClient
 
 VENDOR = "supabase"
+_VECTORS_A_REQUEST = 100
 # Longer than the statement timeout of 8 seconds.
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 # https://supabase.com/docs/guides/api/api-keys
@@ -170,3 +171,11 @@ def _translated(error: APIError) -> SakuinError:
 def vector_text(vector: Vector) -> str:
     """Returns a vector as pgvector reads it. A 4-byte float has seven digits."""
     return "[" + ",".join(["%.7g"] * len(vector)) % tuple(vector) + "]"
+
+
+def add_vectors(client: Client, table: str, vectors: Mapping[str, Vector], **columns: str) -> None:
+    """Adds rows with vectors by text hash and these `columns`. A row that is there stays as it is."""
+    # In one order, so that two workers cannot deadlock.
+    rows = [columns | {"text_hash": name, "embedding": vector_text(vector)} for name, vector in sorted(vectors.items())]
+    for start in range(0, len(rows), _VECTORS_A_REQUEST):
+        answer(client.table(table).upsert(rows[start : start + _VECTORS_A_REQUEST], ignore_duplicates=True))
