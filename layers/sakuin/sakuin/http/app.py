@@ -154,11 +154,9 @@ def rest_api(
         record_use(admin_hash(request.headers, keys))
         check_query(request)
 
-    def record_admin(request: Request) -> bool:
-        key_hash = matching_hash(request.headers, keys)
-        if key_hash is not None:
+    def record_admin(request: Request) -> None:
+        if (key_hash := matching_hash(request.headers, keys)) is not None:
             record_use(key_hash)
-        return key_hash is not None
 
     add_error_handlers(app)
 

@@ -54,9 +54,6 @@ def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, flo
     norm = _norm(sum(sum(counts.values()) for _, counts in fields), AVERAGE_TERMS)
     weighted: dict[str, float] = {}
     for weight, counts in fields:
-        if not weighted:
-            weighted = {term: weight * count / norm for term, count in counts.items()}
-            continue
         for term, count in counts.items():
             weighted[term] = weighted.get(term, 0.0) + weight * count / norm
     return _saturated(weighted)
