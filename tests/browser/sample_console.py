@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
-from sakuin.console.pages import agents, keys, playground, refused
+from sakuin.console.pages import agents, keys, operation, playground, refused
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
 from sakuin.console.pages.refused import RefusedLog
@@ -20,8 +20,6 @@ from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
 from sakuin.platform.keys import LibraryKeys, hash_of_key
 from sakuin.retrieval.refused_questions import RefusedQuestions
-from sakuin.upkeep.doctor import Problem
-from sakuin.wiring.console import operation_pages
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 from starlette.applications import Starlette
@@ -40,7 +38,6 @@ from tests.world import World
 
 # These lead to other pages, or are none.
 _NO_PAGES = {"/static/{name}", "/language/{language}"}
-_PROBLEM = Problem("openai key", "OpenAI refuses the key.", "Add another key to the secret.")
 
 
 class Look(NamedTuple):
@@ -139,7 +136,6 @@ def sample_console(world: World, tables: TableWorld, *, is_hostile: bool) -> Ite
 
 def client_of(world: World, tables: TableWorld, content: Content, auth: SupabaseAuth) -> ConsoleClient:
     """Returns the console with all its pages."""
-    operation = operation_over(world, content.sqs, [_PROBLEM])
     places, questions = Places(world.projects, True), RefusedQuestions(world.client)
     searches = Playground(places, on_this_machine(world, tables), world.read.filter_values)
     library_keys = LibraryKeys(world.client)
@@ -151,7 +147,7 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     library_keys.create("研究室のエージェント")
     return ConsoleClient(
         world,
-        *(partial(routes, operation=operation) for routes in operation_pages()),
+        partial(operation.routes, operation=operation_over(world, content.sqs)),
         lambda shell: playground.routes(shell, searches),
         lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),

@@ -17,7 +17,6 @@ from tests.world import World
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//elsewhere.example/x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 _MATERIAL = "senior/微分と接線_教材"
-_DAYS = (4, 6, 5, 9, 7, 5, 14, 8, 6, 5, 7, 6, 5, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
 
 
 def add_troubles(world: World, content: Content) -> None:
-    """Adds work that did not finish, dead letters, refused questions and two weeks of changes."""
+    """Adds work that did not finish, dead letters and refused questions."""
     away = Defer(300, "OpenAI did not answer within 20 seconds", "openai")
     world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html", version_id="v2"), away)
     world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), "OpenAI refused the API key")
@@ -90,12 +89,6 @@ def add_troubles(world: World, content: Content) -> None:
     questions = RefusedQuestions(world.client)
     for question, target in (("微積分の歴史", None), ("円周率の求め方は?", None), ("英単語の覚え方", content.tool)):
         questions.record(question, target)
-    world.sql.execute("delete from freshness_day")
-    for age, changes in reversed(list(enumerate(_DAYS))):
-        for number in range(changes):
-            seconds = 3 + number * (1 + changes // 6)
-            world.sql.execute("select record_freshness('pages', now() - make_interval(secs => %s))", [seconds])
-        world.sql.execute("update freshness_day set day = day - %s where day = timezone('utc', now())::date", [age])
 
 
 def add_hostile_texts(world: World, tables: TableWorld, content: Content) -> None:

@@ -46,7 +46,7 @@ def test_a_key_signs_in_and_leads_to_the_wanted_page_and_is_stored_nowhere(
 def test_an_ended_session_leads_back_to_its_page(browser: Browser, console: SampleConsole) -> None:
     session = console.session
     console.world.sql.execute("update console_session set expires_at = now()")
-    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/doctor")
+    browser.run("sessionEnds", origin=console.origin, session=session, key=KEY, wanted="/console/work")
 
 
 def test_a_user_signs_in_allows_an_agent_and_revokes_it(browser: Browser, console: SampleConsole) -> None:
@@ -73,11 +73,12 @@ def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None
 
 @pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[:1], ids=str)
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
-    answers = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
-    visited, faults = console.visit_every_page(browser, console.session, look, **answers)
+    more = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
+    more["letters"] = "/console/work?queue=material"
+    visited, faults = console.visit_every_page(browser, console.session, look, **more)
     assert faults == []
     # Nobody who is signed in needs a link to it; a user has agents, and Supabase Auth leads to the consent.
-    assert {*visited, "sign-in", "agents", "consent"} == {*console.routes, *answers}
+    assert {*visited, "sign-in", "agents", "consent"} == {*console.routes, *more}
 
 
 @pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[-1:], ids=str)
@@ -86,12 +87,7 @@ def test_every_page_of_a_user_is_free_of_faults(browser: Browser, console: Sampl
     visited, faults = console.visit_every_page(browser, console.session_of_user, look, consent=asked)
     assert faults == []
     assert {"overview", "projects", "playground", "agents", "consent"} <= set(visited)
-    assert not {"pages", "findings", "work", "dead-letters", "keys"} & set(visited)
-
-
-def test_a_page_leads_to_its_explanation_on_the_site(browser: Browser, console: SampleConsole) -> None:
-    address = browser.run("findExplanation", origin=console.origin, session=console.session, material=MATERIAL)
-    assert ".html#rule-" in address
+    assert not {"work", "keys"} & set(visited)
 
 
 def test_a_question_is_answered_and_explained(browser: Browser, console: SampleConsole) -> None:

@@ -1,8 +1,8 @@
 """Signing in to the console, and what a browser without a session gets."""
 
 import pytest
-from sakuin.console.navigation import ENTRIES
 from sakuin.console.sessions import Sessions, SessionTokens
+from sakuin.console.shell import ENTRIES
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
 

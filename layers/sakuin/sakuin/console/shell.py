@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.answers import CONTENT_SECURITY_POLICY, ROOT, own_path, redirect, set_cookie
 from sakuin.console.forms import check_token, form_fields
-from sakuin.console.navigation import ENTRIES, Entry
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.console.static_files import static_path
 from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
@@ -24,6 +23,27 @@ from sakuin.tables.model import User
 
 SESSION_COOKIE = "sakuin_console"
 LANGUAGE_COOKIE = "sakuin_language"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the menu: the path below `/console`, the key of its text, and who alone sees it."""
+
+    path: str
+    text: str
+    admins_only: bool = False
+    users_only: bool = False
+
+
+ENTRIES = (
+    Entry("/", "overview.title"),
+    Entry("/playground", "playground.title"),
+    Entry("/refused", "refused.title"),
+    Entry("/projects", "projects.title"),
+    Entry("/agents", "consent.title", users_only=True),
+    Entry("/work", "work.title", admins_only=True),
+    Entry("/keys", "keys.title", admins_only=True),
+)
 
 
 class SignInNeeded(Unauthorized):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
@@ -59,15 +58,6 @@ class Library:
         if after is None:
             findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
         return findings, following
-
-    def findings_of(self, states: Sequence[MaterialState]) -> Sequence[Finding]:
-        """Returns findings about these materials, and looks at no other page."""
-        anchors = self.records.indexed_materials([state.material for state in states])
-        return [
-            finding
-            for state in states
-            for finding in self._findings_of_page(state.material, state.source.key, anchors.get(state.material))
-        ]
 
     def reapply_outdated(self) -> int:
         """Asks to reindex every material of another index version. Returns how many there are."""

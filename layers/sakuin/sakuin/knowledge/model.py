@@ -283,16 +283,6 @@ class UploadResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedResult:
-    """The result of a version of a known key, and its time."""
-
-    version_id: str
-    outcome: Outcome
-    reason: str | None
-    recorded_at: str
-
-
-@dataclass(frozen=True, slots=True)
 class FailedMaterial:
     """A material whose newest version could not be read, and why and when."""
 

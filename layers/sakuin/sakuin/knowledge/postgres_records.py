@@ -7,7 +7,6 @@ from sakuin.knowledge.model import (
     FailedMaterial,
     MaterialPage,
     RecordedObject,
-    RecordedResult,
     Status,
     UploadResult,
 )
@@ -45,12 +44,6 @@ class MaterialRecords:
         return [
             FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
         ]
-
-    def recorded_results(self, key: str, *, limit: int) -> Sequence[RecordedResult]:
-        """Returns the results of a key's versions in the last 30 days, the last one first."""
-        columns = "version_id,outcome,reason,recorded_at"
-        request = self.client.table("upload_result").select(columns).eq("key", key).order("recorded_at", desc=True)
-        return [RecordedResult(**row) for row in answer(request.limit(limit))]
 
     def counts(self) -> Mapping[str, int]:
         """Returns the number of materials of each status, and of `chunks`."""

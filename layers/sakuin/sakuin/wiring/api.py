@@ -14,11 +14,14 @@ from sakuin.wiring.index_versions import own_index
 from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
+    from sakuin.console.pages.operation import Operation
     from sakuin.console.pages.playground import Playground
     from sakuin.console.pages.refused import RefusedLog
     from sakuin.console.playground.places import Places
     from sakuin.http.projects import ProjectServices
+    from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.supabase.client import Client
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
 
@@ -94,10 +97,9 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import agents, keys, playground, refused, sign_in
+        from sakuin.console.pages import agents, keys, operation, playground, refused, sign_in
         from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
-        from sakuin.wiring.console import operation_of, operation_pages
 
         def deployment_keys() -> list[keys.DeploymentKey]:
             now, used = secret.now(), days()
@@ -111,12 +113,11 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
             ]
 
         shell = Shell(sessions, __version__)
-        operation = operation_of(settings, client, library, work_of, checks)
         searches = searching(settings, client, services.records)
         return console_app(
             shell,
             sign_in.routes(shell, record_use, auth),
-            *(routes(shell, operation) for routes in operation_pages()),
+            operation.routes(shell, operation_of(settings, client, library.records, unfinished)),
             playground.routes(shell, searches),
             refused.routes(shell, refused_questions(settings, client, searches.places)),
             project.routes(shell, services),
@@ -172,6 +173,28 @@ def searching(settings: Settings, client: "Client", records: "ProjectRecords") -
     ask = AskPlayground(LambdaFunction(aws("lambda"), settings.mcp_function))
     places = Places(records, settings.library_for_users)
     return Playground(places, ask, read.filter_values)
+
+
+def operation_of(
+    settings: Settings, client: "Client", records: "MaterialRecords", unfinished: "UnfinishedWorkStore"
+) -> "Operation":
+    """Returns what the console's pages of operation read and change."""
+    from functools import partial
+
+    from sakuin.console.pages.operation import Operation
+    from sakuin.upkeep.counts import project_counts
+    from sakuin.upkeep.index_versions import IndexVersions
+    from sakuin.upkeep.reconcile import ReconciliationRuns
+    from sakuin.wiring.clients import dead_letters
+
+    return Operation(
+        records=records,
+        unfinished=unfinished,
+        dead_letters=dead_letters(settings),
+        runs=ReconciliationRuns(client),
+        indexes=IndexVersions(client),
+        counts=partial(project_counts, client),
+    )
 
 
 def refused_questions(settings: Settings, client: "Client", places: "Places") -> "RefusedLog":

@@ -1,1 +1,0 @@
-"""The pages for operators: what is indexed, what waits, and what is wrong."""
