@@ -1,7 +1,6 @@
 """A model with its vectors in a file, as an `Embedder`: the local stack's, 8 texts a second, or one at an endpoint."""
 
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from openai import OpenAI
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.model import DIMENSIONS, NAME, Model, Text, Vector
+from sakuin_local.embeddings.model import DIMENSIONS, NAME, Model, Text, Vector, slices
 
 # As wide as the column of the database; zeros change no cosine.
 WIDTH = 1536
-_TEXTS_A_REQUEST = 64
 
 
 @dataclass(frozen=True)
@@ -23,17 +21,11 @@ class EndpointModel:
     name: str
     client: OpenAI
 
-    def embed(self, texts: Sequence[Text]) -> "list[Future[list[Vector]]]":
-        """Returns vectors of unit length in the order of the texts, request by request."""
-        starts = range(0, len(texts), _TEXTS_A_REQUEST)
-        return [self._embedded([text.text for text in texts[at : at + _TEXTS_A_REQUEST]]) for at in starts]
-
-    def _embedded(self, texts: Sequence[str]) -> "Future[list[Vector]]":
-        answer = self.client.embeddings.create(model=self.name, input=list(texts))
+    def embed(self, texts: Sequence[Text]) -> list[Vector]:
+        """Returns vectors of unit length in the order of the texts."""
+        answer = self.client.embeddings.create(model=self.name, input=[text.text for text in texts])
         rows = [np.array(one.embedding, dtype="<f4") for one in answer.data]
-        done: Future[list[Vector]] = Future()
-        done.set_result([row / np.linalg.norm(row) for row in rows])
-        return done
+        return [row / np.linalg.norm(row) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -56,11 +48,8 @@ class CachedModel:
         asked = [Text(queries, text) for text in texts]
         known = self.cache.found(asked)
         missing = [text for text in dict.fromkeys(asked) if text not in known]
-        position = 0
-        for part in self.model.embed(missing):
-            fresh = part.result()
-            new = dict(zip(missing[position : position + len(fresh)], fresh, strict=True))
-            position += len(fresh)
+        for part in slices(missing):
+            new = dict(zip(part, self.model.embed(part), strict=True))
             self.cache.store(new)
             known |= new
         return np.stack([known[text] for text in asked]) if asked else np.zeros((0, DIMENSIONS), dtype=np.float32)

@@ -12,12 +12,12 @@ from sakuin_local.embeddings.question import Refused
 
 
 class RateLimited(Refused):
-    """The account's requests or tokens of this minute are used up."""
+    """The requests or tokens of this minute are used up, or the line for the model is too long."""
 
     def __init__(self, kind: str, limit: int, seconds: float) -> None:
-        unit = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}[kind]
+        units = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)", "line": "waiting requests"}
         super().__init__(
-            f"Rate limit reached on {unit}: Limit {limit}. Please try again in {seconds:.3f}s.",
+            f"Rate limit reached on {units[kind]}: Limit {limit}. Please try again in {seconds:.3f}s.",
             parameter=None,
             status=429,
             type=kind,

@@ -2,40 +2,56 @@
 
 import asyncio
 import base64
+import re
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sakuin_local.embeddings.account import Account, error_answer, unlimited
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.completions import Completion
-from sakuin_local.embeddings.model import NAME, Model, Text, Vector
+from sakuin_local.embeddings.line import Line
+from sakuin_local.embeddings.model import NAME, Model, Text, Vector, slices
 from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
 
 _MODEL = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
 
 
+# RFC 9218: 0 is the most urgent, 7 the least. The product sends pages as 3, which is the default, and Tables as 5.
+_URGENCY = re.compile(r"(?:^|[,\s])u=([0-7])(?:$|[,;\s])")
+_DEFAULT_URGENCY = 3
+
+
 def application(
-    model: Model, cache: VectorCache, account: Account | None = None, today: Callable[[], date] = date.today
+    model: Model,
+    cache: VectorCache,
+    account: Account | None = None,
+    today: Callable[[], date] = date.today,
+    line: Line | None = None,
 ) -> Starlette:
     """Returns the endpoint with this model and this cache, for an account without limits unless one is given."""
     account = account or unlimited()
+    work = _Work(model, cache, line or Line())
 
-    async def embeddings(request: Request) -> JSONResponse:
+    async def embeddings(request: Request) -> Response:
         try:
             _check_key(request)
             question = Question.of(await _json(request))
             tokens = _count_tokens(model, question.texts)
             account.spend(tokens)
+            vectors = await work.vectors(request, question.texts)
         except Refused as refusal:
             return error_answer(refusal)
-        vectors = await _vectors(model, cache, question.texts)
+        except ClientDisconnect:
+            return Response()
         data = [
             {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question)}
             for index, text in enumerate(question.texts)
@@ -79,18 +95,49 @@ def application(
     )
 
 
-async def _vectors(model: Model, cache: VectorCache, texts: Sequence[Text]) -> dict[Text, Vector]:
-    """Returns a vector for each text, from the cache if possible; new ones are stored slice by slice."""
-    vectors = cache.found(texts)
-    missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-    position = 0
-    for part in model.embed(missing):
-        fresh = await asyncio.wrap_future(part)
-        new = dict(zip(missing[position : position + len(fresh)], fresh, strict=True))
-        position += len(fresh)
-        cache.store(new)
-        vectors.update(new)
-    return vectors
+@dataclass
+class _Work:
+    """Embeds the texts of requests in small parts, each in its turn and in one thread."""
+
+    model: Model
+    cache: VectorCache
+    line: Line
+    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    async def vectors(self, request: Request, texts: Sequence[Text]) -> dict[Text, Vector]:
+        """Returns a vector for each text, from the cache if possible; `ClientDisconnect` if the client has left."""
+        vectors = self.cache.found(texts)
+        parts = list(slices([text for text in dict.fromkeys(texts) if text not in vectors]))
+        if not parts:
+            return vectors
+        async with self.line.place(_urgency(request, texts), sum(map(_characters, parts))) as place:
+            for part in parts:
+                async with self.line.turn(place, _characters(part)):
+                    if await request.is_disconnected():
+                        raise ClientDisconnect
+                    vectors |= await self._embedded(part)
+        return vectors
+
+    async def _embedded(self, texts: Sequence[Text]) -> dict[Text, Vector]:
+        # Another request may have had the same texts.
+        vectors = self.cache.found(texts)
+        if missing := [text for text in texts if text not in vectors]:
+            new = await asyncio.get_running_loop().run_in_executor(self.thread, self.model.embed, missing)
+            self.cache.store(embedded := dict(zip(missing, new, strict=True)))
+            vectors |= embedded
+        return vectors
+
+
+def _urgency(request: Request, texts: Sequence[Text]) -> int:
+    """Returns the urgency of a request by its header `Priority`; a question is the most urgent."""
+    if texts[0].is_query:
+        return 0
+    match = _URGENCY.search(request.headers.get("priority", ""))
+    return int(match[1]) if match else _DEFAULT_URGENCY
+
+
+def _characters(texts: Sequence[Text]) -> int:
+    return sum(len(text.text) for text in texts)
 
 
 def _count_tokens(model: Model, texts: Sequence[Text]) -> int:

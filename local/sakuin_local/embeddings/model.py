@@ -1,12 +1,8 @@
-"""The model multilingual-e5-small on the CPU, in one thread; queries go first."""
+"""The model multilingual-e5-small on the CPU."""
 
-import itertools
 import os
-import queue
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +12,7 @@ DIMENSIONS = 384
 # More threads are not faster on two cores; one is half as fast. Waiting threads must not spin: while functions
 # run, that would cost three quarters of the speed.
 THREADS, WAITING = "2", "PASSIVE"
-# A query waits for at most one slice, less than a second. The texts of a slice are embedded together: eight together
+# A question waits for at most one slice, about a second. The texts of a slice are embedded together: eight together
 # are twice as fast as one by one.
 SLICE_TEXTS, SLICE_CHARACTERS = 8, 1_200
 
@@ -41,18 +37,8 @@ class Text:
         raise ValueError("this model's input begins with 'query: ' or 'passage: '")
 
 
-@dataclass(order=True)
-class _Slice:
-    """Work for the model's thread, ordered by urgency and number."""
-
-    urgency: int
-    number: int
-    texts: list[Text] = field(compare=False)
-    done: "Future[list[Vector]]" = field(compare=False, default_factory=Future)
-
-
 class Model:
-    """The model in its own thread: it must not be forked, and only one thread may call it."""
+    """The model. It must not be forked, and only one thread at a time may embed."""
 
     def __init__(self) -> None:
         os.environ["OMP_NUM_THREADS"] = THREADS
@@ -62,35 +48,19 @@ class Model:
 
         self._engine = E5()
         self._engine.query("あ")
-        self._numbers = itertools.count()
-        self._waiting: queue.PriorityQueue[_Slice] = queue.PriorityQueue()
-        threading.Thread(target=self._work, daemon=True).start()
 
-    def embed(self, texts: Sequence[Text]) -> "list[Future[list[Vector]]]":
-        """Returns vectors of unit length in the order of the texts, slice by slice."""
-        slices = [
-            _Slice(urgency=0 if part[0].is_query else 1, number=next(self._numbers), texts=part)
-            for part in _slices(texts)
-        ]
-        for each in slices:
-            self._waiting.put(each)
-        return [each.done for each in slices]
+    def embed(self, texts: Sequence[Text]) -> list[Vector]:
+        """Returns vectors of unit length for one of the `slices`, in the order of its texts."""
+        vectors = self._engine.encode([each.text for each in texts], texts[0].is_query)
+        return [np.array(vector, dtype="<f4") for vector in vectors]
 
     def tokens(self, text: Text) -> int:
         """Returns the number of tokens of a text."""
         return int(self._engine.token_count(text.text, text.is_query))
 
-    def _work(self) -> None:
-        while True:
-            part = self._waiting.get()
-            try:
-                vectors = self._engine.encode([each.text for each in part.texts], part.texts[0].is_query)
-                part.done.set_result([np.array(vector, dtype="<f4") for vector in vectors])
-            except Exception as error:
-                part.done.set_exception(error)
 
-
-def _slices(texts: Sequence[Text]) -> Iterator[list[Text]]:
+def slices(texts: Sequence[Text]) -> Iterator[list[Text]]:
+    """Splits texts into parts of one kind, small enough that a question waits for one of them."""
     part: list[Text] = []
     for text in texts:
         full = len(part) == SLICE_TEXTS or sum(len(each.text) for each in part) + len(text.text) > SLICE_CHARACTERS

@@ -1,0 +1,97 @@
+"""The line of requests that wait for the model: questions first, then pages, then Tables."""
+
+import asyncio
+import itertools
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from sakuin_local.embeddings.account import RateLimited
+
+# A request that would wait for longer is refused: a client waits for 30 seconds.
+PATIENCE_SECONDS = 20.0
+# Until it is measured: a text of 1,000 Japanese characters takes the model about a second.
+_FIRST_SPEED = 800.0
+_SHARE_OF_LAST = 0.2
+_LEAST_SECONDS = 0.005
+
+
+@dataclass(order=True, slots=True)
+class Place:
+    """The place of a request in the line. `left` is the number of its characters without a vector.
+
+    If the request has to wait after the time `until` of the event loop, it is refused.
+    """
+
+    urgency: int
+    number: int
+    left: int = field(compare=False)
+    until: float = field(compare=False)
+
+
+@dataclass
+class Line:
+    """The requests that are not answered, and the speed of the model in characters a second.
+
+    A place keeps the model until it is done, but a more urgent one comes before its next part.
+    """
+
+    patience: float = PATIENCE_SECONDS
+    speed: float = _FIRST_SPEED
+    _places: list[Place] = field(default_factory=list)
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _is_busy: bool = False
+
+    @asynccontextmanager
+    async def place(self, urgency: int, characters: int) -> AsyncIterator[Place]:
+        """Gives a request its place while the block runs; raises `RateLimited` if it would wait for too long."""
+        place = Place(urgency, next(self._numbers), characters, asyncio.get_running_loop().time() + self.patience)
+        if self._has_others(place) and (late := self._seconds(place) - self.patience) > 0:
+            raise self._refusal(late)
+        self._places.append(place)
+        try:
+            yield place
+        finally:
+            self._places.remove(place)
+            async with self._changed:
+                self._changed.notify_all()
+
+    @asynccontextmanager
+    async def turn(self, place: Place, characters: int) -> AsyncIterator[None]:
+        """Waits until the model is free for the next part of this place; raises `RateLimited` after the patience."""
+        async with self._changed:
+            if not self._may_embed(place):
+                try:
+                    async with asyncio.timeout_at(place.until):
+                        await self._changed.wait_for(lambda: self._may_embed(place))
+                except TimeoutError:
+                    raise self._refusal(max(self._seconds(place) - self.patience, 1.0)) from None
+            self._is_busy = True
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        try:
+            yield
+            # Less is a text that another request had embedded.
+            if (seconds := clock() - started) > _LEAST_SECONDS:
+                self.speed += _SHARE_OF_LAST * (characters / seconds - self.speed)
+        finally:
+            place.left -= characters
+            async with self._changed:
+                self._is_busy = False
+                self._changed.notify_all()
+
+    def _may_embed(self, place: Place) -> bool:
+        return not self._is_busy and place == min(self._places)
+
+    def _has_others(self, place: Place) -> bool:
+        return any(other < place for other in self._places)
+
+    def _seconds(self, place: Place) -> float:
+        """Returns after how many seconds a request is answered, by what is before it."""
+        ahead = sum(other.left for other in self._places if other < place)
+        return (ahead + place.left) / max(self.speed, 1.0)
+
+    def _refusal(self, seconds: float) -> RateLimited:
+        return RateLimited("line", len(self._places), math.ceil(seconds))
