@@ -110,7 +110,8 @@ class Stack:
 
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
-        tool = self.call("create_tool", table=table, json_path=json_path, name="search", description="d")["id"]
+        place = {"project": project, "table": table, "json_path": json_path}
+        tool = self.call("create_tool", **place, name="search", description="d")["id"]
         made = self.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[tool])
         endpoint = self.records.endpoint(made["id"])
         if endpoint is None:

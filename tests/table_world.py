@@ -136,13 +136,8 @@ class TableWorld:
         self.queues.index(self.project, table)
 
     def tool(self, table: str, json_path: str, name: str = "search") -> str:
-        made = self.call(
-            "create_tool",
-            table=table,
-            json_path=json_path,
-            name=name,
-            description="d",
-        )
+        place = {"project": self.project, "table": table, "json_path": json_path}
+        made = self.call("create_tool", **place, name=name, description="d")
         self.queues.index(self.project, table)
         return str(made["id"])
 

@@ -710,6 +710,12 @@ $$;
 
 create function public.read_table(p_table uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_view(t) from table_for(p_table, false) t
+$$;
+
+-- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
+create function public.read_document(p_table uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
   -- As text, so that no JSON library changes the document.
   select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
   from table_for(p_table, false) t
@@ -841,13 +847,32 @@ language sql stable set search_path = public, extensions as $$
   select to_jsonb(o) - array['created_at', 'updated_at']
 $$;
 
+-- Refuses a JSON Pointer to which a Table's document has no node. A document in the bucket, or one that Postgres cannot
+-- decode (NUL, lone surrogates), passes: the scan reports a missing node, and an array index such as 01 or -1.
+create function public.check_node(p_table uuid, p_json_path text) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+  is_missing boolean;
+begin
+  perform check_json_path(p_json_path);
+  is_missing := p_json_path <> '' and t.data #> array(
+    select replace(replace(s.step, '~1', '/'), '~0', '~')
+    from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality s(step, place) order by s.place) is null;
+  perform require(t.data is null or not is_missing, 'PT422', format(
+    'The document has no node at ''%s''. Compare the pointer with the Table.', left(p_json_path, 200)));
+exception when untranslatable_character or invalid_text_representation then
+  null;
+end $$;
+
 create function public.create_tool(
-  p_table uuid, p_json_path text, p_name text, p_description text
+  p_project uuid, p_table uuid, p_json_path text, p_name text, p_description text
 ) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
+  perform require(t.project_id = p_project, 'P0002', format('There is no table %s', p_table));
   perform lock_quotas(t.project_id);
   perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools', 'tools');
   insert into tool (project_id, table_id, json_path, type, name, description)

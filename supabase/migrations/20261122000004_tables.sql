@@ -334,15 +334,18 @@ language sql set search_path = public, extensions as $$
     and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
--- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers), at most p_limit. Returns
--- {removed: the doc ids to delete from the store, by the generation up to which they are, more: whether to call it again
--- after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. If there are none, the
--- scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
+-- Ends a scan of p_nodes strings: deletes nodes in portions of p_limit, the first call those that are not among p_kept
+-- (hashes of pointers), later calls (p_kept is null) those in p_gone, with p_more if yet another call follows. Returns
+-- {removed: the doc ids to delete from the store, by the generation up to which they are, gone: the nodes to give to
+-- later calls, after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. With the
+-- last portion the scan is recorded and, if no doc ids are left, the Table is ready if nothing is missing; otherwise
+-- record_removed does that.
 create function public.finish_scan(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_found jsonb, p_nodes integer,
-  p_limit integer
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
+  p_found jsonb, p_nodes integer, p_limit integer
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
+  gone text[] := p_gone;
   removed jsonb;
   is_last boolean;
   unindexed jsonb := '[]';
@@ -350,20 +353,23 @@ begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
   if not found then return null; end if;
   perform lock_words(p_table, p_fingerprint);
-  with gone as (
-    delete from node n where n.ctid = any (array(
-      select x.ctid from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
-        and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash) limit p_limit))
+  if p_kept is not null then
+    gone := array(
+      select x.pointer_hash from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+        and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
+  end if;
+  is_last := not p_more and cardinality(gone) <= p_limit;
+  with nodes as (
+    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+      and n.pointer_hash = any (gone[:p_limit])
     returning n.pointer_hash
   ), rows as (
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
-      and c.pointer_hash = any (array(select r.pointer_hash from gone r)) returning c.turbopuffer_doc_id
+      and c.pointer_hash = any (array(select n.pointer_hash from nodes n)) returning c.turbopuffer_doc_id
   )
   insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
   select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
   on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
-  is_last := not exists (select from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
-                         and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
   insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
   select p_table, p_fingerprint, p_generation, p_skipped, p_found where is_last
   on conflict (table_id, fingerprint) do update set
@@ -377,7 +383,7 @@ begin
     unindexed := mark_ready_if_complete(p_table, p_fingerprint)->'unindexed';
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
-  return jsonb_build_object('removed', removed, 'more', not is_last, 'unindexed', unindexed);
+  return jsonb_build_object('removed', removed, 'gone', to_jsonb(gone[p_limit + 1:]), 'unindexed', unindexed);
 end $$;
 
 -- Deletes the objects of a Table that are not among these (hashes of pointers and of fields), and returns the places

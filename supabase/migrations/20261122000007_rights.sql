@@ -118,8 +118,8 @@ begin
   foreach f in array array[
     'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member', 'transfer_project',
     'read_synonyms', 'replace_synonyms',
-    'create_table', 'read_table', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
-    'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
+    'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
+    'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
     execute format('alter function %s owner to sakuin_member', f::regprocedure);

@@ -128,13 +128,8 @@ class TablesMachine(Schedule):
         self._create_tool(table, scope)
 
     def _create_tool(self, table: str, scope: str) -> None:
-        made = self.world.call(
-            "create_tool",
-            table=table,
-            json_path=scope,
-            name=f"tool{next(self.names)}",
-            description="d",
-        )
+        place = {"project": self.project, "table": table, "json_path": scope}
+        made = self.world.call("create_tool", **place, name=f"tool{next(self.names)}", description="d")
         self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], status="enabled")
         self.oracle.tools[made["id"]] = ToolFact(table, scope)
 

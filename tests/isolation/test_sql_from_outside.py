@@ -93,6 +93,7 @@ VIEWERS = {
     "list_members",
     "list_tables",
     "read_table",
+    "read_document",
     "list_tools",
     "read_tool",
     "list_mcps",
@@ -128,6 +129,7 @@ INVALID: dict[str, list[dict[str, object]]] = {
     "create_table": [{"p_name": None}, {"p_chunk_threshold": 0}],
     "change_table": [{"p_name": " "}, {"p_name": "x" * 201}, *({"p_chunk_threshold": n} for n in (0, -1, 1_000_001))],
     "replace_table": [{"p_data": None}, {"p_data": " "}],
+    "check_node": [{"p_json_path": path} for path in ("articles", "/~2", "/nowhere", "/~1", None)],
     "create_tool": [
         *({"p_json_path": path} for path in ("articles", "/~2", None)),
         *({"p_description": "x" * 2001}, {"p_name": "a b"}, {"p_name": None}),

@@ -16,8 +16,17 @@ API = {
     *("create_project", "list_projects", "delete_project"),
     *("add_member", "list_members", "remove_member", "transfer_project"),
     *("read_synonyms", "replace_synonyms"),
-    *("create_table", "read_table", "list_tables", "replace_table", "change_table", "delete_table", "begin_upload"),
-    *("create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
+    *(
+        "create_table",
+        "read_table",
+        "read_document",
+        "list_tables",
+        "replace_table",
+        "change_table",
+        "delete_table",
+        "begin_upload",
+    ),
+    *("check_node", "create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
     *("create_mcp", "read_mcp", "list_mcps", "change_mcp", "rotate_mcp", "delete_mcp", "bind_tool", "unbind_tool"),
 }
 A_LATER_MIGRATION = """

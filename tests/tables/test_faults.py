@@ -194,7 +194,12 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
     assert (scan.decision, again.decision) == ("scan", "superseded")
     assert world.index.plan_nodes(table, scan.generation, []) is None
-    assert world.index.finish_scan(table, scan.generation, kept=[], skipped=[], found={}, nodes=1, limit=9) is None
+    assert (
+        world.index.finish_scan(
+            table, scan.generation, kept=[], gone=(), more=False, skipped=[], found={}, nodes=1, limit=9
+        )
+        is None
+    )
     world.index.record_failure(table, scan.generation, "An old worker failed.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 

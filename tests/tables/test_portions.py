@@ -1,9 +1,11 @@
 """What is deleted is gone at once, and its rows are deleted in portions."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from sakuin.errors import NotFound
@@ -129,6 +131,24 @@ def test_strings_that_a_document_no_longer_has_go_in_portions(world: TableWorld)
     ] * 2
     assert (world.status(tool)["state"], world.status(tool)["nodes_count"]) == ("ready", 1)
     assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
+
+
+def test_the_strings_of_a_document_are_sent_once_however_many_are_removed(world: TableWorld) -> None:
+    texts = [long(f"章{number}", 300) for number in range(12)]
+    table, _, endpoint = world.indexed(texts)
+    world.replace(table, texts[:8])
+    world.queues.asked.clear()
+    hashes: list[tuple[int | None, int]] = []
+
+    def record(request: httpx.Request) -> None:
+        if request.url.path.endswith("finish_scan"):
+            body = json.loads(request.content)
+            hashes.append((body["p_kept"] and len(body["p_kept"]), len(body["p_gone"])))
+
+    world.client.session.event_hooks = {"request": [record]}
+    assert replace(world.scan, nodes_a_deletion=1)(world.project, table).outcome == "scanned"
+    assert hashes == [(8, 0), (None, 1), (None, 1), (None, 1)]
+    assert (len(world.found(endpoint)), len(world.rows(table))) == (8, 8)
 
 
 def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:

@@ -20,7 +20,13 @@ def test_length_is_counted_in_code_points_and_one_text_at_two_pointers_is_embedd
 
 
 def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
-    asked: dict[str, Any] = {"table": NOBODY, "json_path": "", "name": "n", "description": "d"}
+    asked: dict[str, Any] = {
+        "project": world.project,
+        "table": NOBODY,
+        "json_path": "",
+        "name": "n",
+        "description": "d",
+    }
     with pytest.raises(NotFound):
         world.call("create_tool", **asked)
     with pytest.raises(NotFound):

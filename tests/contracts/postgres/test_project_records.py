@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
-from sakuin.errors import Conflict, Forbidden, NotFound, OverLimit
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
 from sakuin.platform.supabase.client import Client, answer, call, clients_of_users
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import Tool, User
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
@@ -35,7 +38,8 @@ class Kept:
         return self.records.create_table(MEMBER, project, name="t", data=data, chunk_threshold_chars=None).id
 
     def tool(self, table: str, name: str = "search_a") -> Tool:
-        return self.records.create_tool(MEMBER, table, json_path="/a", name=name, description="d")
+        project = self.records.table(None, table).project_id
+        return self.records.create_tool(MEMBER, project, table, json_path="/a", name=name, description="d")
 
 
 @pytest.fixture
@@ -102,8 +106,26 @@ def _joined(kept: Kept, project: str, user: User) -> str:
 def test_a_body_comes_back_as_it_was_written(kept: Kept) -> None:
     project = kept.project()
     for data in ("{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'):
-        stored = kept.records.table(MEMBER, kept.table(project, data))
+        stored = kept.records.document(MEMBER, kept.table(project, data))
         assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
+
+
+def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project, '{"a":"' + "x" * 100_000 + '"}')
+    answers: list[tuple[str, int]] = []
+
+    def record(response: httpx.Response) -> None:
+        answers.append((response.url.path.rpartition("/")[2], len(response.read())))
+
+    kept.records.client.session.event_hooks = {"response": [record]}
+    tables = TableAdmin(kept.records, S3TableDocuments(None, ""))
+    assert tables.read(None, table).bytes > 100_000
+    tables.create_tool(None, project, table, json_path="/a", name="a", description=None)
+    with pytest.raises(Invalid, match="no node at '/b'"):
+        tables.create_tool(None, project, table, json_path="/b", name="b", description=None)
+    assert [name for name, _ in answers] == ["read_table", "check_node", "create_tool", "check_node"]
+    assert max(size for _, size in answers) < 5_000
 
 
 def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept: Kept) -> None:
@@ -114,7 +136,7 @@ def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept:
     assert kept.records.replace_table(MEMBER, table, data="[1]", expected_version=1).version == 2
     with pytest.raises(Conflict, match="version 2"):
         kept.records.replace_table(MEMBER, table, data="[2]", expected_version=1)
-    assert kept.records.table(MEMBER, table).data == "[1]"
+    assert kept.records.document(MEMBER, table).data == "[1]"
     assert kept.records.tool(MEMBER, tool.id).metadata["search_index"]["generation"] > generation
     assert kept.events() == ["ToolCreated", "TableUpdated"]
 
@@ -123,11 +145,11 @@ def test_only_the_newest_upload_becomes_the_document(kept: Kept) -> None:
     table = kept.table(kept.project(), None)
     first, second = (kept.records.begin_upload(MEMBER, table) for _ in range(2))
     assert second.key == f"tables/{second.project_id}/{table}/{second.upload}.json"
-    assert kept.records.table(MEMBER, table).table.pending_upload
+    assert kept.records.table(MEMBER, table).pending_upload
     assert kept.records.finish_upload(table, second.upload, second.key, None)
     assert not kept.records.finish_upload(table, first.upload, first.key, None)
     assert not kept.records.finish_upload(table, second.upload, second.key, None)
-    stored = kept.records.table(MEMBER, table)
+    stored = kept.records.document(MEMBER, table)
     assert (stored.data, stored.data_key, stored.table.version) == (None, second.key, 1)
     assert not stored.table.pending_upload
 
@@ -136,7 +158,7 @@ def test_a_body_that_cannot_be_read_leaves_the_table_as_it_was(kept: Kept) -> No
     table = kept.table(kept.project(), "[1]")
     upload = kept.records.begin_upload(MEMBER, table).upload
     assert kept.records.finish_upload(table, upload, None, "no JSON")
-    stored = kept.records.table(MEMBER, table)
+    stored = kept.records.document(MEMBER, table)
     assert (stored.data, stored.table.version, stored.table.import_error) == ("[1]", 1, "no JSON")
     assert not kept.records.finish_upload(str(uuid4()), 1, None, None)
 

@@ -80,5 +80,5 @@ def table(work: Work, empty_database: Database) -> str:
     project = call(client, "create_project", {"p_name": "p"})["id"]
     made = call(client, "create_table", {"p_project": project, "p_name": "t", "p_data": '{"a": "b"}'})
     tool = {"p_json_path": "", "p_name": "s", "p_description": "d"}
-    call(client, "create_tool", {"p_table": made["id"], **tool})
+    call(client, "create_tool", {"p_project": project, "p_table": made["id"], **tool})
     return str(made["id"])

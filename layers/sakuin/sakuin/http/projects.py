@@ -63,7 +63,7 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
     return (
         _project_routes(services.records, user, changing),
         table_routes(services.records, services.tables, user, changing),
-        tool_routes(services.records, user, changing),
+        tool_routes(services.records, services.tables, user, changing),
         endpoint_routes(services.records, user),
     )
 

@@ -9,26 +9,18 @@ from sakuin.http import views
 from sakuin.http.errors import may_fail
 from sakuin.http.routes import member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.tools import create_search_tool
+from sakuin.tables.admin.tables import TableAdmin
 
 
-def tool_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRouter:
+def tool_routes(records: ProjectRecords, tables: TableAdmin, user: Any, changing: Any) -> APIRouter:
     """Returns the routes. `user` is the dependency that gives the caller; `changing` are those of a change."""
     routes = member_routes("Tools")
 
     @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing)
     def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> views.ToolView:
         """Creates a Search Tool. `metadata.search_index.state` shows when it can be searched."""
-        made = create_search_tool(
-            records,
-            caller,
-            str(project_id),
-            table_id=str(asked.table_id),
-            json_path=asked.json_path,
-            name=asked.name,
-            description=asked.description,
-        )
-        return views.ToolView.model_validate(made)
+        part = asked.model_dump(include={"json_path", "name", "description"})
+        return views.ToolView.model_validate(tables.create_tool(caller, str(project_id), str(asked.table_id), **part))
 
     @routes.get("/projects/{project_id}/tools")
     def list_tools(caller: user, project_id: UUID) -> views.ToolsView:

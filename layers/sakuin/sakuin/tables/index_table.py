@@ -160,14 +160,17 @@ class IndexTable:
         found: Mapping[str, Mapping[str, Any]],
         planned: int,
     ) -> ScanResult:
-        kept = [pointer_hash(string.json_pointer) for string in strings]
+        kept: Sequence[str] | None = [pointer_hash(string.json_pointer) for string in strings]
+        portion: Sequence[str] = ()
+        rest: Sequence[str] = ()
         nodes = max(len(strings), 1)
-        more, unindexed = True, None
-        while more:
+        while True:
             removed = self.index.finish_scan(
                 table_id,
                 scan.generation,
                 kept=kept,
+                gone=portion,
+                more=bool(rest),
                 skipped=skipped,
                 found=found,
                 nodes=nodes,
@@ -175,12 +178,16 @@ class IndexTable:
             )
             if removed is None:
                 return ScanResult("superseded")
-            more, unindexed = removed.more, removed.unindexed
+            rest, unindexed = rest or removed.gone, removed.unindexed
             for generation, doc_ids in removed.doc_ids.items():
                 self.store.delete(name, doc_ids, generation=generation)
             if removed.doc_ids:
-                done = 0 if more else nodes
-                unindexed = self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=done)
+                recorded = 0 if rest else nodes
+                unindexed = self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=recorded)
+            if not rest:
+                break
+            # The document's nodes are sent once: with each portion, removal would take quadratic time.
+            kept, portion, rest = None, rest[: self.nodes_a_deletion], rest[self.nodes_a_deletion :]
         complete_indexed(self.store, self.index, unindexed)
         return ScanResult("scanned", len(strings), planned)
 

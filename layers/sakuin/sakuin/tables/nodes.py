@@ -110,13 +110,13 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class RemovedNodes:
-    """The doc ids to delete from the store, by their newest generation, and whether there are more nodes to remove.
+    """The doc ids to delete from the store, by their newest generation, and `gone`: the other nodes to remove.
 
     `unindexed`: as of a `Completion`.
     """
 
     doc_ids: Mapping[int, Sequence[str]]
-    more: bool
+    gone: Sequence[str]
     unindexed: UnindexedTable | None
 
 

@@ -108,15 +108,19 @@ class TableIndex:
         table_id: str,
         generation: int,
         *,
-        kept: Collection[str],
+        kept: Collection[str] | None,
+        gone: Sequence[str],
+        more: bool,
         skipped: Sequence[SkippedNode],
         found: Mapping[str, Mapping[str, Any]],
         nodes: int,
         limit: int,
     ) -> RemovedNodes | None:
-        """Ends the scan and removes the nodes whose pointer hashes are not in `kept`, at most `limit` of them.
+        """Ends the scan and removes nodes, by their pointer hashes: those that are not in `kept`, or those in `gone`.
 
-        `found` is added to the status of the Tools, by their json_path.
+        A call removes at most `limit`. The first one has `kept`; it returns the rest as `gone` for the next calls
+        (`kept` None), in portions, with `more` for all but the last. `found` is added to the status of the Tools, by
+        their json_path.
 
         Returns None if a newer generation exists. If nothing was removed, the scan is recorded, and each Tool is
         `ready` if it is complete; otherwise `record_removed` does that.
@@ -126,7 +130,9 @@ class TableIndex:
             table_id,
             "finish_scan",
             p_generation=generation,
-            p_kept=sorted(kept),
+            p_kept=None if kept is None else sorted(kept),
+            p_gone=list(gone),
+            p_more=more,
             p_skipped=reasons,
             p_found=found,
             p_nodes=nodes,
@@ -135,7 +141,7 @@ class TableIndex:
         if row is None:
             return None
         doc_ids = {int(generation): ids for generation, ids in row["removed"].items()}
-        return RemovedNodes(doc_ids, row["more"], _unindexed(row["unindexed"]))
+        return RemovedNodes(doc_ids, row["gone"], _unindexed(row["unindexed"]))
 
     def record_objects(self, table_id: str, generation: int, objects: Sequence[TableObject]) -> None:
         """Makes these the objects of a Table; only changed ones are sent. Nothing if a newer generation exists."""

@@ -87,9 +87,13 @@ class ProjectRecords:
         given = {"p_project": project_id, "p_name": name, "p_data": data, "p_chunk_threshold": chunk_threshold_chars}
         return Table(**self._call(user, "create_table", **given))
 
-    def table(self, user: User | None, table_id: str) -> StoredTable:
+    def table(self, user: User | None, table_id: str) -> Table:
+        """Returns a Table without its document."""
+        return Table(**self._call(user, "read_table", p_table=table_id))
+
+    def document(self, user: User | None, table_id: str) -> StoredTable:
         """Returns a Table with its document."""
-        row = self._call(user, "read_table", p_table=table_id)
+        row = self._call(user, "read_document", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
         return StoredTable(Table(**row), data, data_key)
 
@@ -125,12 +129,16 @@ class ProjectRecords:
         given = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
         return bool(self._own("finish_upload", **given))
 
+    def check_node(self, user: User | None, table_id: str, json_path: str) -> None:
+        """Raises `Invalid` if the document of a Table has no node at this pointer. One in the bucket is not read."""
+        self._call(user, "check_node", p_table=table_id, p_json_path=json_path)
+
     def create_tool(
-        self, user: User | None, table_id: str, *, json_path: str, name: str, description: str | None
+        self, user: User | None, project_id: str, table_id: str, *, json_path: str, name: str, description: str | None
     ) -> Tool:
         """Creates a Search Tool, which is pending. None: a description that names its place."""
-        given = {"p_table": table_id, "p_json_path": json_path, "p_name": name, "p_description": description}
-        return Tool(**self._call(user, "create_tool", **given))
+        place = {"p_project": project_id, "p_table": table_id, "p_json_path": json_path}
+        return Tool(**self._call(user, "create_tool", **place, p_name=name, p_description=description))
 
     def tool(self, user: User | None, tool_id: str) -> Tool:
         """Returns a Tool with its status."""

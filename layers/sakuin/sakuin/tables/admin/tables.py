@@ -1,4 +1,4 @@
-"""Administration of Tables."""
+"""Administration of Tables and their Search Tools."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
-from sakuin.tables.model import StoredTable, Table, UploadTarget, User
+from sakuin.tables.model import StoredTable, Table, Tool, UploadTarget, User
 
 _UPLOAD_SECONDS = 900
 
@@ -21,7 +21,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class TableAdmin:
-    """Creates, reads and changes Tables, within the limits."""
+    """Creates, reads and changes Tables within the limits, and creates their Search Tools."""
 
     records: ProjectRecords
     bodies: S3TableDocuments
@@ -38,11 +38,11 @@ class TableAdmin:
 
     def read(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
-        return self.records.table(user, table_id).table
+        return self.records.table(user, table_id)
 
     def node(self, user: User | None, table_id: str, pointer: str) -> object:
         """Returns the node at a pointer. Raises `NotFound` if there is none."""
-        return resolve(self._document(self.records.table(user, table_id)), pointer)
+        return resolve(self._document(self.records.document(user, table_id)), pointer)
 
     def replace(self, user: User | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
         """Replaces the document. Raises `Conflict` if the Table does not have the expected version."""
@@ -64,6 +64,19 @@ class TableAdmin:
                 with suppress(Conflict):
                     return self._patched(user, table_id, wanted, None)
         return self._patched(user, table_id, wanted, expected_version)
+
+    def create_tool(
+        self, user: User | None, project_id: str, table_id: str, *, json_path: str, name: str, description: str | None
+    ) -> Tool:
+        """Creates a Search Tool for a part of a Table of the project. Its index is pending.
+
+        Raises `Invalid` if the Table's document has no such part. One in the bucket is not read: its scan tells.
+        Without a description, or with a blank one, the Tool gets one that names its place.
+        """
+        self.records.check_node(user, table_id, json_path)
+        return self.records.create_tool(
+            user, project_id, table_id, json_path=json_path, name=name, description=description
+        )
 
     def announce(
         self, user: User | None, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None
@@ -89,7 +102,7 @@ class TableAdmin:
         operations: Sequence[Mapping[str, object]],
         expected_version: int | None,
     ) -> Table:
-        stored = self.records.table(user, table_id)
+        stored = self.records.document(user, table_id)
         if expected_version not in (None, stored.table.version):
             raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
         document = patched(self._document(stored), operations)

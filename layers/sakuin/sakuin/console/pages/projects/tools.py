@@ -11,7 +11,6 @@ from fastapi.responses import Response
 from sakuin.console.answers import redirect
 from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
 from sakuin.console.shell import Visit
-from sakuin.tables.admin.tools import create_search_tool
 from sakuin.tables.model import SkippedNode, Tool
 
 # The classes of the style sheet.
@@ -98,11 +97,10 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/tools")
     @corrected_in(show_new)
     def create_tool(visit: sent, project_id: UUID) -> Response:
-        made = create_search_tool(
-            services.records,
+        made = services.tables.create_tool(
             visit.user,
             str(project_id),
-            table_id=visit.text("table"),
+            visit.text("table"),
             json_path=visit.text("json_path"),
             name=visit.text("name"),
             description=visit.text("description"),
