@@ -858,7 +858,8 @@ begin
   perform check_json_path(p_json_path);
   is_missing := p_json_path <> '' and t.data #> array(
     select replace(replace(s.step, '~1', '/'), '~0', '~')
-    from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality s(step, place) order by s.place) is null;
+    from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality as s (step, place)
+    order by s.place) is null;
   perform require(t.data is null or not is_missing, 'PT422', format(
     'The document has no node at ''%s''. Compare the pointer with the Table.', left(p_json_path, 200)));
 exception when untranslatable_character or invalid_text_representation then

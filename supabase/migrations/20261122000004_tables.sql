@@ -633,6 +633,8 @@ end $$;
 
 create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
 language sql set search_path = public, extensions as $$
+  -- Two transactions that update the same nodes in different orders would wait for each other.
+  select lock_words(p_table, p_fingerprint);
   update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
   where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
     and n.generation = (s->>'generation')::bigint

@@ -73,7 +73,7 @@ def shown_in_console(deployed: Deployed) -> str:
     headers = {"Sec-Fetch-Site": "same-origin"}
     with httpx.Client(base_url=deployed.url, headers=headers, timeout=REQUEST_SECONDS, follow_redirects=True) as http:
         http.post("/console/sign-in/link", data={"code": link.rpartition("code=")[2]}).raise_for_status()
-        return unescape(http.get("/console/dead-letters/material").raise_for_status().text)
+        return unescape(http.get("/console/work", params={"queue": "material"}).raise_for_status().text)
 
 
 def status(deployed: Deployed) -> Any:

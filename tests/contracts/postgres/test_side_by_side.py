@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from sakuin.errors import Conflict
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.postgres import TableIndex
 from sakuin_local.supabase.database import Database
 
@@ -44,6 +46,25 @@ def test_workers_store_the_same_vectors_of_tables_in_any_order(knowledge: Knowle
     store_in_two_orders(lambda vectors: index.store_vectors(project, vectors))
 
 
+# ---------------------------------------------------------------- the same nodes
+
+
+def test_workers_record_the_same_swept_nodes_in_any_order(service: Client, sql: psycopg.Connection) -> None:
+    project = call(service, "create_project", {"p_name": "p"})["id"]
+    table = call(service, "create_table", {"p_project": project, "p_name": "t", "p_data": "{}"})["id"]
+    hashes = [f"{place:064x}" for place in range(_VECTORS * 8)]
+    sql.execute(
+        "insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation,"
+        " wanted_chunks) select %s, %s, h, '/' || h, h, 1, 1 from unnest(%s::text[]) h",
+        (table, OF_TABLES.id, hashes),
+    )
+    index = TableIndex(service, OF_TABLES)
+    orders = [[PublishedNode(name, None, 0) for name in names] for names in (hashes, hashes[::-1])]
+    for _ in range(_ROUNDS):
+        with ThreadPoolExecutor(2) as workers:
+            list(workers.map(lambda nodes: index.mark_swept(table, nodes), orders))
+
+
 # ---------------------------------------------------------------- the same Table
 
 APPEND = [{"op": "add", "path": "/list/-", "value": "ours"}]
@@ -58,8 +79,8 @@ class Busy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
-    def table(self, user: None, table_id: str) -> Any:
-        read = self.real.table(user, table_id)
+    def document(self, user: None, table_id: str) -> Any:
+        read = self.real.document(user, table_id)
         if self.left:
             self.left -= 1
             TableAdmin(self.real, MemoryBodies()).patch(
