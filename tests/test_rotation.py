@@ -17,7 +17,8 @@ from sakuin.platform.keys import LibraryKeys, hash_of_key, new_key
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.supabase.tokens import tokens_of
-from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring import mcp
+from sakuin.wiring.clients import Clients
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.supabase.database import Database
 
@@ -37,7 +38,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.remembers()
-        self.handler = mcp_endpoint(self.environment)
+        self.handler = mcp.handler(Clients.of(self.environment, "Search"))
 
     def remembers(self) -> None:
         """From now on this one runs: Powertools keeps what was read for a whole process."""

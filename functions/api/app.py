@@ -2,7 +2,8 @@
 
 import os
 
-from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring import api
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.starting import restorable
 
-handler = restorable(lambda: rest_endpoint(os.environ))
+handler = restorable(lambda: api.handler(Clients.of(os.environ, "Api")))

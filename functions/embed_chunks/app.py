@@ -2,6 +2,7 @@
 
 import os
 
-from sakuin.wiring.embed_chunks import chunk_embedder
+from sakuin.wiring import embed_chunks
+from sakuin.wiring.clients import Clients
 
-handler = chunk_embedder(os.environ)
+handler = embed_chunks.handler(Clients.of(os.environ, "Index"))

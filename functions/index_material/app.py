@@ -2,6 +2,7 @@
 
 import os
 
-from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring import index_material
+from sakuin.wiring.clients import Clients
 
-handler = material_indexer(os.environ)
+handler = index_material.handler(Clients.of(os.environ, "Index"))

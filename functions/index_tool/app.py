@@ -2,6 +2,7 @@
 
 import os
 
-from sakuin.wiring.index_tool import table_indexer
+from sakuin.wiring import index_tool
+from sakuin.wiring.clients import Clients
 
-handler = table_indexer(os.environ)
+handler = index_tool.handler(Clients.of(os.environ, "Index"))

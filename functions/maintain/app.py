@@ -2,6 +2,7 @@
 
 import os
 
-from sakuin.wiring.maintain import maintainer
+from sakuin.wiring import maintain
+from sakuin.wiring.clients import Clients
 
-handler = maintainer(os.environ)
+handler = maintain.handler(Clients.of(os.environ, "Maintain"))

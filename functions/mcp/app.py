@@ -2,7 +2,8 @@
 
 import os
 
-from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring import mcp
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.starting import restorable
 
-handler = restorable(lambda: mcp_endpoint(os.environ))
+handler = restorable(lambda: mcp.handler(Clients.of(os.environ, "Search")))

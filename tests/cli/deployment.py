@@ -20,9 +20,8 @@ from moto.sqs.models import Message, sqs_backends
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.keys import hash_of_key
 from sakuin.platform.supabase.client import connected
-from sakuin.wiring.api import rest_endpoint
-from sakuin.wiring.index_material import material_indexer
-from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring import api, index_material, mcp
+from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.conformance.gateway import behind_gateway
@@ -217,8 +216,8 @@ def members(database: Database) -> dict[str, object]:
 def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
     """The handler that API Gateway would choose; before it says what became of uploads the index follows the bucket."""
     with redirect_stdout(io.StringIO()):
-        api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
-        deployment.index_materials = material_indexer(environ)
+        rest, agents = api.handler(Clients.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
+        deployment.index_materials = index_material.handler(Clients.of(environ, "Index"))
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         path = event["rawPath"]
@@ -226,7 +225,7 @@ def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
             return {"statusCode": deployment.failures.pop(0), "headers": {}, "body": ""}
         if path == "/v1/receipts" and not deployment.stuck:
             deployment.settle()
-        answer: dict[str, Any] = (mcp if path.startswith(("/mcp", "/v1/explain")) else api)(event, context)
+        answer: dict[str, Any] = (agents if path.startswith(("/mcp", "/v1/explain")) else rest)(event, context)
         return answer
 
     return handle

@@ -19,8 +19,8 @@ from sakuin.limits import Limits
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.sign_in import issuer_of
-from sakuin.wiring.api import rest_endpoint
-from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring import api, mcp
+from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
@@ -168,8 +168,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         # `maintain` writes them each minute.
         sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
         with redirect_stdout(io.StringIO()) as log:
-            api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
-            yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, name, knowledge, admin)
+            rest, agents = api.handler(Clients.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
+            yield Stack(database, supabase, sql, rest, agents, world_of(database, store), log, name, knowledge, admin)
         parameters.clear_caches()
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.refused_questions import RefusedQuestions
-from sakuin.wiring.maintain import maintainer
+from sakuin.wiring import maintain
+from sakuin.wiring.clients import Clients
 
 from tests.events import Context
 from tests.isolation.stack import Stack
@@ -73,7 +74,7 @@ def test_maintenance_deletes_old_questions_and_all_of_them_once_none_are_wanted(
         "select (now() at time zone 'utc')::date - ago, 'a' from unnest(array[0, 29, 30]) ago"
     )
     for wanted, left in (("true", 2), ("false", 0)):
-        maintainer(os.environ | {"RECORD_REFUSED_QUESTIONS": wanted})({}, Context())
+        maintain.handler(Clients.of(os.environ | {"RECORD_REFUSED_QUESTIONS": wanted}, "Maintain"))({}, Context())
         assert stack.sql.execute("select count(*) from refused_question").fetchone() == (left,)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import boto3
 import pytest
-from sakuin.wiring.index_material import material_indexer
-from sakuin.wiring.maintain import maintainer
+from sakuin.wiring import index_material, maintain
+from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
@@ -28,7 +28,9 @@ def stack(database: Database, stand_in: str, openai: OpenAIServer) -> Iterator[S
 
 def index(body: str) -> None:
     record = event("index_material.put")["Records"][0] | {"body": body}
-    assert material_indexer(os.environ)({"Records": [record]}, Context()) == {"batchItemFailures": []}
+    assert index_material.handler(Clients.of(os.environ, "Index"))({"Records": [record]}, Context()) == {
+        "batchItemFailures": []
+    }
 
 
 def test_maintenance_sends_the_message_and_its_worker_asks_the_model(stack: Stack, openai: OpenAIServer) -> None:
@@ -40,7 +42,7 @@ def test_maintenance_sends_the_message_and_its_worker_asks_the_model(stack: Stac
     upload["Records"][0]["s3"]["object"] = {"key": "a.html", "sequencer": "01", "versionId": version["VersionId"]}
     index(json.dumps(upload))
     assert learns(stack)[0] == "provisional"
-    maintainer(os.environ)({}, Context())
+    maintain.handler(Clients.of(os.environ, "Maintain"))({}, Context())
     queue = {"QueueUrl": os.environ["MATERIAL_QUEUE_URL"]}
     bodies = [one["Body"] for one in boto3.client("sqs", "us-east-1").receive_message(**queue)["Messages"]]
     assert [json.loads(body) for body in bodies] == [{"learns": {"material": "a"}}]

@@ -1,7 +1,7 @@
 """The lease of a message, for as long as the settings have it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -10,9 +10,8 @@ from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.utils import unix_time_millis
 from moto.sqs.models import sqs_backends
-from sakuin.wiring.embed_chunks import chunk_embedder
-from sakuin.wiring.index_material import material_indexer
-from sakuin.wiring.index_tool import table_indexer
+from sakuin.wiring import embed_chunks, index_material, index_tool
+from sakuin.wiring.clients import Clients
 
 from tests.events import Context, event
 
@@ -36,19 +35,19 @@ def aws(
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (material_indexer, "index_material.test_event"),
-        (table_indexer, "index_material.test_event"),
-        (chunk_embedder, "embed_chunks.batch"),
+        (index_material.handler, "index_material.test_event"),
+        (index_tool.handler, "index_material.test_event"),
+        (embed_chunks.handler, "embed_chunks.batch"),
     ],
 )
 def test_a_message_that_a_worker_has_is_hidden_for_its_lease(
-    aws: dict[str, str], function: Callable[[Mapping[str, str]], Any], message: str
+    aws: dict[str, str], function: Callable[[Clients], Any], message: str
 ) -> None:
     sqs, url = boto3.client("sqs"), aws["MATERIAL_QUEUE_URL"]
     record = event(message)["Records"][0]
     sqs.send_message(QueueUrl=url, MessageBody=record["body"])
     (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
     record |= {"messageId": received["MessageId"], "receiptHandle": received["ReceiptHandle"]}
-    assert function(aws)({"Records": [record]}, Context()) == {"batchItemFailures": []}
+    assert function(Clients.of(aws, "Index"))({"Records": [record]}, Context()) == {"batchItemFailures": []}
     (left,) = sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues["queue"]._messages
     assert LEASE_SECONDS - 30 < (left.visible_at - unix_time_millis()) / 1000 <= LEASE_SECONDS

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import boto3
 import pytest
-from sakuin.wiring.index_material import material_indexer
-from sakuin.wiring.index_tool import table_indexer
+from sakuin.wiring import index_material, index_tool
+from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
@@ -49,15 +49,15 @@ def stack(database: Database, stand_in: str) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def index_material(stack: Stack) -> Handler:
+def index_page(stack: Stack) -> Handler:
     """The worker of pages of that deployment."""
-    return material_indexer(os.environ)
+    return index_material.handler(Clients.of(os.environ, "Index"))
 
 
 @pytest.fixture(scope="module")
-def index_tool(stack: Stack) -> Handler:
+def scan(stack: Stack) -> Handler:
     """The worker of Tables of that deployment."""
-    return table_indexer(os.environ)
+    return index_tool.handler(Clients.of(os.environ, "Index"))
 
 
 class Person:
@@ -255,7 +255,7 @@ def test_a_key_has_so_many_calls_in_a_minute(stack: Stack, person: Person) -> No
 # ---------------------------------------------------------------- by an upload
 
 
-def page_status(stack: Stack, index_material: Handler, body: bytes) -> dict[str, Any]:
+def page_status(stack: Stack, index_page: Handler, body: bytes) -> dict[str, Any]:
     """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
@@ -263,31 +263,31 @@ def page_status(stack: Stack, index_material: Handler, body: bytes) -> dict[str,
     message = json.loads(record["body"])
     message["Records"][0]["s3"]["bucket"]["name"] = "materials"
     message["Records"][0]["s3"]["object"] = {"key": f"{name}.html", "sequencer": "01"}
-    done = index_material({"Records": [record | {"body": json.dumps(message)}]}, Context())
+    done = index_page({"Records": [record | {"body": json.dumps(message)}]}, Context())
     assert done == {"batchItemFailures": []}
     found = stack.ask("GET", f"/v1/materials?prefix={name}", bearer=stack.admin_key).json["materials"]
     return dict(found[0])
 
 
-def test_a_page_has_so_many_bytes_and_explanations(stack: Stack, index_material: Handler) -> None:
+def test_a_page_has_so_many_bytes_and_explanations(stack: Stack, index_page: Handler) -> None:
     three = a_page({f"rule-{name}": f"規則{name}: 説明の文。" for name in "abc"})
-    assert page_status(stack, index_material, three)["error"] == (
+    assert page_status(stack, index_page, three)["error"] == (
         "It has 3 semantic ids; the limit is 2 (page_explanations). Split the page."
     )
-    large = page_status(stack, index_material, a_page({"rule-a": "規則: " + "x" * 5_000}))
+    large = page_status(stack, index_page, a_page({"rule-a": "規則: " + "x" * 5_000}))
     assert large["status"] == "failed"
     assert "the limit is 4,000 (page_bytes for a page)" in large["error"]
-    assert page_status(stack, index_material, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
+    assert page_status(stack, index_page, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 
-def scan_table(index_tool: Handler, person: Person, table: str, *, upload: str | None = None) -> None:
+def scan_table(scan: Handler, person: Person, table: str, *, upload: str | None = None) -> None:
     """Processes the message of a Table, or that of an uploaded body."""
     body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
     if upload is not None:
         body = json.loads(record["body"])
         body["Records"][0]["s3"]["object"] = {"key": upload, "sequencer": "01"}
-    done = index_tool({"Records": [record | {"body": json.dumps(body)}]}, Context())
+    done = scan({"Records": [record | {"body": json.dumps(body)}]}, Context())
     assert done == {"batchItemFailures": []}
 
 
@@ -299,45 +299,43 @@ def scan_table(index_tool: Handler, person: Person, table: str, *, upload: str |
     ],
 )
 def test_a_table_has_so_many_large_strings_and_chunks(
-    index_tool: Handler, person: Person, document: object, said: str
+    scan: Handler, person: Person, document: object, said: str
 ) -> None:
     table = person.table(document)
     made = person.tool(table)
-    scan_table(index_tool, person, table)
+    scan_table(scan, person, table)
     status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
     assert status["state"] == "error"
     assert re.search(said, status["last_error"]), status["last_error"]
 
 
-def test_a_project_has_so_many_chunks_in_all_of_its_tables(stack: Stack, index_tool: Handler, person: Person) -> None:
+def test_a_project_has_so_many_chunks_in_all_of_its_tables(stack: Stack, scan: Handler, person: Person) -> None:
     document = dict.fromkeys("ab", "word " * 250)
     tables = [person.table(document), person.table(document)]
     tools = [person.tool(table) for table in tables]
     stack.sql.execute("select set_quotas('{\"project_chunks\": 6}')")
     for table in tables:
-        scan_table(index_tool, person, table)
+        scan_table(scan, person, table)
     first, second = (person.ask("GET", f"/v1/tools/{tool}").json["metadata"]["search_index"] for tool in tools)
     assert (first["state"], second["state"]) == ("indexing", "error")
     assert "8 chunks in the Tables of one project; the limit is 6 (project_chunks)" in second["last_error"]
 
 
-def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(index_tool: Handler, person: Person) -> None:
+def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(scan: Handler, person: Person) -> None:
     table = person.table({"a": "word " * 700, "b": "word " * 250})
     made = person.tool(table)
-    scan_table(index_tool, person, table)
+    scan_table(scan, person, table)
     (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
     assert skipped["json_pointer"] == "/a"
     assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
 
 
-def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(
-    index_tool: Handler, person: Person
-) -> None:
+def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(scan: Handler, person: Person) -> None:
     table = person.table({"a": 1})
     assert person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_000}).status == 201
     key = f"tables/{person.project}/{table}/1.json"
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
-    scan_table(index_tool, person, table, upload=key)
+    scan_table(scan, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
     assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

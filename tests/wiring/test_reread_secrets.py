@@ -1,7 +1,7 @@
 """Secrets that a function reads again later are hidden too."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -15,9 +15,8 @@ from moto import mock_aws
 from sakuin.platform.aws import Handler
 from sakuin.platform.redaction import HIDDEN
 from sakuin.platform.secrets import NamedSecret
-from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring import api, mcp
 from sakuin.wiring.clients import Clients, start_telemetry
-from sakuin.wiring.mcp import mcp_endpoint
 
 from tests.events import Context, event
 from tests.wiring.test_settings import ENVIRONMENT, SECRET
@@ -58,7 +57,7 @@ def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) ->
     shared = {**SECRET, "supabase_publishable_key": "sb_publishable_x"}
     rotated.client.put_secret_value(SecretId=rotated.environ["SECRET_NAME"], SecretString=json.dumps(shared))
     rotated.client.create_secret(Name="users", SecretString=json.dumps({"supabase_jwt_secret": signing}))
-    handler = rest_endpoint({**rotated.environ, "USERS_SECRET_NAME": "users"})
+    handler = api.handler(Clients.of({**rotated.environ, "USERS_SECRET_NAME": "users"}, "Api"))
     claims = {"sub": str(uuid4()), "aud": "authenticated", "role": "authenticated", "exp": 4_000_000_000}
     claims |= {"iss": f"{rotated.environ['SUPABASE_URL']}/auth/v1"}
     asked = event("api.status") | {"rawPath": "/v1/projects"}
@@ -67,15 +66,15 @@ def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) ->
     for secret, status in ((signing, 503), ("another secret, of thirty-two bytes or more", 401)):
         asked["headers"] = {**asked["headers"], "authorization": f"Bearer {jwt.encode(claims, secret, 'HS256')}"}
         assert handler(asked, Context())["statusCode"] == status
-    mcp_endpoint(rotated.environ)
+    mcp.handler(Clients.of(rotated.environ, "Search"))
     assert NamedSecret(rotated.environ["SECRET_NAME"]).now().jwt_secrets == ()
 
 
-@pytest.mark.parametrize(("build", "asked"), [(rest_endpoint, "api.status"), (mcp_endpoint, "mcp.list_tools")])
+@pytest.mark.parametrize(("build", "asked"), [(api.handler, "api.status"), (mcp.handler, "mcp.list_tools")])
 def test_a_function_of_http_hides_what_it_read_for_a_request(
-    rotated: Rotated, build: Callable[[Mapping[str, str]], Handler], asked: str
+    rotated: Rotated, build: Callable[[Clients], Handler], asked: str
 ) -> None:
-    handler = build(rotated.environ)
+    handler = build(Clients.of(rotated.environ, "Any"))
     new = rotated.replace()
     assert handler(event(asked), Context())["statusCode"] == 401
     assert [start_telemetry("Any").redaction(f"said {secret}") for secret in new] == [f"said {HIDDEN}"] * len(new)

@@ -13,7 +13,8 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.settings import Settings
-from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring import mcp
+from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page, a_source
@@ -29,7 +30,7 @@ AWAY = "http://127.0.0.1:9"
 
 def asked(environ: Mapping[str, str], *, times: int = 1, path: str = "/mcp", key: str = KEY) -> list[dict[str, Any]]:
     """Asks the recorded question so often; returns the answers."""
-    handler = mcp_endpoint(environ)
+    handler = mcp.handler(Clients.of(environ, "Search"))
     request = event("mcp.search") | {"rawPath": path}
     request["requestContext"]["http"]["path"] = path
     request["headers"]["authorization"] = f"Bearer {key}"

@@ -21,8 +21,9 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
+from sakuin.wiring import index_material
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_material import material_indexer
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
@@ -86,7 +87,7 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_par
             parsed.append(text)
         return loads(text, **how)
 
-    handler = material_indexer(os.environ)
+    handler = index_material.handler(Clients.of(os.environ, "Index"))
     monkeypatch.setattr(json, "loads", counted)
     found: dict[str, list[str]] = {}
     with calls_watched(httpx.Client.send, lambda frame: str(frame.f_locals["request"].url.path), found):

@@ -1,13 +1,16 @@
-"""The telemetry of a function, and its clients of vendors and AWS."""
+"""Everything that a function uses from outside: settings, secrets, telemetry, vendors, AWS and clocks."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
+from sakuin.platform.aws import LambdaFunction
 from sakuin.platform.aws import client as aws
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.embedding import EmbeddingModel
@@ -27,6 +30,7 @@ from sakuin.platform.telemetry import (
     vendor_subsegment,
 )
 from sakuin.settings import Settings
+from sakuin.wiring.starting import starts_ahead
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
+    from sakuin.tables.admin.documents import S3TableDocuments
+    from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -75,40 +81,44 @@ def start_telemetry(activity: str) -> Telemetry:
     return Telemetry(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
 
 
-def secret_of(settings: Settings, telemetry: Telemetry, *, users: str = "") -> NamedSecret:
-    """Returns the functions' secret. All members that are ever read are redacted.
-
-    Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
-    """
-    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
-
-
-def sign_in_of(settings: Settings, secret: NamedSecret) -> SignIn:
-    """Returns where users sign in. Without a publishable key in the secret, no user is accepted."""
-    issuer = issuer_of(settings.supabase_url)
-
-    def accepts_users() -> bool:
-        return bool(secret.now().supabase_publishable_key)
-
-    return SignIn(issuer, accepts_users, settings.library_for_users, settings.api_url)
-
-
 @dataclass(frozen=True)
 class Clients:
-    """The clients of a function, made from its settings, the secrets at its start and its telemetry.
+    """What a function uses from outside. A test replaces members by doubles.
 
-    Clients of vendors use the current key of the secret.
+    `secrets` are those at the start; clients of vendors use the current key of the secret. `starts_ahead`: no request
+    waits for this start.
     """
 
     settings: Settings
     secrets: Secrets
     telemetry: Telemetry
+    starts_ahead: bool = False
 
     @classmethod
     def of(cls, environ: Mapping[str, str], activity: str) -> "Clients":
-        """Returns the clients of a function whose durations begin with `activity`."""
+        """Reads the environment of a function. The names of its durations begin with `activity`."""
         settings, telemetry = Settings.read(environ), start_telemetry(activity)
-        return cls(settings, secret_of(settings, telemetry).now(), telemetry)
+        secrets = _secret_of(settings, telemetry).now()
+        return cls(settings, secrets, telemetry, starts_ahead(environ))
+
+    def secret(self, *, with_users: bool = False) -> NamedSecret:
+        """Returns the functions' secret, `with_users` with the members that only `api` may read.
+
+        Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
+        """
+        return _secret_of(self.settings, self.telemetry, self.settings.users_secret_name if with_users else "")
+
+    def clock(self) -> float:
+        """Returns seconds that only increase."""
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        """Returns the time in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Waits."""
+        time.sleep(seconds)
 
     @cached_property
     def supabase(self) -> "Client":
@@ -232,11 +242,37 @@ class Clients:
 
         return CacheHints(connect)
 
+    def http(self, seconds: float) -> httpx.Client:
+        """Returns a client of HTTP whose requests take at most so many seconds."""
+        return httpx.Client(timeout=seconds)
+
     def material_bucket(self) -> "S3Bucket":
         """Returns the bucket of materials."""
         from sakuin.platform.s3 import S3Bucket
 
         return S3Bucket(aws("s3"), self.settings.bucket)
+
+    def tables_bucket(self) -> "S3Bucket":
+        """Returns the bucket of the documents of Tables."""
+        from sakuin.platform.s3 import S3Bucket
+
+        return S3Bucket(aws("s3"), self.settings.tables_bucket)
+
+    def table_documents(self) -> "S3TableDocuments":
+        """Returns the documents of Tables."""
+        from sakuin.tables.admin.documents import S3TableDocuments
+
+        return S3TableDocuments(aws("s3"), self.settings.tables_bucket)
+
+    def event_bus(self) -> "EventBridgeBus":
+        """Returns the bus for events of Tables and Tools."""
+        from sakuin.tables.admin.eventbridge import EventBridgeBus
+
+        return EventBridgeBus(aws("events"), self.settings.event_bus_name)
+
+    def mcp_function(self) -> LambdaFunction:
+        """Returns the function `mcp`."""
+        return LambdaFunction(aws("lambda"), self.settings.mcp_function)
 
     def queue(self, url: str) -> SqsQueue:
         """Returns a queue whose messages have the correlation id."""
@@ -258,8 +294,20 @@ class Clients:
 
         return TableQueues(self.queue(self.settings.tool_queue_url), self.queue(self.settings.embed_queue_url))
 
+    def dead_letters(self) -> "DeadLetterQueues":
+        """Returns the dead letters of all queues. They keep their own correlation ids."""
+        from sakuin.upkeep.dead_letters import DeadLetterQueues
+
+        settings = self.settings
+        urls: dict[QueueName, str] = {
+            "material": settings.queue_url,
+            "tool": settings.tool_queue_url,
+            "embed": settings.embed_queue_url,
+        }
+        return DeadLetterQueues(aws("sqs"), urls, settings.dead_letter_urls)
+
     def _renewed_key(self, key_of: Callable[[Secrets], str]) -> RenewedKey:
-        secret = secret_of(self.settings, self.telemetry)
+        secret = self.secret()
         return RenewedKey(key_of(self.secrets), lambda: key_of(secret.now()))
 
     def _instrument(self, session: Any, header: str, system: str) -> None:
@@ -276,13 +324,16 @@ class Clients:
         return VendorCalls(retries, telemetry.circuits[name], partial(vendor_subsegment, telemetry.tracer))
 
 
-def dead_letters(settings: Settings) -> "DeadLetterQueues":
-    """Returns the dead letters of all queues. They keep their own correlation ids."""
-    from sakuin.upkeep.dead_letters import DeadLetterQueues
+def _secret_of(settings: Settings, telemetry: Telemetry, users: str = "") -> NamedSecret:
+    """Returns the functions' secret. All members that are ever read are redacted."""
+    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
 
-    urls: dict[QueueName, str] = {
-        "material": settings.queue_url,
-        "tool": settings.tool_queue_url,
-        "embed": settings.embed_queue_url,
-    }
-    return DeadLetterQueues(aws("sqs"), urls, settings.dead_letter_urls)
+
+def sign_in_of(settings: Settings, secret: NamedSecret) -> SignIn:
+    """Returns where users sign in. Without a publishable key in the secret, no user is accepted."""
+    issuer = issuer_of(settings.supabase_url)
+
+    def accepts_users() -> bool:
+        return bool(secret.now().supabase_publishable_key)
+
+    return SignIn(issuer, accepts_users, settings.library_for_users, settings.api_url)

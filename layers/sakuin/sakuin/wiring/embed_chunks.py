@@ -1,24 +1,31 @@
 """The function `embed_chunks`: embeds and stores the chunks of Tables."""
 
-from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
+if TYPE_CHECKING:
+    from sakuin.tables.embed_chunks import EmbedWork
 
-def chunk_embedder(environ: Mapping[str, str]) -> Handler:
+
+def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
+    return queue_handler(clients.settings.embed_queue_url, embed_work(clients), clients)
+
+
+def embed_work(clients: Clients) -> "EmbedWork":
+    """Returns what processes its messages."""
     from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure
 
-    clients = Clients.of(environ, "Index")
-    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
+    telemetry, client = clients.telemetry, clients.supabase
     store, embedder_for = clients.chunk_store(), cache(clients.indexing_embedder)
-    kept = kept_or_own(client, settings)
+    kept = kept_or_own(clients)
 
     def embedders() -> dict[str, EmbedChunks]:
         return {
@@ -31,10 +38,9 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
             for each in live_last(kept)
         }
 
-    work = EmbedWork(
+    return EmbedWork(
         EmbedInEachVersion(embedders),
         RecordTableFailure(table_indexes(client, kept)),
         telemetry.logger,
         telemetry.metrics,
     )
-    return queue_handler(settings.embed_queue_url, work, clients)

@@ -1,16 +1,24 @@
 """The function `index_material`: processes events of the materials bucket."""
 
-from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import own_index, pages_of, recorded_versions
 
+if TYPE_CHECKING:
+    from sakuin.knowledge.bucket_events import BucketEvents
 
-def material_indexer(environ: Mapping[str, str]) -> Handler:
+
+def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
+    return queue_handler(clients.settings.queue_url, bucket_events(clients), clients)
+
+
+def bucket_events(clients: Clients) -> "BucketEvents":
+    """Returns what processes its messages."""
     from sakuin.knowledge.bucket_events import BucketEvents
     from sakuin.knowledge.index_page import IndexPage
     from sakuin.knowledge.learns.ask_model import AskModel
@@ -18,7 +26,6 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.learns.sources import LearnsSources
     from sakuin.knowledge.postgres import KnowledgeIndex
 
-    clients = Clients.of(environ, "Index")
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bucket, queue = clients.material_bucket(), clients.material_queue()
     index = KnowledgeIndex(client)
@@ -32,10 +39,9 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         learns=learns,
         version=own_index(settings).pages,
         max_page_bytes=settings.limits.page_bytes,
-        targets=pages_of(recorded_versions(client), embedder_for),
+        targets=pages_of(recorded_versions(clients), embedder_for),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix
     ask_model = AskModel(learns, records, pages, queue, SendPendingLearns(records, queue))
-    work = BucketEvents(bucket, index, queue, pages, ask_model, prefix, telemetry.logger, telemetry.metrics)
-    return queue_handler(settings.queue_url, work, clients)
+    return BucketEvents(bucket, index, queue, pages, ask_model, prefix, telemetry.logger, telemetry.metrics)

@@ -1,29 +1,33 @@
 """The function `index_tool`: imports documents and scans Tables."""
 
-from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
-from sakuin.platform.aws import client as aws
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
+if TYPE_CHECKING:
+    from sakuin.tables.work import ToolWork
 
-def table_indexer(environ: Mapping[str, str]) -> Handler:
+
+def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.tables.admin.documents import S3TableDocuments
+    return queue_handler(clients.settings.tool_queue_url, tool_work(clients), clients)
+
+
+def tool_work(clients: Clients) -> "ToolWork":
+    """Returns what processes its messages."""
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure
     from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 
-    clients = Clients.of(environ, "Index")
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    bodies = S3TableDocuments(aws("s3"), settings.tables_bucket)
-    store, queues = clients.chunk_store(), clients.table_queues()
-    kept = kept_or_own(client, settings)
+    bodies, store, queues = clients.table_documents(), clients.chunk_store(), clients.table_queues()
+    kept = kept_or_own(clients)
 
     def scans() -> dict[str, IndexTable]:
         return {
@@ -40,11 +44,10 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
         }
 
     import_document = ImportDocument(ProjectRecords(client), bodies, settings.limits.table_bytes)
-    work = ToolWork(
+    return ToolWork(
         IndexInEachVersion(scans),
         import_document,
         RecordTableFailure(table_indexes(client, kept)),
         telemetry.logger,
         telemetry.metrics,
     )
-    return queue_handler(settings.tool_queue_url, work, clients)

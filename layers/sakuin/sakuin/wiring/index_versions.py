@@ -17,6 +17,7 @@ from sakuin.retrieval.index_version import (
 )
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.wiring.clients import Clients
 
 if TYPE_CHECKING:
     from sakuin.knowledge.index_page import PageTarget
@@ -47,14 +48,14 @@ def recent(
     return latest
 
 
-def recorded_versions(client: "Client") -> Kept:
+def recorded_versions(clients: Clients) -> Kept:
     """Returns the index versions of the deployment; none before the first is added."""
-    return recent(IndexVersions(client).all)
+    return recent(IndexVersions(clients.supabase).all, clock=clients.clock)
 
 
-def kept_or_own(client: "Client", settings: Settings) -> Kept:
+def kept_or_own(clients: Clients) -> Kept:
     """Returns the index versions of the deployment; before the first is added, the function's own."""
-    own = own_index(settings)
+    client, own = clients.supabase, own_index(clients.settings)
 
     def kept() -> Sequence[StoredIndexVersion]:
         from sakuin.tables.postgres import TableIndex
@@ -66,7 +67,7 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
         suffix = TableIndex(client, tables).namespace_suffix()
         return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
-    return recent(kept)
+    return recent(kept, clock=clients.clock)
 
 
 def own_index(settings: Settings) -> IndexVersion:

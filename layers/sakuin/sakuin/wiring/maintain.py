@@ -2,13 +2,11 @@
 
 import json
 import string
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from secrets import choice
 from typing import TYPE_CHECKING
 
-from sakuin.platform.aws import Handler, LambdaFunction
-from sakuin.platform.aws import client as aws
+from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
 from sakuin.wiring.index_versions import kept_or_own, own_index, table_indexes
@@ -16,21 +14,22 @@ from sakuin.wiring.index_versions import kept_or_own, own_index, table_indexes
 if TYPE_CHECKING:
     from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.tables.messages import TableQueues
+    from sakuin.upkeep.schedule import Schedule
 
 
-def maintainer(environ: Mapping[str, str]) -> Handler:
+def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    import time
-    from datetime import UTC, datetime
+    return instrument(schedule(clients).handle, clients.telemetry)
 
+
+def schedule(clients: Clients) -> "Schedule":
+    """Returns what runs on the schedule."""
     from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
-    from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
@@ -41,13 +40,12 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
-    clients = Clients.of(environ, "Maintain")
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     own = own_index(settings)
-    publish = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
+    publish = PublishOutbox(Outbox(client), clients.event_bus())
     index = TableIndex(client, own.tables)
     store, tables, materials = clients.chunk_store(), clients.table_queues(), clients.material_queue()
-    indexes = table_indexes(client, kept_or_own(client, settings))
+    indexes = table_indexes(client, kept_or_own(clients))
     unfinished = UnfinishedWorkStore(client)
 
     def queues_of(fingerprint: str) -> "TableQueues":
@@ -57,9 +55,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
 
     resume = ResumeWork(unfinished, materials, queues_of)
-    delete_uploads = DeleteOrphanedUploads(
-        OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
-    )
+    delete_uploads = DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now)
     send_learns = SendPendingLearns(LearnsRecords(client), materials)
     restart = RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes))
 
@@ -82,7 +78,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         queues_of=queues_of,
         activates=settings.activate_when_built,
     )
-    mcp = LambdaFunction(aws("lambda"), settings.mcp_function)
+    mcp = clients.mcp_function()
 
     def ask(token: str) -> "CanaryAnswer":
         return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
@@ -93,10 +89,10 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         ask,
         settings.material_prefix,
         _new_token,
-        time.monotonic,
-        time.sleep,
+        clients.clock,
+        clients.sleep,
     )
-    schedule = Schedule(
+    return Schedule(
         maintain,
         build,
         reconciling(clients),
@@ -106,7 +102,6 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         telemetry.metrics,
         telemetry.work,
     )
-    return instrument(schedule.handle, telemetry)
 
 
 def _new_token() -> str:

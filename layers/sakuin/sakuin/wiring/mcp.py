@@ -1,8 +1,7 @@
 """The function `mcp`, which answers agents."""
 
 import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,9 @@ from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
-from sakuin.wiring.clients import Clients, secret_of, sign_in_of
+from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
-from sakuin.wiring.starting import starts_ahead, without_gc
 
 if TYPE_CHECKING:
     from sakuin.knowledge.search import SearchKnowledge
@@ -106,8 +104,7 @@ def record_refused_questions(clients: Clients) -> "RecordRefused":
     return recorder(RefusedQuestions(clients.short_supabase(SECONDS)), clients.telemetry.redaction)
 
 
-@without_gc
-def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
+def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
     from sakuin.explain.answer_playground import AnswerPlayground
     from sakuin.explain.app import ExplainApp
@@ -130,17 +127,16 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
 
-    clients = Clients.of(environ, "Search")
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    secret = secret_of(settings, telemetry)
-    searches = Searches(clients, kept_or_own(client, settings))
+    secret = clients.secret()
+    searches = Searches(clients, kept_or_own(clients))
     searches.embedder(settings.embedding_model)
     # Loads the dictionary and the vocabulary before the first question.
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
     lexicon_lookup("索引", vocabulary)
     analyze_query("索引", LexiconEntries(), vocabulary)
     tokens = user_tokens(settings, secret)
-    if starts_ahead(environ):
+    if clients.starts_ahead:
         searches.store()
         tokens()
     read = ReadKnowledge(client, settings.base_url)
@@ -152,12 +148,12 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     explain = ExplainApp(
         explain_knowledge,
         explain_tool,
-        KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
+        KeyRing(clients.secret(), lambda now: now.admin_key_hashes),
         record_use,
     )
     quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, telemetry.meter, searches.warm, record_refused)
-    allow = RateLimiter(quotas, limits.queries_per_minute, time.monotonic)
+    allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     playground = AnswerPlayground(
         KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
     )
@@ -169,7 +165,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         endpoint=records.endpoint_of_key,
         record_use=record_use,
         allow=allow,
-        allow_public=RateLimiter(quotas, limits.public_queries_per_minute, time.monotonic, "public_queries_per_minute")
+        allow_public=RateLimiter(quotas, limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
         if settings.public_library
         else None,
         users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),

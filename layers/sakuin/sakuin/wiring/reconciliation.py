@@ -1,8 +1,6 @@
 """Reconciliation, which `maintain` runs on its schedule and `api` on command."""
 
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +18,7 @@ def reconciling(clients: Clients) -> Callable[[], "Reconcile"]:
     It is built at the first call because few workers need it.
     """
     settings, client = clients.settings, clients.supabase
-    kept = kept_or_own(client, settings)
+    kept = kept_or_own(clients)
 
     @cache
     def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
@@ -37,9 +35,9 @@ def reconciling(clients: Clients) -> Callable[[], "Reconcile"]:
             UnfinishedWorkStore(client),
             queue,
             settings.material_prefix,
-            lambda: datetime.now(UTC),
+            clients.now,
         )
         tables = ReconcileVersions.of(client, clients.chunk_store(), clients.table_queues(), versions)
-        return Reconcile(materials, tables, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
+        return Reconcile(materials, tables, ReconciliationRuns(client), clients.clock, queue.queue.is_empty)
 
     return lambda: build(tuple(reversed(live_last(kept))))

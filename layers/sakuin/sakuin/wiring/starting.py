@@ -46,6 +46,7 @@ def restorable(build: Callable[[], Handler], register: Register | None = None) -
     A snapshot may be weeks old: its connections are closed, its keys may be rotated, and all workers would share its
     random values.
     """
+    build = without_gc(build)
     handlers = [build()]
 
     def rebuild() -> None:
