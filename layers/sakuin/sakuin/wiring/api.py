@@ -8,7 +8,7 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import own_index
+from sakuin.wiring.index_versions import kept_or_own, own_index
 
 if TYPE_CHECKING:
     from sakuin.console.pages.operation import Operation
@@ -54,7 +54,7 @@ def handler(clients: Clients) -> Handler:
     ring = KeyRing(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
-    reconcile = reconciling(clients)
+    reconcile = reconciling(clients, kept_or_own(clients))
     checks = doctor(clients, secret)
     admin_routers = (
         work_router(unfinished, work_of),

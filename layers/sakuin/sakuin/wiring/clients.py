@@ -11,7 +11,7 @@ import httpx
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
 from sakuin.platform.aws import LambdaFunction
-from sakuin.platform.aws import client as aws
+from sakuin.platform.aws import client as aws_client
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Redaction, redacting_logger
@@ -107,6 +107,10 @@ class Clients:
         Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
         """
         return _secret_of(self.settings, self.telemetry, self.settings.users_secret_name if with_users else "")
+
+    def aws(self, service: str) -> Any:
+        """Returns boto3's client of a service."""
+        return aws_client(service)
 
     def clock(self) -> float:
         """Returns seconds that only increase."""
@@ -250,29 +254,29 @@ class Clients:
         """Returns the bucket of materials."""
         from sakuin.platform.s3 import S3Bucket
 
-        return S3Bucket(aws("s3"), self.settings.bucket)
+        return S3Bucket(self.aws("s3"), self.settings.bucket)
 
     def tables_bucket(self) -> "S3Bucket":
         """Returns the bucket of the documents of Tables."""
         from sakuin.platform.s3 import S3Bucket
 
-        return S3Bucket(aws("s3"), self.settings.tables_bucket)
+        return S3Bucket(self.aws("s3"), self.settings.tables_bucket)
 
     def table_documents(self) -> "S3TableDocuments":
         """Returns the documents of Tables."""
         from sakuin.tables.admin.documents import S3TableDocuments
 
-        return S3TableDocuments(aws("s3"), self.settings.tables_bucket)
+        return S3TableDocuments(self.aws("s3"), self.settings.tables_bucket)
 
     def event_bus(self) -> "EventBridgeBus":
         """Returns the bus for events of Tables and Tools."""
         from sakuin.tables.admin.eventbridge import EventBridgeBus
 
-        return EventBridgeBus(aws("events"), self.settings.event_bus_name)
+        return EventBridgeBus(self.aws("events"), self.settings.event_bus_name)
 
     def mcp_function(self) -> LambdaFunction:
         """Returns the function `mcp`."""
-        return LambdaFunction(aws("lambda"), self.settings.mcp_function)
+        return LambdaFunction(self.aws("lambda"), self.settings.mcp_function)
 
     def queue(self, url: str) -> SqsQueue:
         """Returns a queue whose messages have the correlation id."""
@@ -280,7 +284,7 @@ class Clients:
 
     @cached_property
     def _sqs(self) -> Any:
-        return add_work_to_messages(aws("sqs"), self.telemetry.work)
+        return add_work_to_messages(self.aws("sqs"), self.telemetry.work)
 
     def material_queue(self) -> "MaterialQueue":
         """Returns the queue of the function `index_material`."""
@@ -304,7 +308,7 @@ class Clients:
             "tool": settings.tool_queue_url,
             "embed": settings.embed_queue_url,
         }
-        return DeadLetterQueues(aws("sqs"), urls, settings.dead_letter_urls)
+        return DeadLetterQueues(self.aws("sqs"), urls, settings.dead_letter_urls)
 
     def _renewed_key(self, key_of: Callable[[Secrets], str]) -> RenewedKey:
         secret = self.secret()

@@ -1,33 +1,44 @@
 """The function `embed_chunks`: embeds and stores the chunks of Tables."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, table_indexes
 
 if TYPE_CHECKING:
-    from sakuin.tables.embed_chunks import EmbedWork
+    from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
 
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.embed_queue_url, embed_work(clients), clients)
+    return queue_handler(clients.settings.embed_queue_url, embed_work(clients, kept_or_own(clients)), clients)
 
 
-def embed_work(clients: Clients) -> "EmbedWork":
+def embed_work(clients: Clients, kept: Kept) -> "EmbedWork":
     """Returns what processes its messages."""
-    from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
-    from sakuin.tables.postgres import TableIndex
+    from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
     from sakuin.tables.recovery import RecordTableFailure
 
-    telemetry, client = clients.telemetry, clients.supabase
-    store, embedder_for = clients.chunk_store(), cache(clients.indexing_embedder)
-    kept = kept_or_own(clients)
+    return EmbedWork(
+        EmbedInEachVersion(embedders(clients, kept)),
+        RecordTableFailure(table_indexes(clients.supabase, kept)),
+        clients.telemetry.logger,
+        clients.telemetry.metrics,
+    )
 
-    def embedders() -> dict[str, EmbedChunks]:
+
+def embedders(clients: Clients, kept: Kept) -> "Callable[[], dict[str, EmbedChunks]]":
+    """Returns what embeds the chunks of each index version, the live one last."""
+    from sakuin.tables.embed_chunks import EmbedChunks
+    from sakuin.tables.postgres import TableIndex
+
+    client, store, embedder_for = clients.supabase, clients.chunk_store(), cache(clients.indexing_embedder)
+
+    def by_version() -> dict[str, EmbedChunks]:
         return {
             each.tables: EmbedChunks(
                 TableIndex(client, each.settings.tables),
@@ -38,9 +49,4 @@ def embed_work(clients: Clients) -> "EmbedWork":
             for each in live_last(kept)
         }
 
-    return EmbedWork(
-        EmbedInEachVersion(embedders),
-        RecordTableFailure(table_indexes(client, kept)),
-        telemetry.logger,
-        telemetry.metrics,
-    )
+    return by_version

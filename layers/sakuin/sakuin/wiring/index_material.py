@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import own_index, pages_of, recorded_versions
+from sakuin.wiring.index_versions import Kept, own_index, pages_of, recorded_versions
 
 if TYPE_CHECKING:
     from sakuin.knowledge.bucket_events import BucketEvents
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.queue_url, bucket_events(clients), clients)
+    return queue_handler(clients.settings.queue_url, bucket_events(clients, recorded_versions(clients)), clients)
 
 
-def bucket_events(clients: Clients) -> "BucketEvents":
+def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
     """Returns what processes its messages."""
     from sakuin.knowledge.bucket_events import BucketEvents
     from sakuin.knowledge.index_page import IndexPage
@@ -39,7 +39,7 @@ def bucket_events(clients: Clients) -> "BucketEvents":
         learns=learns,
         version=own_index(settings).pages,
         max_page_bytes=settings.limits.page_bytes,
-        targets=pages_of(recorded_versions(clients), embedder_for),
+        targets=pages_of(kept, embedder_for),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix

@@ -1,35 +1,49 @@
 """The function `index_tool`: imports documents and scans Tables."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, table_indexes
 
 if TYPE_CHECKING:
+    from sakuin.tables.index_table import IndexTable
     from sakuin.tables.work import ToolWork
 
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.tool_queue_url, tool_work(clients), clients)
+    return queue_handler(clients.settings.tool_queue_url, tool_work(clients, kept_or_own(clients)), clients)
 
 
-def tool_work(clients: Clients) -> "ToolWork":
+def tool_work(clients: Clients, kept: Kept) -> "ToolWork":
     """Returns what processes its messages."""
     from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.index_table import IndexTable
-    from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure
     from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 
-    settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    bodies, store, queues = clients.table_documents(), clients.chunk_store(), clients.table_queues()
-    kept = kept_or_own(clients)
+    client, table_bytes = clients.supabase, clients.settings.limits.table_bytes
+    return ToolWork(
+        IndexInEachVersion(scans(clients, kept)),
+        ImportDocument(ProjectRecords(client), clients.table_documents(), table_bytes),
+        RecordTableFailure(table_indexes(client, kept)),
+        clients.telemetry.logger,
+        clients.telemetry.metrics,
+    )
 
-    def scans() -> dict[str, IndexTable]:
+
+def scans(clients: Clients, kept: Kept) -> "Callable[[], dict[str, IndexTable]]":
+    """Returns what scans Tables for each index version, the live one last."""
+    from sakuin.tables.index_table import IndexTable
+    from sakuin.tables.postgres import TableIndex
+
+    client, limits = clients.supabase, clients.settings.limits
+    bodies, store, queues = clients.table_documents(), clients.chunk_store(), clients.table_queues()
+
+    def by_version() -> dict[str, IndexTable]:
         return {
             each.tables: IndexTable(
                 index=TableIndex(client, each.settings.tables),
@@ -38,16 +52,9 @@ def tool_work(clients: Clients) -> "ToolWork":
                 queues=replace(queues, fingerprint=each.tables),
                 cut=each.settings.cut,
                 suffix=each.suffix,
-                limits=settings.limits,
+                limits=limits,
             )
             for each in live_last(kept)
         }
 
-    import_document = ImportDocument(ProjectRecords(client), bodies, settings.limits.table_bytes)
-    return ToolWork(
-        IndexInEachVersion(scans),
-        import_document,
-        RecordTableFailure(table_indexes(client, kept)),
-        telemetry.logger,
-        telemetry.metrics,
-    )
+    return by_version

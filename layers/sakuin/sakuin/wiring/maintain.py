@@ -2,6 +2,7 @@
 
 import json
 import string
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from secrets import choice
 from typing import TYPE_CHECKING
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import kept_or_own, own_index, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, table_indexes
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.tables.messages import TableQueues
+    from sakuin.upkeep.index_versions import BuildIndexVersions
+    from sakuin.upkeep.maintain import Maintain
     from sakuin.upkeep.schedule import Schedule
 
 
@@ -25,62 +27,16 @@ def handler(clients: Clients) -> Handler:
 def schedule(clients: Clients) -> "Schedule":
     """Returns what runs on the schedule."""
     from sakuin.knowledge.canary import CanaryAnswer
-    from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
-    from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
-    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
-    from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.recovery import RecordTableFailure, RestartTables
     from sakuin.upkeep.canary import Canary
-    from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
-    from sakuin.upkeep.maintain import Maintain, ResumeWork
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
-    own = own_index(settings)
-    publish = PublishOutbox(Outbox(client), clients.event_bus())
-    index = TableIndex(client, own.tables)
-    store, tables, materials = clients.chunk_store(), clients.table_queues(), clients.material_queue()
-    indexes = table_indexes(client, kept_or_own(clients))
-    unfinished = UnfinishedWorkStore(client)
+    kept, mcp = kept_or_own(clients), clients.mcp_function()
 
-    def queues_of(fingerprint: str) -> "TableQueues":
-        return replace(tables, fingerprint=fingerprint)
-
-    def has_backlog() -> bool:
-        return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
-
-    resume = ResumeWork(unfinished, materials, queues_of)
-    delete_uploads = DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now)
-    send_learns = SendPendingLearns(LearnsRecords(client), materials)
-    restart = RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes))
-
-    def write_quotas() -> int:
-        """Writes the quotas for SQL, which enforces them also past the API and cannot read the parameter."""
-        call(client, "set_quotas", {"p_quotas": asdict(settings.limits)})
-        return 0
-
-    def delete_questions() -> int:
-        """Deletes old refused questions, or all of them if none are wanted."""
-        return RefusedQuestions(client).delete(keep_days=DAYS if settings.record_refused_questions else 0)
-
-    maintain = Maintain(
-        *(publish, index, store, restart, resume, delete_uploads, send_learns, write_quotas, delete_questions)
-    )
-    build = BuildIndexVersions(
-        indexes=IndexVersions(client),
-        deployed=own,
-        pages=materials,
-        queues_of=queues_of,
-        activates=settings.activate_when_built,
-    )
-    mcp = clients.mcp_function()
-
-    def ask(token: str) -> "CanaryAnswer":
+    def ask(token: str) -> CanaryAnswer:
         return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
 
     canary = Canary(
@@ -93,15 +49,75 @@ def schedule(clients: Clients) -> "Schedule":
         clients.sleep,
     )
     return Schedule(
-        maintain,
-        build,
-        reconciling(clients),
+        maintenance(clients, kept),
+        building(clients),
+        reconciling(clients, kept),
         canary,
-        unfinished,
+        UnfinishedWorkStore(client),
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,
     )
+
+
+def maintenance(clients: Clients, kept: Kept) -> "Maintain":
+    """Returns the maintenance of each minute."""
+    from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
+    from sakuin.platform.supabase.client import call
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
+    from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
+    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+    from sakuin.tables.postgres import TableIndex
+    from sakuin.tables.recovery import RecordTableFailure, RestartTables
+    from sakuin.upkeep.maintain import Maintain, ResumeWork
+
+    settings, client = clients.settings, clients.supabase
+    tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
+    indexes = table_indexes(client, kept)
+
+    def has_backlog() -> bool:
+        return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
+
+    def write_quotas() -> int:
+        """Writes the quotas for SQL, which enforces them also past the API and cannot read the parameter."""
+        call(client, "set_quotas", {"p_quotas": asdict(settings.limits)})
+        return 0
+
+    def delete_questions() -> int:
+        """Deletes old refused questions, or all of them if none are wanted."""
+        return RefusedQuestions(client).delete(keep_days=DAYS if settings.record_refused_questions else 0)
+
+    return Maintain(
+        PublishOutbox(Outbox(client), clients.event_bus()),
+        TableIndex(client, own_index(settings).tables),
+        clients.chunk_store(),
+        RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes)),
+        ResumeWork(UnfinishedWorkStore(client), materials, queues_of),
+        DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now),
+        SendPendingLearns(LearnsRecords(client), materials),
+        write_quotas,
+        delete_questions,
+    )
+
+
+def building(clients: Clients) -> "BuildIndexVersions":
+    """Returns what builds the index version of the deployed settings."""
+    from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+
+    return BuildIndexVersions(
+        indexes=IndexVersions(clients.supabase),
+        deployed=own_index(clients.settings),
+        pages=clients.material_queue(),
+        queues_of=queues_by_version(clients),
+        activates=clients.settings.activate_when_built,
+    )
+
+
+def queues_by_version(clients: Clients) -> "Callable[[str], TableQueues]":
+    """Returns the queues of Tables for one index version."""
+    queues = clients.table_queues()
+    return lambda fingerprint: replace(queues, fingerprint=fingerprint)
 
 
 def _new_token() -> str:

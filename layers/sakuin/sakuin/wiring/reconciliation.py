@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.wiring.clients import Clients
-from sakuin.wiring.index_versions import kept_or_own, live_last
+from sakuin.wiring.index_versions import Kept, live_last
 
 if TYPE_CHECKING:
     from sakuin.upkeep.reconcile import Reconcile
 
 
-def reconciling(clients: Clients) -> Callable[[], "Reconcile"]:
+def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
     """Returns the reconciliation of all index versions, the live one first.
 
     It is built at the first call because few workers need it.
     """
     settings, client = clients.settings, clients.supabase
-    kept = kept_or_own(clients)
 
     @cache
     def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
