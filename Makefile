@@ -49,7 +49,7 @@ help: ## what can be made
 up: setup ## starts everything on this machine and loads the samples (PORT=8787)
 	@$(BIN)/sakuin up --port $(PORT)
 
-# What each of these prints comes together, when it is done; of an old make as it comes.
+# Groups the output of parallel targets (GNU make 4 and later).
 beside := $(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 test: ## everything that has to pass

@@ -4,7 +4,7 @@ from tests.mutations import ROOT, mutations
 
 
 def test_each_mutation_changes_one_place_and_names_tests_that_exist() -> None:
-    """Whoever moves the text changes its entry; whoever deletes the feature deletes the entry."""
+    """A change that moves the text changes its entry; one that deletes the feature deletes the entry."""
     listed = mutations()
     assert len(listed) >= 60
     assert [(each.number, each.file, each.before) for each in listed if each.count_in(ROOT) != 1] == []

@@ -285,8 +285,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
--- version is recorded again. The scan is forgotten first, and its row goes last: no node is written without it
--- (plan_nodes).
+-- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
 create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
 language plpgsql set search_path = public, extensions as $$
 declare

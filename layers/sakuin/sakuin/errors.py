@@ -11,7 +11,7 @@ SakuinError
 ├── Unavailable          an outside system failed: try again later
 │   ├── CircuitOpen
 │   └── Refused          a wrong key, account, address or model: the operator has to correct it
-├── OverLimit            a quota is used up: wait for `retry_after` seconds, or for ever if that is 0
+├── OverLimit            a quota is used up: wait for `retry_after` seconds (0: waiting does not help)
 ├── OverBudget           the budget of the day is used up: the work continues on the next day
 ├── OutOfTime            the worker has too little time left: another one continues
 └── Misconfigured        a setting is missing or wrong

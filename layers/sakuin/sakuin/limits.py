@@ -55,18 +55,18 @@ class Limits:
         """Reads a JSON object of the limits that differ from their defaults; `Misconfigured` if it is wrong."""
         example = '{"table_bytes": 200000000}'
         try:
-            given = json.loads(text or "{}")
+            values = json.loads(text or "{}")
         except ValueError:
-            given = None
-        if not isinstance(given, dict):
+            values = None
+        if not isinstance(values, dict):
             raise Misconfigured(f"LIMITS must be a JSON object, for example {example}, not {text!r}")
-        known = [each.name for each in fields(cls)]
-        for name, value in given.items():
-            if name not in known:
-                raise Misconfigured(f"LIMITS: unknown limit {name!r}; use {', '.join(known)}")
+        names = [each.name for each in fields(cls)]
+        for name, value in values.items():
+            if name not in names:
+                raise Misconfigured(f"LIMITS: unknown limit {name!r}; use {', '.join(names)}")
             if type(value) is not int or value < 0:
                 raise Misconfigured(f"LIMITS: {name} must be a whole number, for example {example}, not {value!r}")
-        return cls(**given)
+        return cls(**values)
 
 
 def check_limit(count: int, most: int, *, what: str, limit: str) -> None:

@@ -67,7 +67,7 @@ class Sessions:
     """The tables `console_session`, `console_link` and `console_form`.
 
     A row has the SHA-256 of the id or code. An admin's session ends when the key is revoked. A user's tokens are
-    encrypted with a key that is derived from the id: who reads the table can use neither the session nor the
+    encrypted with a key that is derived from the id: read access to the table reveals neither sessions nor
     tokens.
     """
 

@@ -174,14 +174,14 @@ def poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Findi
     for chunk in chunks:
         if chunk.learns_given is None:
             continue
-        given = clean_learns(chunk.learns_given)
-        if not LEARNS_MIN <= len(given) <= LEARNS_MAX:
-            done = "more were added" if len(given) < LEARNS_MIN else "only the first 5 are used"
-            message = f"#{chunk.anchor} has {len(given)} learns items, so {done}. Write 3 to 5."
+        items = clean_learns(chunk.learns_given)
+        if not LEARNS_MIN <= len(items) <= LEARNS_MAX:
+            consequence = "more were added" if len(items) < LEARNS_MIN else "only the first 5 are used"
+            message = f"#{chunk.anchor} has {len(items)} learns items, so {consequence}. Write 3 to 5."
             yield Finding("warning", "learns-completed", material, chunk.anchor, message)
         # Nobody knows what an action looks like in other languages.
-        is_judged = language_of_text(" ".join(given)) != "other"
-        passive = [item for item in given[:LEARNS_MAX] if is_judged and not names_action(item)]
+        is_judged = language_of_text(" ".join(items)) != "other"
+        passive = [item for item in items[:LEARNS_MAX] if is_judged and not names_action(item)]
         if passive:
             forms = "〜する方法, 〜の計算" if is_japanese(" ".join(passive)) else "How to …, Explain …"
             message = (

@@ -34,9 +34,9 @@ def analyze_canonical(plain: str) -> AnalyzedText:
 
 
 def _analyze(plain: str) -> AnalyzedText:
-    found = list(formulas(plain))
-    prose = blanked(plain, ((start, end) for start, end, _ in found))
-    return AnalyzedText(plain, tuple(morphemes(prose)), tuple(found))
+    spans = list(formulas(plain))
+    prose = blanked(plain, ((start, end) for start, end, _ in spans))
+    return AnalyzedText(plain, tuple(morphemes(prose)), tuple(spans))
 
 
 _analyze_cached = lru_cache(maxsize=256)(_analyze)

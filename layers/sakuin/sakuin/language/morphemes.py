@@ -119,14 +119,14 @@ class _Analyzer:
         # Each space takes time, and a formula leaves as many as it is long. Two have the neighbors that many have.
         short = _LONG_GAP.sub("  ", line)
         with self._lock:
-            known = self._known
+            read = self._known
             tokens = self._tokenizer.tokenize(short, out=self._tokens)
-            found = [known.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
+            morphemes_of_line = [read.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
         if len(short) < len(line):
-            _widen_gaps(found, line)
+            _widen_gaps(morphemes_of_line, line)
         if _TOGETHER.search(line):
-            _read_together(found)
-        return found
+            _read_together(morphemes_of_line)
+        return morphemes_of_line
 
     def _read(self, item: SudachiMorpheme) -> Morpheme:
         if len(self._known) == _MOST_KNOWN:
@@ -137,12 +137,12 @@ class _Analyzer:
         return morpheme
 
 
-def _widen_gaps(found: list[Morpheme], line: str) -> None:
+def _widen_gaps(line_morphemes: list[Morpheme], line: str) -> None:
     at = 0
-    for place, morpheme in enumerate(found):
+    for place, morpheme in enumerate(line_morphemes):
         if morpheme.surface == " " and (gap := _LONG_GAP.match(line, at)):
-            found[place] = _blank(len(gap[0]) - 1)
-        at += len(found[place].surface)
+            line_morphemes[place] = _blank(len(gap[0]) - 1)
+        at += len(line_morphemes[place].surface)
 
 
 @lru_cache(maxsize=64)

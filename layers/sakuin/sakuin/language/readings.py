@@ -20,7 +20,7 @@ def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str
 
     Words in kana are included, so that a kana word of a question is recognized as a word of the text.
     """
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for line in lines:
         for reading, written, last in compounds(line):
             size = len(reading)
@@ -30,23 +30,23 @@ def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str
             # Kana are as long as their reading.
             if size == len(written) and (size < 3 or written != last.surface) and is_kana(written):
                 continue
-            found.add((reading, written))
-            if len(found) == MOST_READINGS:
-                return frozenset(found)
-    return frozenset(found)
+            pairs.add((reading, written))
+            if len(pairs) == MOST_READINGS:
+                return frozenset(pairs)
+    return frozenset(pairs)
 
 
 def spelled_words(lines: Sequence[Sequence[Morpheme]]) -> Mapping[str, str]:
     """Returns each word of a script with spaces, as the text spells it, with its term in the index."""
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for line in lines:
         for morpheme in line:
             word = morpheme.surface
-            if len(word) >= SHORTEST_SPELLED and morpheme.terms and word not in found and SPELLED_WORD.fullmatch(word):
-                found[word] = morpheme.terms[0]
-                if len(found) == MOST_WORDS:
-                    return found
-    return found
+            if len(word) >= SHORTEST_SPELLED and morpheme.terms and word not in words and SPELLED_WORD.fullmatch(word):
+                words[word] = morpheme.terms[0]
+                if len(words) == MOST_WORDS:
+                    return words
+    return words
 
 
 def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:

@@ -44,14 +44,14 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[Group]:
     if size > MOST_BYTES:
         raise Invalid(f"The synonyms have {size:,} bytes; the limit is {MOST_BYTES:,}. Keep the groups that matter.")
     problems: list[str] = []
-    found = []
+    parsed = []
     for number, group in enumerate(groups):
         phrases = ((f"groups[{number}][{place}]", phrase) for place, phrase in enumerate(group))
-        found.append(read_group(phrases, f"groups[{number}]", problems))
+        parsed.append(read_group(phrases, f"groups[{number}]", problems))
     if problems:
         more = f" And {len(problems) - _MOST_PROBLEMS} more." if len(problems) > _MOST_PROBLEMS else ""
         raise Invalid(f"{' '.join(problems[:_MOST_PROBLEMS])}{more} Correct them and send all groups again.")
-    return [group for group in found if group]
+    return [group for group in parsed if group]
 
 
 def stored_groups(groups: Iterable[Sequence[str]]) -> list[Mapping[str, list[str]]]:

@@ -77,7 +77,7 @@ def _without_dollars(match: re.Match[str]) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    kept: list[str] = []
+    pieces: list[str] = []
     groups: list[bool] = []  # for every open brace: whether it is part of the result
     unwrap = skip_group = after_size = False
     hidden_depth = 0
@@ -87,14 +87,14 @@ def _pieces(text: str) -> list[str]:
                 hidden_depth += 1
             else:
                 groups.append(not unwrap)
-                kept.append(" " if unwrap else "{")
+                pieces.append(" " if unwrap else "{")
             unwrap = skip_group = False
             continue
         if piece == "}":
             if hidden_depth:
                 hidden_depth -= 1
             else:
-                kept.append("}" if not groups or groups.pop() else " ")
+                pieces.append("}" if not groups or groups.pop() else " ")
             continue
         if after_size and piece.startswith("."):
             piece = piece[1:]  # `\right.` prints nothing
@@ -103,12 +103,12 @@ def _pieces(text: str) -> list[str]:
             continue
         unwrap, skip_group = piece in WRAPPERS, piece in UNSEEN_GROUPS
         if unwrap or skip_group or piece in SPACING or piece in STYLE or piece in INLINE:
-            kept.append(" " if piece not in INLINE else "")
+            pieces.append(" " if piece not in INLINE else "")
         elif piece in DISPLAY:
-            kept.append("\n")
+            pieces.append("\n")
         else:
-            kept.append(SAME_AS.get(piece, piece))
-    return kept
+            pieces.append(SAME_AS.get(piece, piece))
+    return pieces
 
 
 def _tidy(text: str) -> str:

@@ -99,11 +99,11 @@ class Vocabulary:
     @cached_property
     def japanese_spellings(self) -> Mapping[str, Concept]:
         """Every Japanese spelling in canonical form, with its concept."""
-        found: dict[str, Concept] = {}
+        concepts: dict[str, Concept] = {}
         for concept in self.concepts:
             for spelling in concept.japanese:
-                found.setdefault(canonical(spelling), concept)
-        return found
+                concepts.setdefault(canonical(spelling), concept)
+        return concepts
 
     @cached_property
     def wildcards(self) -> Mapping[str, str]:
@@ -237,13 +237,13 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
     return Vocabulary(tuple(concepts.values()), words, frozenset(low_content))
 
 
-def longest_mentions(found: list[ConceptMention]) -> list[ConceptMention]:
+def longest_mentions(mentions: list[ConceptMention]) -> list[ConceptMention]:
     """Returns the mentions that overlap no longer one, from left to right."""
-    kept: list[ConceptMention] = []
-    for named in sorted(found, key=lambda one: (one.start - one.end, one.start)):
-        if all(named.end <= other.start or other.end <= named.start for other in kept):
-            kept.append(named)
-    return sorted(kept, key=lambda one: one.start)
+    longest: list[ConceptMention] = []
+    for mention in sorted(mentions, key=lambda one: (one.start - one.end, one.start)):
+        if all(mention.end <= other.start or other.end <= mention.start for other in longest):
+            longest.append(mention)
+    return sorted(longest, key=lambda one: one.start)
 
 
 def find_phrase(phrase: str, text: str) -> int | None:

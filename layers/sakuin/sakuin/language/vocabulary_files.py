@@ -12,10 +12,10 @@ FOLDER = Path(__file__).parent / "vocabularies"
 @cache
 def vocabulary_text(name: str) -> str:
     """Returns the content of the file of a name. Raises `Misconfigured` if there is none."""
-    known = {file.stem: file for file in FOLDER.glob("*.txt")}
-    if name not in known:
-        raise Misconfigured(f"There is no vocabulary {name!r}. Use {', '.join(sorted(known))}, or a space for none")
-    return known[name].read_text("utf-8")
+    files = {file.stem: file for file in FOLDER.glob("*.txt")}
+    if name not in files:
+        raise Misconfigured(f"There is no vocabulary {name!r}. Use {', '.join(sorted(files))}, or a space for none")
+    return files[name].read_text("utf-8")
 
 
 def vocabulary_id(name: str) -> str:

@@ -48,10 +48,10 @@ def hash_of_key(key: str) -> str:
 
 def known_hash(key: str, hashes: Iterable[str]) -> str | None:
     """Returns the key's hash if it is one of `hashes`, else None. Every wrong key takes the same time."""
-    made = hash_of_key(key)
+    digest = hash_of_key(key)
     # No early exit: the time must not show which hash was similar.
-    found = [known for known in hashes if hmac.compare_digest(made, known)]
-    return found[0] if found else None
+    equal = [known for known in hashes if hmac.compare_digest(digest, known)]
+    return equal[0] if equal else None
 
 
 def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
@@ -69,9 +69,9 @@ def admin_hash(headers: Mapping[str, str], ring: "KeyRing") -> str:
 
 def valid_hash(key: str, ring: "KeyRing") -> str | None:
     """Returns the hash of the key if it is valid, else None."""
-    found = known_hash(key, ring.hashes())
+    digest = known_hash(key, ring.hashes())
     # The key may be newer than the hashes that the worker has read.
-    return known_hash(key, ring.hashes(newer=True)) if found is None and is_key(key) else found
+    return known_hash(key, ring.hashes(newer=True)) if digest is None and is_key(key) else digest
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:

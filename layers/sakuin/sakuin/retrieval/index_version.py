@@ -138,21 +138,21 @@ def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | Non
     return next((each for each in kept if each.live), None)
 
 
-def find_version(kept: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:
+def find_version(versions: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:
     """Returns the version whose id begins with `name`; `next` is the newest never live, None the live one.
 
     Raises `NotFound` if there is not exactly one.
     """
     if name is None:
-        found = [each for each in kept if each.live]
+        matches = [each for each in versions if each.live]
     elif name == NEXT:
-        found = [each for each in kept if not each.answered][-1:]
+        matches = [each for each in versions if not each.answered][-1:]
     else:
-        found = [each for each in kept if each.settings.id.startswith(name)]
-    if len(found) != 1:
-        known = ", ".join(each.settings.id for each in kept) or "none yet"
-        raise NotFound(f"There is no index {name or 'that answers'!r}. There is: {known}")
-    return found[0]
+        matches = [each for each in versions if each.settings.id.startswith(name)]
+    if len(matches) != 1:
+        ids = ", ".join(each.settings.id for each in versions) or "none yet"
+        raise NotFound(f"There is no index {name or 'that answers'!r}. There is: {ids}")
+    return matches[0]
 
 
 @dataclass(frozen=True, slots=True)

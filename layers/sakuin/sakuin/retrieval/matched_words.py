@@ -26,9 +26,9 @@ def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_V
         words = read.text[start:end].strip()
         best[words] = min(place, best.get(words, place))
     # Ties keep the order of the text, which starts with the title.
-    kept = sorted(best, key=lambda words: best[words])
+    ordered = sorted(best, key=lambda words: best[words])
     # A part of a longer spelling is redundant (公式 beside 解の公式), and so is a single character.
-    whole = [words for words in kept if not any(words != other and words in other for other in kept)]
+    whole = [words for words in ordered if not any(words != other and words in other for other in ordered)]
     return tuple(([words for words in whole if len(words) > 1] or whole)[:MOST_SHOWN])
 
 

@@ -21,9 +21,9 @@ from sakuin.retrieval.ranking import Background, Frequencies, Ranked
 COMPARED = 10
 # The part of the value of the rarest gram of a question that a gram needs. More frequent ones stand everywhere.
 _LEAST_VALUE = 0.3
-# Close together is what stands in so many sentences in a row.
+# Words are close if they occur within this many consecutive sentences.
 _SENTENCES = 3
-# The part of its share of the words that a text would lose if nothing stood close together.
+# The part of its share of the words that a text loses if no two words are close.
 _GREATEST_LOSS = 0.3
 _SENTENCE_END = re.compile(r"(?<=[。!?])(?![。!?])|(?<=\.)\s+|\n+")
 
@@ -38,9 +38,9 @@ def ordered_by_proximity(
 ) -> list[Ranked]:
     """Returns `ranking` with its first `COMPARED` results in the order of the evidence that is left to them.
 
-    `texts` has the texts of these results by id. The best keeps its evidence, and the others lose what scattered words
-    cost them beyond it: texts are compared, not refused. Of `COMPARED` results none gets less than the last of them
-    had, so that the evidence falls over the whole ranking.
+    `texts` has the texts of these results by id. The best result keeps its evidence. Each other result loses evidence
+    for words that are more scattered than those of the best. No result gets less evidence than the last of `COMPARED`
+    results had, so that the evidence falls over the whole ranking.
     """
     if not ranking:
         return []
@@ -64,15 +64,15 @@ def share_close_together(text: str, gains: Mapping[str, float]) -> float:
 
     The keys are in the folded form of texts, the values say how much each counts.
     """
-    found = [{part for part in gains if part in sentence} for sentence in _sentences(text)]
+    words_of_sentences = [{part for part in gains if part in sentence} for sentence in _sentences(text)]
 
     def value(some: Sequence[Collection[str]]) -> float:
         # A set has another order in every process, which would change the last digits of a plain sum.
         return math.fsum(gains[part] for part in set().union(*some))
 
-    whole = value(found)
-    starts = range(max(1, len(found) - _SENTENCES + 1))
-    return max(value(found[start : start + _SENTENCES]) for start in starts) / whole if whole else 1.0
+    whole = value(words_of_sentences)
+    starts = range(max(1, len(words_of_sentences) - _SENTENCES + 1))
+    return max(value(words_of_sentences[start : start + _SENTENCES]) for start in starts) / whole if whole else 1.0
 
 
 @lru_cache(maxsize=256)

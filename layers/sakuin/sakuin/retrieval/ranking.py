@@ -136,9 +136,9 @@ def word_matches(
 
 def _greatest(slot: Slot, frequencies: Frequencies) -> float:
     """Returns the greatest value of a slot: of a term that some chunk has, unless all such terms weigh less."""
-    known = [each for each in slot.terms if frequencies.chunks.get(each.term)]
+    present = [each for each in slot.terms if frequencies.chunks.get(each.term)]
     heaviest = max(each.weight for each in slot.terms)
-    terms = known if any(each.weight == heaviest for each in known) else slot.terms
+    terms = present if any(each.weight == heaviest for each in present) else slot.terms
     return max(each.weight * frequencies.rarity(each.term) for each in terms)
 
 
@@ -161,12 +161,12 @@ def known_share(slots: Sequence[Slot], frequencies: Frequencies, *, by_rarity: b
     can add to the sum of BM25.
     """
     whole: dict[str, float] = defaultdict(float)
-    found: dict[str, float] = defaultdict(float)
+    covered: dict[str, float] = defaultdict(float)
     for slot in slots:
         value = _greatest(slot, frequencies) if by_rarity else 1.0
         whole[slot.kind] += value
-        found[slot.kind] += value if any(frequencies.chunks.get(each.term) for each in slot.terms) else 0.0
-    return max((found[kind] / value for kind, value in whole.items() if value), default=0.0)
+        covered[slot.kind] += value if any(frequencies.chunks.get(each.term) for each in slot.terms) else 0.0
+    return max((covered[kind] / value for kind, value in whole.items() if value), default=0.0)
 
 
 def background(
@@ -180,9 +180,9 @@ def background(
     """Returns the background of a question from its cosines with a sample of the index, all candidates, their words.
 
     The mean of the model is that of texts in the language of the question. If the index has less than half of the
-    question's words, the mean of the sample counts too: across languages all cosines are lower. A word is noise as far
-    as the question has few and no text has all of them. As far as no text at all has the rare words of the question,
-    the others prove nothing, as 三角 of 三角州; but without cosines they are all the evidence.
+    question's words, the mean of the sample counts too: across languages all cosines are lower. Words count less if
+    the question has few and no text has all of them. Common words count less if no text has the question's rare words
+    (三角 of 三角州). Without cosines they are the only evidence.
     """
     mean, spread = calibration.unrelated_mean, calibration.unrelated_spread
     if mean is None:
@@ -191,19 +191,19 @@ def background(
         foreign = max(0.0, 1 - 2 * known_share(slots, frequencies))
         mean = (1 - foreign) * mean + foreign * fmean(sample)
     nowhere = max(0.0, 1 - max((each.covered for each in words.values()), default=0.0))
-    found = Background(mean, spread, nowhere * calibration.noise_terms / max(len(slots), 1), best=0.0)
+    result = Background(mean, spread, nowhere * calibration.noise_terms / max(len(slots), 1), best=0.0)
     # The expected maximum of so many values of a normal distribution.
     best = math.sqrt(2 * math.log(max(frequencies.total, _FEWEST)))
     # Copies of a text, as in versions of a manual, have one cosine and are one text.
     nearest = heapq.nlargest(_TENTH, {each.cosine for each in candidates if each.cosine is not None})
     if len(nearest) == _TENTH:
-        best += calibration.crowd_weight * found.deviations(nearest[-1])
+        best += calibration.crowd_weight * result.deviations(nearest[-1])
     if names_absent_concepts(slots, frequencies):
         best += calibration.absent_penalty
     if slots:
         lacking = calibration.lacking_weight * (1 - known_share(slots, frequencies, by_rarity=True))
-        best += lacking * _words_of_best(candidates, words, found, calibration)
-    return replace(found, best=best)
+        best += lacking * _words_of_best(candidates, words, result, calibration)
+    return replace(result, best=best)
 
 
 def _words_of_best(
@@ -273,7 +273,7 @@ def is_shown(similarity: float, matched: Sequence[str]) -> bool:
 
 def suggested(near: Iterable[T], name: Callable[[T], str]) -> list[T]:
     """Returns the first results with different names, as suggestions instead of an answer."""
-    found: dict[str, T] = {}
+    distinct: dict[str, T] = {}
     for each in near:
-        found.setdefault(name(each), each)
-    return list(found.values())[:_SUGGESTIONS]
+        distinct.setdefault(name(each), each)
+    return list(distinct.values())[:_SUGGESTIONS]

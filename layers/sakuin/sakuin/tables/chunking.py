@@ -68,15 +68,15 @@ def chunks(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -
         raise Invalid("A chunk needs a size of at least 2 code points, and an overlap from 0 to less than the size.")
     places = _places(text, size)
     text_end = _at_or_after(places, len(text.rstrip()))
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     # `fresh` is the first grapheme that is in no window yet.
     fresh = _solid(text, places, 0)
     while fresh < text_end:
-        start = _start(text, places, fresh, *found[-1], size, overlap) if found else fresh
+        start = _start(text, places, fresh, *spans[-1], size, overlap) if spans else fresh
         end = text_end if text_end <= start + size else _end(text, places, fresh, start, size, overlap)
-        found.append((start, end))
+        spans.append((start, end))
         fresh = _solid(text, places, end)
-    return [ChunkText(index, len(found), text[start:end], start, end) for index, (start, end) in enumerate(found)]
+    return [ChunkText(index, len(spans), text[start:end], start, end) for index, (start, end) in enumerate(spans)]
 
 
 def _start(text: str, places: bytearray, fresh: int, start: int, end: int, size: int, overlap: int) -> int:
@@ -107,14 +107,14 @@ def _places(text: str, size: int) -> bytearray:
         places[start + 1 : end] = bytes(end - start - 1)
         for place in range(start + size, end, size):
             places[place] = _ANY
-    for found in _SPACES.finditer(text):
-        rank = _rank_of_space(found[0])
-        _raise(places, found.start(), rank)
-        _raise(places, found.end(), rank)
-    for found in _CLAUSE_END.finditer(text):
-        _raise(places, found.end(), _CLAUSE)
-    for found in _SENTENCE_END.finditer(text):
-        _raise(places, found.end(), _SENTENCE)
+    for match in _SPACES.finditer(text):
+        rank = _rank_of_space(match[0])
+        _raise(places, match.start(), rank)
+        _raise(places, match.end(), rank)
+    for match in _CLAUSE_END.finditer(text):
+        _raise(places, match.end(), _CLAUSE)
+    for match in _SENTENCE_END.finditer(text):
+        _raise(places, match.end(), _SENTENCE)
     return places
 
 
@@ -136,16 +136,16 @@ def _long_graphemes(text: str) -> Iterator[tuple[int, int]]:
     for pair in _CR_LF.finditer(text):
         yield pair.span()
     for run in _NOT_PLAIN.finditer(text):
-        for found in _GRAPHEME.finditer(text, *run.span()):
-            start, end = found.span()
+        for match in _GRAPHEME.finditer(text, *run.span()):
+            start, end = match.span()
             if end - start > 1:
                 yield start, end
 
 
 def _solid(text: str, places: bytearray, place: int) -> int:
     """Returns the start of the first grapheme from `place` on that is not white space, or the end of the text."""
-    found = _SOLID.search(text, place)
-    return _at_or_before(places, found.start()) if found else len(text)
+    match = _SOLID.search(text, place)
+    return _at_or_before(places, match.start()) if match else len(text)
 
 
 def _at_or_before(places: bytearray, place: int) -> int:

@@ -84,11 +84,13 @@ def patched(document: object, operations: Iterable[Mapping[str, object]]) -> obj
     Each operation has `op`, a pointer `path`, and `value` except for `remove`. `add`, `replace` and `remove` are those
     of RFC 6902; `set` replaces or adds a node. Raises `Invalid` and `NotFound` with the pointer.
     """
-    wanted = list(operations)
-    if len(wanted) > MOST_OPERATIONS:
-        raise Invalid(f"There are {len(wanted):,} operations; the limit is {MOST_OPERATIONS:,}. Send the others later.")
+    changes = list(operations)
+    if len(changes) > MOST_OPERATIONS:
+        raise Invalid(
+            f"There are {len(changes):,} operations; the limit is {MOST_OPERATIONS:,}. Send the others later."
+        )
     own: dict[int, object] = {}
-    for operation in wanted:
+    for operation in changes:
         op, path = operation.get("op"), operation.get("path")
         if op not in ("add", "replace", "set", "remove"):
             raise Invalid(f"The operation {shown(op)} is unknown. Use add, replace, set or remove.")

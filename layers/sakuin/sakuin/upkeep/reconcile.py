@@ -18,7 +18,7 @@ MAX_ATTEMPTS = 30
 # The function has two minutes. If it dies, another run may continue after three.
 _RUN_SECONDS = 45.0
 _LEASE_SECONDS = 180
-# An unfinished run without positions: without a value it would begin again.
+# An empty list: started, no progress saved.
 _NO_POSITIONS = "[]"
 # If the queue is never empty, a night compares only keys that are older than their messages can be.
 _QUEUE_AGE = timedelta(days=1)

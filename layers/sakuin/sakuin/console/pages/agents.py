@@ -1,4 +1,4 @@
-"""Agents that act for a user: the page where one asks for it, to which Supabase Auth leads, and those allowed."""
+"""The OAuth consent page, and the list of agents that a user has authorized."""
 
 import re
 from typing import Annotated

@@ -35,8 +35,8 @@ class DeploymentKey:
 def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: LibraryKeys) -> APIRouter:
     """Returns the routes. `keys` returns the valid keys; those in `library` are made and revoked here.
 
-    A session alone makes no key, since a key outlives it: the form asks for an admin key again. No page makes an admin
-    key: one that leaked must not make its successor.
+    A key outlives a session, so the form asks for an admin key again. Admin keys cannot be created here: a leaked key
+    could create another.
     """
     router = APIRouter()
 

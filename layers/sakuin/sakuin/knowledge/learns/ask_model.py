@@ -92,5 +92,5 @@ def _pause(error: SakuinError) -> float:
     """Returns the seconds until the page is due again: until midnight for the budget of the day."""
     decision = decide_retry(error, receives=1, now=time.time())
     seconds = decision.seconds if isinstance(decision, Defer) else 0.0
-    wanted = error.retry_after if isinstance(error, Unavailable) else None
-    return max(seconds, min(wanted or 0.0, _DAY_SECONDS), _LEAST_PAUSE_SECONDS)
+    requested = error.retry_after if isinstance(error, Unavailable) else None
+    return max(seconds, min(requested or 0.0, _DAY_SECONDS), _LEAST_PAUSE_SECONDS)

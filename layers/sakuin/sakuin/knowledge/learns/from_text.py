@@ -121,16 +121,16 @@ def items_of_text(explanation: Explanation, page: Page, language: Language) -> I
     clear = [sentence for sentence in sentences if not UNCLEAR.match(sentence)] or sentences
     if language == "ja":
         common = _common_phrases(page)
-        found = [item for sentence in clear if (item := _in_japanese(sentence, common))]
+        items = [item for sentence in clear if (item := _in_japanese(sentence, common))]
         more: Iterator[str] = (f"{phrase}の説明" for sentence in sentences for phrase in _phrases(sentence, common))
     else:
         words = frozenset(WORD.findall(explanation.content))
         written: Callable[[str], str] = partial(_in_english, words=words) if language == "en" else clause_of
-        found = [written(sentence) for sentence in clear]
+        items = [written(sentence) for sentence in clear]
         clauses = (clause for sentence in sentences for clause in CLAUSE_END.split(sentence) if len(clause) > 20)
         more = map(written, (*sentences, *clauses))
     # A short text has fewer sentences: then its phrases or clauses.
-    yield from islice(dict.fromkeys((*_spread(found), *more)), WANTED)
+    yield from islice(dict.fromkeys((*_spread(items), *more)), WANTED)
 
 
 def _spread(items: Sequence[str]) -> Iterator[str]:
@@ -167,8 +167,8 @@ def _in_japanese(sentence: str, common: Collection[str]) -> str:
 
 
 def _phrases(text: str, common: Collection[str]) -> list[str]:
-    found = dict.fromkeys(PHRASE.findall(text))
-    return [phrase for phrase in found if phrase not in common and not EMPTY_PHRASE.search(nfkc(phrase))]
+    phrases = dict.fromkeys(PHRASE.findall(text))
+    return [phrase for phrase in phrases if phrase not in common and not EMPTY_PHRASE.search(nfkc(phrase))]
 
 
 def _common_phrases(page: Page) -> frozenset[str]:

@@ -65,8 +65,8 @@ class OpenAILearnsModel:
     def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, Items]:
         text = "\n\n".join(f"anchor: {item.anchor}\n{shown_text(item)}" for item in explanations)
         parsed = self.ask(partial(self._answered, text))
-        known = {item.anchor for item in explanations}
-        return {item.anchor: tuple(item.learns) for item in parsed.items if item.anchor in known}
+        anchors = {item.anchor for item in explanations}
+        return {item.anchor: tuple(item.learns) for item in parsed.items if item.anchor in anchors}
 
     def _answered(self, text: str) -> _Answer:
         effort = model_facts(self.model).least_reasoning

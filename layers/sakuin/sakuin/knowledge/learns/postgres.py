@@ -10,7 +10,7 @@ Items = tuple[str, ...]
 
 # Pages that are worked on at once. The other workers of the queue are free for changed pages.
 PAGES_AT_ONCE = 2
-# A call and the page after it take less. Then the message of a page is taken for lost.
+# Longer than one model call plus indexing. After that the message counts as lost.
 _CLAIM_SECONDS = 180
 
 

@@ -70,9 +70,9 @@ class LearnsSources:
         return {file_key: self.bucket.current_version(file_key) for file_key in learns_keys(key, self.prefix)}
 
     def _file(self, key: str, version: str) -> LearnsFile:
-        known = self._read.get(key)
-        if known is not None and known[0] == version:
-            return known[1]
+        cached = self._read.get(key)
+        if cached is not None and cached[0] == version:
+            return cached[1]
         try:
             file = parse_learns(self.bucket.read(key, version_id=version, max_bytes=LARGEST_FILE).body)
         except (NotFound, Invalid):

@@ -67,10 +67,10 @@ def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
 
 def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[str, ...]:
     """Returns the first five items of an author or a language model, completed to three."""
-    given = clean_learns(items)
-    if len(given) >= LEARNS_MIN:
-        return given[:LEARNS_MAX]
-    return _distinct((*given, *write_learns(explanation, page)))[:LEARNS_MIN]
+    items_given = clean_learns(items)
+    if len(items_given) >= LEARNS_MIN:
+        return items_given[:LEARNS_MAX]
+    return _distinct((*items_given, *write_learns(explanation, page)))[:LEARNS_MIN]
 
 
 def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
@@ -247,9 +247,9 @@ def _is_noun(name: str) -> bool:
 
 
 def _distinct(items: Iterable[str]) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for item in items:
         key = "".join(nfkc(item).casefold().split())
         if key:
-            found.setdefault(key, item)
-    return tuple(found.values())
+            distinct.setdefault(key, item)
+    return tuple(distinct.values())

@@ -54,16 +54,16 @@ class AnchoredElement:
 def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
     """Returns the elements with a semantic id in page order. Of duplicate ids the first counts."""
     visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
-    found: dict[str, AnchoredElement] = {}
+    elements: dict[str, AnchoredElement] = {}
     for step in page_steps:
         if step.kind == "open" and "id" in step.tag.attrs:
             anchor = visible(attribute(step.tag, "id"))
             chunk_type = usable_type(anchor)
-            if chunk_type is not None and anchor not in found:
+            if chunk_type is not None and anchor not in elements:
                 named = _named(step.tag)
                 element = named if id(named) in visible_elements else step.tag
-                found[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, _shape(element))
-    return list(found.values())
+                elements[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, _shape(element))
+    return list(elements.values())
 
 
 def usable_type(anchor: str) -> ChunkType | None:

@@ -95,9 +95,11 @@ class _OpenBox:
 
 def _is_exercise(inside: Sequence[_OpenBox], headings: Sequence[Tag]) -> bool:
     """Returns whether the last of some open boxes is an exercise. Boxes inside one are parts of it."""
-    known = next((place for place in reversed(range(len(inside))) if inside[place].is_exercise is not None), -1)
-    outer = known >= 0 and inside[known].is_exercise is True
-    for box in inside[known + 1 :]:
+    place_of_known = next(
+        (place for place in reversed(range(len(inside))) if inside[place].is_exercise is not None), -1
+    )
+    outer = place_of_known >= 0 and inside[place_of_known].is_exercise is True
+    for box in inside[place_of_known + 1 :]:
         box.is_exercise = outer = outer or _says_exercise(box.tag, headings)
     return outer
 

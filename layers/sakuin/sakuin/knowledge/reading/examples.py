@@ -9,8 +9,8 @@ from sakuin.knowledge.reading.outline import Region
 def illustrated(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> dict[str, tuple[str, ...]]:
     """Returns for every example the anchors of the concepts that it illustrates, in page order.
 
-    Certain are concepts that link to it, that it links to, or that contain it. Otherwise it is the one concept that
-    all examples under the same heading illustrate, or else the nearest concept before it in the same section (h2).
+    Includes concepts that link to the example, that it links to, or that contain it. If there are none: the one concept
+    that all examples under the same heading illustrate, or else the nearest concept before it in its section (h2).
     """
     examples = [anchored.anchor for anchored in found if anchored.type == "example"]
     concepts = {anchored.anchor: position for position, anchored in enumerate(found) if anchored.type != "example"}

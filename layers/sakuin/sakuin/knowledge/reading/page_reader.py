@@ -67,19 +67,19 @@ def read_page(
     meta, own = _meta(root)
     settings = page_settings(own)
     by_headings = settings.by_headings or not many
-    found: Sequence[AnchoredElement]
+    elements: Sequence[AnchoredElement]
     outline: Outline
     if by_headings:
-        found, outline = _sections(root, page_steps, ids, settings)
-        if len(found) > most_explanations:
+        elements, outline = _sections(root, page_steps, ids, settings)
+        if len(elements) > most_explanations:
             raise UnreadablePage(
-                f"It has {len(found):,} headings, terms and boxes; the limit is {most_explanations:,} "
+                f"It has {len(elements):,} headings, terms and boxes; the limit is {most_explanations:,} "
                 "(page_explanations). Split the page."
             )
     else:
-        found = anchored_elements(page_steps)
-        outline = Outline(found).read(page_steps)
-    explanations = _explanations(found, outline)
+        elements = anchored_elements(page_steps)
+        outline = Outline(elements).read(page_steps)
+    explanations = _explanations(elements, outline)
     return Page(
         title=_title(root, outline),
         explanations=explanations,
@@ -88,11 +88,11 @@ def read_page(
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
         links=_links(root),
-        unnamed_boxes=_unnamed_boxes(root, page_steps, () if by_headings else found, box_selectors),
+        unnamed_boxes=_unnamed_boxes(root, page_steps, () if by_headings else elements, box_selectors),
         language=_language(root),
         by_headings=by_headings,
-        unanchored_headings=unanchored_headings(found, explanations) if by_headings else (),
-        skipped_headings=0 if by_headings else skipped_headings(found, main_content(page_steps, settings)),
+        unanchored_headings=unanchored_headings(elements, explanations) if by_headings else (),
+        skipped_headings=0 if by_headings else skipped_headings(elements, main_content(page_steps, settings)),
         problems=settings.problems,
     )
 
@@ -109,10 +109,10 @@ def _sections(
     root: Tag, page_steps: Sequence[Step], ids: Sequence[str], settings: PageSettings
 ) -> tuple[list[AnchoredElement], Outline]:
     content = main_content(page_steps, settings)
-    found = sections_of(content, first_of_duplicates(root, ids), settings, _written_title(root))
-    outline = SectionOutline(found, content[0].tag)
+    sections = sections_of(content, first_of_duplicates(root, ids), settings, _written_title(root))
+    outline = SectionOutline(sections, content[0].tag)
     outline.read(content)
-    return [section for section in found if outline.has_text(section)], outline
+    return [section for section in sections if outline.has_text(section)], outline
 
 
 def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:

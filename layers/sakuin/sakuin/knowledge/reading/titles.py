@@ -40,14 +40,14 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
 
 def words_of(tag: Tag) -> str:
     """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
-    kept: list[str] = []
+    words: list[str] = []
     for step in islice(steps(tag), TITLE_STEPS):
         if step.kind == "open":
-            kept.append(raised(step.tag))
-        elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):
+            words.append(raised(step.tag))
+        elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(words).strip()):
             # Cut, since nested headings read the same text several times.
-            kept.append(step.text[:LONGEST_TITLE_TEXT])
-    return one_line("".join(kept))
+            words.append(step.text[:LONGEST_TITLE_TEXT])
+    return one_line("".join(words))
 
 
 def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:

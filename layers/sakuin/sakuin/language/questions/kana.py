@@ -71,7 +71,7 @@ def kana_rewrites(text: str, spellings_of: Callable[[str], tuple[str, ...]], *, 
 
     `spellings_of` looks up a katakana reading; a word has at least `shortest` kana.
     """
-    found: list[KanaRewrite] = []
+    rewrites: list[KanaRewrite] = []
     for run in _RUN.finditer(text):
         for begin in range(0, len(run[0]), LONGEST_RUN):
             piece = run[0][begin : begin + LONGEST_RUN]
@@ -79,8 +79,8 @@ def kana_rewrites(text: str, spellings_of: Callable[[str], tuple[str, ...]], *, 
             for start, end, forms in _cheapest(piece, spellings_of, shortest, goes_on=goes_on):
                 if piece[start:end] not in forms:
                     at = run.start() + begin
-                    found.append(KanaRewrite(at + start, at + end, forms))
-    return found
+                    rewrites.append(KanaRewrite(at + start, at + end, forms))
+    return rewrites
 
 
 # Costs of a segment, fitted by trial on the development half of the labelled questions.

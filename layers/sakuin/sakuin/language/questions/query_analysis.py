@@ -50,8 +50,8 @@ def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> Lexico
         readings |= dict.fromkeys(reading for reading, _, _ in compounds(line) if len(reading) > 1)
         terms |= {term: "" for morpheme in line for term in (morpheme.surface, *morpheme.terms) if morpheme.terms}
     if vocabulary.concepts:
-        found = (vocabulary.with_reading(reading) for reading in readings)
-        concepts = [*(one[1] for one in found if one), *possible_concepts(text, vocabulary)]
+        named = (vocabulary.with_reading(reading) for reading in readings)
+        concepts = [*(one[1] for one in named if one), *possible_concepts(text, vocabulary)]
         terms = {concept.term: "" for concept in concepts} | terms
     words = dict(list(misspelled.items())[: MOST_WORDS // 2])
     words |= {term: "" for term in terms if term not in words}
@@ -61,13 +61,13 @@ def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> Lexico
 def synonyms_in(query: str, groups: Iterable[Group]) -> Synonyms:
     """Returns the phrases of `groups` in a question, each with the other phrases of its groups, the longest first."""
     text = canonical(query[:LONGEST_QUESTION])
-    found: dict[str, dict[str, None]] = {}
+    others: dict[str, dict[str, None]] = {}
     for group in groups:
         for phrase in group:
             if find_phrase(canonical(phrase), text) is not None:
-                found.setdefault(phrase, {}).update(dict.fromkeys(other for other in group if other != phrase))
-    longest = sorted(found, key=lambda phrase: (-len(phrase), phrase))[:MOST_SYNONYMS]
-    return {phrase: tuple(found[phrase]) for phrase in longest}
+                others.setdefault(phrase, {}).update(dict.fromkeys(other for other in group if other != phrase))
+    longest = sorted(others, key=lambda phrase: (-len(phrase), phrase))[:MOST_SYNONYMS]
+    return {phrase: tuple(others[phrase]) for phrase in longest}
 
 
 def folder_synonyms(query: str, groups: Mapping[str, Sequence[Group]]) -> Mapping[str, Synonyms]:
@@ -75,8 +75,8 @@ def folder_synonyms(query: str, groups: Mapping[str, Sequence[Group]]) -> Mappin
 
     Of many folders, the first `MOST_FOLDERS` count, those nearest to the top first.
     """
-    found = [folder for folder in groups if folder and synonyms_in(query, groups[folder])]
-    nearest = sorted(found, key=lambda folder: (folder.count("/"), folder))[:MOST_FOLDERS]
+    folders = [folder for folder in groups if folder and synonyms_in(query, groups[folder])]
+    nearest = sorted(folders, key=lambda folder: (folder.count("/"), folder))[:MOST_FOLDERS]
     return {
         folder: synonyms_in(query, [group for above in groups if folder.startswith(above) for group in groups[above]])
         for folder in ("", *nearest)
@@ -85,7 +85,7 @@ def folder_synonyms(query: str, groups: Mapping[str, Sequence[Group]]) -> Mappin
 
 def analyze_query(
     query: str,
-    known: LexiconEntries,
+    lexicon: LexiconEntries,
     vocabulary: Vocabulary = NO_VOCABULARY,
     *,
     without: Set[str] = frozenset(),
@@ -95,25 +95,25 @@ def analyze_query(
     `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the lexicon. Only the
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
-    analyzed = _analyzed(query, known, vocabulary, without)
+    analyzed = _analyzed(query, lexicon, vocabulary, without)
     example = None if "examples" in without else example_request(_normalized(query, notation=False))
     if example is None:
         return analyzed
     return replace(analyzed, steps=(*analyzed.steps, RewriteStep("examples", example, "")), wants_example=True)
 
 
-def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without: Set[str]) -> AnalyzedQuery:
+def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, without: Set[str]) -> AnalyzedQuery:
     draft = _first_draft(query, notation="notation" not in without)
     if "rewriting" not in without:
-        draft = _with_kana_rewritten(draft, known, vocabulary, typos="typos" not in without)
+        draft = _with_kana_rewritten(draft, lexicon, vocabulary, typos="typos" not in without)
     if "typos" not in without:
-        draft = draft.with_replaced("typos", possible_typos(draft.text, known, vocabulary))
+        draft = draft.with_replaced("typos", possible_typos(draft.text, lexicon, vocabulary))
     variant, fillers = _without_fillers(draft.text, reduction="reduction" not in without)
     typed = variant
     if draft.typed != draft.text:
         typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
     steps = (*draft.steps, *(RewriteStep("reduction", found, "") for found in fillers))
-    units = plain = _units(typed, known, vocabulary)
+    units = plain = _units(typed, lexicon, vocabulary)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
     mentions = longest_mentions(subject.mentions(typed.text))
     units = merge_concepts(units, mentions)
@@ -121,7 +121,7 @@ def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without
     translated: tuple[tuple[int, int], ...] = ()
     if is_latin(draft.typed):
         if not without & {"english", "synonyms"}:
-            translation = translate(typed.text, units, mentions, subject, known.known)
+            translation = translate(typed.text, units, mentions, subject, lexicon.known)
             units, names, translated = list(translation.units), translation.names, translation.translated
     else:
         usual = [(typed.text[one.start : one.end], one.concepts[0]) for one in mentions]
@@ -131,18 +131,18 @@ def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without
             if concept.japanese and found != concept.japanese[0]
         )
     if draft.pieces:
-        meant = merge_concepts(_units(variant, known, vocabulary), longest_mentions(subject.mentions(variant.text)))
+        meant = merge_concepts(_units(variant, lexicon, vocabulary), longest_mentions(subject.mentions(variant.text)))
         units = draft.with_variants(units, meant)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
-    groups = {} if "synonyms" in without else known.synonyms
+    groups = {} if "synonyms" in without else lexicon.synonyms
     for folder, synonyms in folder_synonyms(query, groups).items():
-        those, more = _with_synonyms(draft.typed, units, synonyms)
-        slots[folder] = (*word_slots(those), *grams)
+        units_of_folder, more = _with_synonyms(draft.typed, units, synonyms)
+        slots[folder] = (*word_slots(units_of_folder), *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
-    right, changed = _typed_words(plain, slots[""], known)
+    right, changed = _typed_words(plain, slots[""], lexicon)
     text, understood = _texts(query, draft, names)
     return AnalyzedQuery(
         query,
@@ -159,8 +159,8 @@ def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without
 def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | None]:
     """Returns the text for the embedding, and how the question was understood (None: as typed).
 
-    Small multilingual models are weak across languages, and in kana: before what was typed, the embedded text has the
-    names and spellings of what the index lacks. Corrections of words in Latin letters do not help (0049).
+    Prefixes the question with known names and spellings of words that the index lacks: small multilingual models match
+    poorly across languages and in kana. Corrections of words in Latin letters do not help (0049).
     """
     typed = storable(query[:LONGEST_QUESTION])
     variant = [draft.text] if draft.pieces else []
@@ -192,18 +192,18 @@ def _without_fillers(text: str, *, reduction: bool) -> tuple[AnalyzedText, list[
     return question, [text[start:end] for start, end in fillers]
 
 
-def _units(question: AnalyzedText, known: LexiconEntries, vocabulary: Vocabulary) -> list[QueryUnit]:
+def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[QueryUnit]:
     units = query_units(question, vocabulary.low_content)
     if is_latin(question.text):
-        return content_units(question.text, units, known.known, vocabulary.low_content)
+        return content_units(question.text, units, lexicon.known, vocabulary.low_content)
     return units
 
 
 def _typed_words(
-    typed: Iterable[QueryUnit], slots: Iterable[Slot], known: LexiconEntries
+    typed: Iterable[QueryUnit], slots: Iterable[Slot], lexicon: LexiconEntries
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the typed words that the index has, and those of them that are not in the slots."""
-    right = dict.fromkeys(term.term for unit in typed for term in unit.phrasings[0] if term.term in known.known)
+    right = dict.fromkeys(term.term for unit in typed for term in unit.phrasings[0] if term.term in lexicon.known)
     searched = {term.term for slot in slots for term in slot.terms}
     return tuple(right), tuple(word for word in right if word not in searched)
 
@@ -219,21 +219,21 @@ def _first_draft(query: str, *, notation: bool) -> Draft:
     return Draft(text, text, (RewriteStep("notation", plain, text),) if text != plain else ())
 
 
-def _with_kana_rewritten(draft: Draft, known: LexiconEntries, vocabulary: Vocabulary, *, typos: bool) -> Draft:
-    rewrites = _rewrites(draft.text, known, vocabulary)
-    wrong = kana_typos(draft.text, known, [(one.start, one.end) for one in rewrites]) if typos else []
+def _with_kana_rewritten(draft: Draft, lexicon: LexiconEntries, vocabulary: Vocabulary, *, typos: bool) -> Draft:
+    rewrites = _rewrites(draft.text, lexicon, vocabulary)
+    wrong = kana_typos(draft.text, lexicon, [(one.start, one.end) for one in rewrites]) if typos else []
     if not wrong:
         return draft.with_replaced("rewriting", rewrites)
     draft = draft.with_replaced("typos", wrong)
-    return draft.with_replaced("rewriting", _rewrites(draft.text, known, vocabulary))
+    return draft.with_replaced("rewriting", _rewrites(draft.text, lexicon, vocabulary))
 
 
-def _rewrites(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
+def _rewrites(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     def spellings_of(reading: str) -> tuple[str, ...]:
-        if found := known.spellings.get(reading):
+        if found := lexicon.spellings.get(reading):
             return found
         concept = vocabulary.with_reading(reading)
-        return (concept[0],) if concept and concept[1].term in known.known else ()
+        return (concept[0],) if concept and concept[1].term in lexicon.known else ()
 
     # Beside kanji, short kana are mostly grammar.
     shortest = 3 if _IDEOGRAPH.search(text) else 2
@@ -241,7 +241,7 @@ def _rewrites(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[
     return [
         Replacement(one.start, one.end, one.spellings[0])
         for one in found
-        if text[one.start : one.end] not in known.known
+        if text[one.start : one.end] not in lexicon.known
     ]
 
 

@@ -90,7 +90,7 @@ def translate(
             merged = add_phrasings(merged, unit.start, unit.end, [(WeightedTerm(form, weight),) for form in forms])
     lacking = [unit.start for unit in units if not _is_known(unit, known)]
     spans = {mention.start: mention.end for mention in mentions}
-    wanted = [
+    missing_names = [
         name
         for start, name in sorted(names)
         if name and any(start <= place < spans.get(start, start + 1) for place in lacking)
@@ -100,7 +100,7 @@ def translate(
         for mention in mentions
         if any(mention.start <= place < mention.end for place in lacking)
     ]
-    return Translation(tuple(merged), tuple(dict.fromkeys(wanted)), tuple(sorted(translated)))
+    return Translation(tuple(merged), tuple(dict.fromkeys(missing_names)), tuple(sorted(translated)))
 
 
 def _is_known(unit: QueryUnit, known: Set[str]) -> bool:

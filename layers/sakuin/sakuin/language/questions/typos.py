@@ -30,7 +30,7 @@ class _Piece:
     morphemes: int
 
 
-def possible_typos(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
+def possible_typos(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     """Returns the typos in a canonical question, without overlaps. What the index or the vocabulary knows is no typo.
 
     In order of precedence: compounds with the reading of another word of the index or the vocabulary (判別指揮),
@@ -43,25 +43,25 @@ def possible_typos(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> 
     pieces = sorted(_pieces(text), key=lambda one: (one.start - one.end, one.start))
     for piece in pieces:
         written = text[piece.start : piece.end]
-        if written in known.known or written in known.spellings.get(piece.reading, ()):
+        if written in lexicon.known or written in lexicon.spellings.get(piece.reading, ()):
             right[piece.start : piece.end] = [True] * (piece.end - piece.start)
-    found: list[Replacement] = []
-    for typo in _candidates(text, known, vocabulary, pieces, right):
+    typos: list[Replacement] = []
+    for typo in _candidates(text, lexicon, vocabulary, pieces, right):
         if typo.meant != text[typo.start : typo.end] and not all(right[typo.start : typo.end]):
-            found.append(typo)
+            typos.append(typo)
             right[typo.start : typo.end] = [True] * (typo.end - typo.start)
-    return _without_overlaps(found)
+    return _without_overlaps(typos)
 
 
-def kana_typos(text: str, known: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Replacement]:
+def kana_typos(text: str, lexicon: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Replacement]:
     """Returns words in kana that are one or two edits from a word of the index and recognized only in part."""
-    found = []
+    typos = []
     for start, word in kana_word_candidates(text):
         kana = sum(stop - begin for begin, stop in recognized if start <= begin and stop <= start + len(word))
-        similar = known.similar.get(word)
+        similar = lexicon.similar.get(word)
         if similar and 0 < kana < len(word):
-            found.append(Replacement(start, start + len(word), similar[0]))
-    return found
+            typos.append(Replacement(start, start + len(word), similar[0]))
+    return typos
 
 
 def edit_distance(one: str, other: str, *, most: int) -> int:
@@ -135,33 +135,33 @@ def spelled_words(text: str) -> Iterator[tuple[int, Morpheme]]:
 
 
 def _candidates(
-    text: str, known: LexiconEntries, vocabulary: Vocabulary, pieces: list[_Piece], right: list[bool]
+    text: str, lexicon: LexiconEntries, vocabulary: Vocabulary, pieces: list[_Piece], right: list[bool]
 ) -> Iterator[Replacement]:
     # A single dictionary word is no typo, even if it is not a word of this subject.
     compounds = [piece for piece in pieces if piece.morphemes > 1]
     for piece in compounds:
         if len(piece.reading) < SHORTEST_READING or all(right[piece.start : piece.end]):
             continue
-        if meant := next(iter(known.spellings.get(piece.reading, ())), None):
+        if meant := next(iter(lexicon.spellings.get(piece.reading, ())), None):
             yield Replacement(piece.start, piece.end, meant)
-        elif (found := vocabulary.with_reading(piece.reading)) and found[1].term in known.known:
-            yield Replacement(piece.start, piece.end, found[0])
+        elif (named := vocabulary.with_reading(piece.reading)) and named[1].term in lexicon.known:
+            yield Replacement(piece.start, piece.end, named[0])
     for place in range(len(text)) if vocabulary.concepts else ():
         typo = _with_another_kanji(text, place, vocabulary) if _may_be_wrong(text, place) else None
-        if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in known.known:
+        if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in lexicon.known:
             yield typo
     for start, word in kana_word_candidates(text):
-        closest = next((form for form in known.similar.get(word, ()) if form not in word), None)
+        closest = next((form for form in lexicon.similar.get(word, ()) if form not in word), None)
         if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
             yield Replacement(start, start + len(word), closest)
     for start, morpheme in spelled_words(text):
         word = morpheme.surface
-        if not known.known.isdisjoint((word, *morpheme.terms)):
+        if not lexicon.known.isdisjoint((word, *morpheme.terms)):
             continue
-        if closest := next((form for form in known.similar.get(word, ()) if _is_typo_of(word, form)), None):
+        if closest := next((form for form in lexicon.similar.get(word, ()) if _is_typo_of(word, form)), None):
             yield Replacement(start, start + len(word), closest)
     for typo, concept in _misspelled_phrases(text, vocabulary):
-        if concept.term in known.known and text[typo.start : typo.end] not in known.known:
+        if concept.term in lexicon.known and text[typo.start : typo.end] not in lexicon.known:
             yield typo
 
 
@@ -170,12 +170,12 @@ def _is_a_word(text: str) -> bool:
     return len(line) == 1 and line[0].is_known
 
 
-def _without_overlaps(found: list[Replacement]) -> list[Replacement]:
-    kept: list[Replacement] = []
-    for typo in found:
-        if all(typo.end <= other.start or other.end <= typo.start for other in kept):
-            kept.append(typo)
-    return kept
+def _without_overlaps(typos: list[Replacement]) -> list[Replacement]:
+    chosen: list[Replacement] = []
+    for typo in typos:
+        if all(typo.end <= other.start or other.end <= typo.start for other in chosen):
+            chosen.append(typo)
+    return chosen
 
 
 def _pieces(text: str) -> Iterator[_Piece]:

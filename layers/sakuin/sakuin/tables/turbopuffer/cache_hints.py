@@ -61,6 +61,6 @@ class CacheHints:
             with self._connect() as client:
                 for namespace in namespaces:
                     client.get(f"/v1/namespaces/{namespace}/hint_cache_warm")
-        # Nobody waits for this thread, and a search reports what is wrong.
+        # Best effort: failures are ignored, because a search reports them.
         except Exception:
             logger.debug("hints to turbopuffer failed", exc_info=True)

@@ -110,8 +110,8 @@ def skipped_headings(found: Sequence[AnchoredElement], content_steps: Sequence[S
 
     "Method syntax" has the id `method-syntax` by chance.
     """
-    made = (each.shape == "heading" and _slug(words_of(each.element)) == each.anchor for each in found)
-    if not found or not all(made):
+    matches = (each.shape == "heading" and _slug(words_of(each.element)) == each.anchor for each in found)
+    if not found or not all(matches):
         return 0
     return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content_steps) - len(found)
 

@@ -74,14 +74,14 @@ def page_settings(metas: Mapping[str, str]) -> PageSettings:
         elif selector is not None:
             known = ", ".join(get_args(ChunkType))
             problems.append(f"sakuin:types: write {part[:80]!r} as `selector = type`; the types are {known}.")
-    wanted = metas.get("index", "").lower()
-    if wanted not in ("", "headings"):
-        problems.append(f"sakuin:index is {wanted[:80]!r}; its only value is `headings`.")
+    index = metas.get("index", "").lower()
+    if index not in ("", "headings"):
+        problems.append(f"sakuin:index is {index[:80]!r}; its only value is `headings`.")
     return PageSettings(
         content=_selectors(metas, "content", problems),
         left_out=_selectors(metas, "leave-out", problems),
         types=types,
-        by_headings=wanted == "headings",
+        by_headings=index == "headings",
         problems=tuple(problems),
     )
 
