@@ -26,7 +26,7 @@ from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.client import Client, clients_of_users
+from sakuin.platform.supabase.client import Client
 from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
@@ -116,7 +116,7 @@ class World:
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
-        self.projects = ProjectRecords(self.client, clients_of_users(self.client, lambda: self.database.anon_key))
+        self.projects = ProjectRecords(self.client)
 
     # ---------------------------------------------------------------- indexing
 

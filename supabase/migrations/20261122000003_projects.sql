@@ -1,10 +1,9 @@
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
--- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees the
--- rows of their own projects and changes what their role allows, the service role sees and changes all. Invisible rows
--- do not exist: error P0002 (no_data_found). Members may call these functions through PostgREST, too, so the functions
--- check everything that the API checks, in its words. PostgREST answers errors with the status in their code: PT403 a
--- role that is too low, PT422 a wrong argument, PT429 a quota that is used up.
+-- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): for a user they see the
+-- rows of the user's projects and change what the user's role allows, for the service role all. Invisible rows do not
+-- exist: error P0002 (no_data_found). PostgREST answers errors with the status in their code: PT403 a role that is too
+-- low, PT422 a wrong argument, PT429 a quota that is used up.
 
 -- ---------------------------------------------------------------- tables
 
@@ -192,34 +191,22 @@ create index outbox_sent on public.outbox (sent_at);
 
 -- ---------------------------------------------------------------- who calls, and checks of arguments
 
+-- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
+-- users themselves may call nothing (7_rights). Not null for an invalid header: the cast raises an error.
+create function public.acting_user() returns uuid
+language sql stable set search_path = public, extensions as $$
+  select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid
+  where current_setting('role', true) in ('service_role', 'sakuin_member')
+$$;
+
 -- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
 -- inside a function with the rights of another role.
 create function public.is_service() returns boolean
 language sql stable set search_path = public, extensions as $$
-  select coalesce(current_setting('role', true), '') = 'service_role'
+  select coalesce(current_setting('role', true), '') = 'service_role' and acting_user() is null
 $$;
 
-create function public.acting_claims() returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select nullif(current_setting('request.jwt.claims', true), '')::jsonb
-$$;
-
--- Whether the token was given to an agent through OAuth: Supabase Auth writes its client_id into such tokens alone.
--- An agent searches through the function `mcp`, and may do nothing here.
-create function public.is_agent() returns boolean
-language sql stable set search_path = public, extensions as $$
-  select coalesce(acting_claims() ? 'client_id', false)
-$$;
-
--- The user who signed in himself; null for agents and for others. Every policy and function of the API asks this one.
--- Otherwise the same as auth.uid(), which a migration cannot grant to its own role.
-create function public.acting_user() returns uuid
-language sql stable set search_path = public, extensions as $$
-  select case when c.claims->>'role' = 'authenticated' and not is_agent() then (c.claims->>'sub')::uuid end
-  from (select acting_claims() as claims) c
-$$;
-
--- The projects in which the signed-in user has at least this role. Runs with the owner's rights: a policy cannot query
+-- The projects in which the acting user has at least this role. Runs with the owner's rights: a policy cannot query
 -- the table that it protects.
 create function public.acting_projects(p_role public.member_role) returns setof uuid
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
@@ -297,17 +284,6 @@ begin
     raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
       message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
         to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
-  end if;
-end $$;
-
-create function public.check_caller() returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(is_service() or not is_agent(), 'PT403',
-                  'This token was given to an agent, which may only search. Sign in yourself, or use an admin key');
-  perform require(is_service() or acting_user() is not null, '42501', 'Sign in');
-  if not is_service() then
-    perform take_quota(acting_user()::text, 'requests_per_minute', 60, 1, 'requests of a user in a minute');
   end if;
 end $$;
 
@@ -395,7 +371,6 @@ $$;
 create function public.check_project(p_project uuid, p_role public.member_role) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  perform check_caller();
   perform require(exists (select from project p where p.id = p_project), 'P0002',
                   format('There is no project %s', p_project));
   perform check_role(p_project, p_role);
@@ -407,7 +382,6 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   p project;
 begin
-  perform check_caller();
   if acting_user() is not null then
     perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
     -- Also those that the user has left: otherwise a second account would lift the limit.
@@ -421,10 +395,9 @@ begin
   return jsonb_build_object('id', p.id, 'name', p.name, 'role', case when p.created_by is not null then 'owner' end);
 end $$;
 
--- With the role of the signed-in user in each; null for an operator.
+-- With the role of the acting user in each; null for an operator.
 create function public.list_projects() returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_caller();
   select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'role', m.role)
                             order by p.created_at, p.id), '[]')
   from project p left join project_member m on m.project_id = p.id and m.user_id = acting_user()
@@ -594,7 +567,6 @@ language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
 begin
-  perform check_caller();
   select * into t from context_table c
   where c.id = p_table and exists (select from project p where p.id = c.project_id);
   if p_change and t.id is not null then
@@ -833,7 +805,6 @@ language plpgsql set search_path = public, extensions as $$
 declare
   o tool;
 begin
-  perform check_caller();
   select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
   perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
   if p_change then
@@ -939,7 +910,6 @@ language plpgsql set search_path = public, extensions as $$
 declare
   m mcp;
 begin
-  perform check_caller();
   select * into m from mcp where id = p_mcp;
   if p_change and m.id is not null then
     perform check_role(m.project_id, 'editor');

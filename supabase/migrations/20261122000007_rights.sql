@@ -1,12 +1,11 @@
--- Who may do what. Three roles reach the database through PostgREST:
+-- Who may do what. These roles reach the database through PostgREST:
 --   service_role   the Lambda functions. It bypasses row level security, but it needs grants.
---   authenticated  signed-in users. They may call the functions of the API (see the end), and nothing else.
---   anon           nothing.
+--   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
--- only what the policies allow: for a user the rows of their own projects, by their role in each; for service_role all
--- rows. Columns that are not for users (hashes of keys, generations, states) change only through functions that keep
--- them consistent.
+-- only what the policies allow: for the acting user the rows of their projects, by their role in each; else for
+-- service_role all rows. Columns that are not for users (hashes of keys, generations, states) change only through
+-- functions that keep them consistent.
 
 -- ---------------------------------------------------------------- the role of members
 
@@ -123,11 +122,9 @@ begin
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop
     execute format('alter function %s owner to sakuin_member', f::regprocedure);
-    execute format('grant execute on function %s to authenticated', f::regprocedure);
   end loop;
   revoke create on schema public from sakuin_member;
 end $$;
-grant execute on function public.create_project(text) to authenticated;
 
 -- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
 -- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.

@@ -162,7 +162,8 @@ def test_a_users_tokens_are_stored_encrypted_and_refreshed(console: ConsoleClien
         found = sessions.find(session.id)
         assert found is not None
         assert found.user is not None
-        assert (found.user.id, found.user.token) == (USER, expected)
+        assert found.tokens is not None
+        assert (found.user.id, found.tokens.access_token) == (USER, expected)
     stored = str(console.world.sql.execute("select tokens from console_session").fetchone())
     assert not {"access", "refresh", "a@example.test"} & set(stored.split('"'))
     assert "access" not in repr(found)

@@ -19,11 +19,12 @@ KINDS: dict[str, Kind] = {SECRET: "secret", PUBLISHABLE: "publishable"}
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A request: the kind of its key, and whether it has a token."""
+    """A request: the kind of its key, whether it has a token, and the user for whom it is."""
 
     path: str
     key: Kind
     with_token: bool
+    acting_user: str | None = None
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Gateway:
     jwks: dict[str, Any] = field(default_factory=lambda: {"keys": []})
     jwks_read: int = 0
     broken: bool = False
+    # The functions that are called for users. Service_role may call others, too, with all rights.
+    for_users: frozenset[str] = frozenset()
     # The port of what answers for Supabase Auth in the place of `jwks` alone.
     auth_port: int | None = None
 
@@ -64,7 +67,10 @@ class Gateway:
         if self.broken:
             said = {"code": "PGRST301", "message": "JWSError JWSInvalidSignature", "hint": None, "details": None}
             return _answer("401 Unauthorized", said)
-        self.passed.append(Passed(path, kind, "authorization" in headers))
+        user = headers.get("x-acting-user")
+        if user is not None and kind == "secret" and path.rpartition("/rpc/")[2] not in self.for_users:
+            return _answer("500 Internal Server Error", {"message": f"{path} is not for users"})
+        self.passed.append(Passed(path, kind, "authorization" in headers, user))
         if "authorization" not in headers:
             of_role = self.database.service_key if kind == "secret" else self.database.anon_key
             head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()

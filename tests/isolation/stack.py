@@ -165,6 +165,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         for bucket in ("materials", "tables"):
             s3.create_bucket(Bucket=bucket)
         emptied(sql)
+        query = "select proname from pg_proc where proowner = 'sakuin_member'::regrole or proname = 'create_project'"
+        supabase.for_users = frozenset(name for (name,) in sql.execute(query))
         # `maintain` writes them each minute.
         sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
         with redirect_stdout(io.StringIO()) as log:

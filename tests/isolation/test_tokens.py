@@ -180,22 +180,11 @@ def test_a_user_s_token_opens_the_library_where_it_is_for_users(stack: Stack, mo
         assert stack.ask("GET", "/v1/status", bearer=token).status == 401
 
 
-# Supabase's own business: who it says may call is a service's key, and for others it has no audience.
-TAKEN_BY_POSTGREST = {
-    "the service role's token",
-    "for others",
-    "for nobody",
-    "for one client, as ID tokens are",
-    "of another issuer",
-    "of an issuer with a slash more",
-    "of no issuer",
-    "for ever",
-    "with the role of the service",
-    "HS512",
-}
+# Only who has Supabase's keys can make these: they are as good as its service key.
+OF_THE_SERVICE = {"the service role's token", "with the role of the service"}
 
 
-@pytest.mark.parametrize("name", [name for name in FORGED if name not in TAKEN_BY_POSTGREST])
+@pytest.mark.parametrize("name", [name for name in FORGED if name not in OF_THE_SERVICE])
 def test_past_the_api_they_are_refused_too(stack: Stack, name: str) -> None:
     if not (token := FORGED[name](stack)):
         return
@@ -205,11 +194,9 @@ def test_past_the_api_they_are_refused_too(stack: Stack, name: str) -> None:
     assert answer.status_code in (400, 401, 403), answer.text
 
 
-def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(stack: Stack) -> None:
-    """Supabase has another secret; this one is still the previous secret here."""
+def test_a_token_that_the_previous_secret_signed_is_accepted_until_it_is_removed(stack: Stack) -> None:
     answer = stack.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
-    assert (answer.status, answer.round_trips) == (401, 1)
-    assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+    assert answer.status == 200, answer.body
 
 
 def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(stack: Stack) -> None:

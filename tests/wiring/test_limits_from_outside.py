@@ -206,10 +206,21 @@ def test_a_project_has_so_many_reindexes_in_an_hour(person: Person) -> None:
     assert "The limit of 2 reindexes of one project in an hour (reindexes_per_hour)" in refused.json["detail"]
 
 
-def test_a_user_has_so_many_requests_in_a_minute(person: Person) -> None:
-    assert person.ask("GET", "/v1/projects").status == 200
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/v1/projects", None, 200),
+        ("GET", f"/v1/tables/{uuid4()}", None, 404),
+        ("POST", f"/v1/projects/{uuid4()}/tables", {"name": "t", "data": {}}, 404),
+        ("GET", "/v1/projects?unknown=1", None, 422),
+    ],
+)
+def test_a_user_has_so_many_requests_in_a_minute_also_of_those_that_fail(
+    person: Person, method: str, path: str, body: object, status: int
+) -> None:
+    assert person.ask(method, path, body).status == status
     # Another minute may begin meanwhile.
-    answers = (person.ask("GET", "/v1/projects") for _ in range(400))
+    answers = (person.ask(method, path, body) for _ in range(400))
     refused = next(answer for answer in answers if answer.status == 429)
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     assert "requests_per_minute" in refused.json["detail"]

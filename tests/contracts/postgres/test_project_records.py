@@ -8,19 +8,16 @@ import httpx
 import psycopg
 import pytest
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
-from sakuin.platform.supabase.client import Client, answer, call, clients_of_users
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import Tool, User
-from sakuin_local.supabase.database import Database
-from sakuin_local.supabase.tokens import Keys
 
 from tests.emptied import emptied
 
-# The token of each is the id, which `kept` signs.
-MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4())))
+MEMBER, STRANGER = User(str(uuid4())), User(str(uuid4()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,9 @@ class Kept:
 
 
 @pytest.fixture
-def kept(service: Client, sql: psycopg.Connection, database: Database) -> Kept:
+def kept(service: Client, sql: psycopg.Connection) -> Kept:
     emptied(sql)
-    signed, acting = Keys(database.jwt_secret).of_role, clients_of_users(service, lambda: database.anon_key)
-    records = ProjectRecords(service, lambda token: acting(signed("authenticated", sub=token)))
-    return Kept(records, Outbox(service))
+    return Kept(ProjectRecords(service), Outbox(service))
 
 
 def test_an_admin_sees_every_project(kept: Kept) -> None:

@@ -14,6 +14,7 @@ from sakuin.errors import Unauthorized
 from sakuin.platform.keys import valid_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.client import Client, answer
+from sakuin.tables.admin.postgres import count_request
 from sakuin.tables.model import User
 
 SESSION_SECONDS = 8 * 3600
@@ -32,7 +33,7 @@ class SessionTokens:
     @property
     def user(self) -> User:
         """The user, as the services of projects take one."""
-        return User(self.user_id, self.access_token)
+        return User(self.user_id)
 
 
 # Returns tokens that are still valid: the same, or refreshed ones. Raises `Unauthorized` if that is not possible.
@@ -89,7 +90,10 @@ class Sessions:
         return session
 
     def find(self, session_id: str) -> Session | None:
-        """Returns the session with this id; None if it has ended, its key was revoked, or Supabase Auth ended it."""
+        """Returns the session with this id; None if it has ended, its key was revoked, or Supabase Auth ended it.
+
+        Each call counts as a request of the user: `OverLimit` if the user made too many.
+        """
         table = self.client.table("console_session").select("admin_key_hash, tokens")
         rows = answer(table.eq("id_hash", _hash(session_id)).gt("expires_at", "now"))
         if not rows:
@@ -98,7 +102,10 @@ class Sessions:
             return Session(session_id) if key_hash in self.admin_keys.hashes() else None
         tokens = _decrypted(session_id, rows[0]["tokens"])
         valid = self._valid(session_id, tokens) if tokens else None
-        return Session(session_id, valid) if valid else None
+        if valid is None:
+            return None
+        count_request(self.client, valid.user)
+        return Session(session_id, valid)
 
     def sign_out(self, session: Session) -> None:
         """Ends the session."""

@@ -19,7 +19,7 @@ from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.outbox import PublishOutbox
-from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.admin.postgres import ProjectRecords, count_request
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import User
 
@@ -50,9 +50,11 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
     """Returns the routes. A caller is an admin or a member: 404 for other projects, 403 for what the role forbids."""
 
     def caller(request: Request) -> User | None:
-        found = caller_of(request.headers, keys, services.user_of)
+        user = caller_of(request.headers, keys, services.user_of)
+        if user is not None:
+            count_request(services.records.client, user)
         check_query(request)
-        return found
+        return user
 
     def publishing() -> Iterator[None]:
         yield
@@ -75,7 +77,7 @@ def caller_of(headers: Mapping[str, str], keys: KeyRing, user_of: UserOf) -> Use
     token = key_of(headers)
     if token is None or token.startswith(KEY_PREFIX):
         raise Unauthorized("Send the header Authorization: Bearer <admin key, or access token of Supabase Auth>")
-    return User(user_of(token), token)
+    return User(user_of(token))
 
 
 def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRouter:

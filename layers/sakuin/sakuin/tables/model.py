@@ -1,7 +1,7 @@
 """Projects, Tables, Tools and endpoints."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
@@ -14,10 +14,9 @@ Role = Literal["viewer", "editor", "owner"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of Supabase Auth: the UUID, and the token that proves it."""
+    """A user of Supabase Auth, whose token or session was verified, by the UUID."""
 
     id: str
-    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

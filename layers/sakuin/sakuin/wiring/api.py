@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
+from sakuin.errors import Misconfigured
 from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.wiring.clients import Clients, sign_in_of
@@ -207,18 +208,23 @@ def refused_questions(clients: Clients, places: "Places") -> "RefusedLog":
 def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":
     """Returns the use cases of projects."""
     from sakuin.http.projects import ProjectServices
-    from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.admin.tables import TableAdmin
 
     settings, client, now = clients.settings, clients.supabase, secret.now
-    acting = clients_of_users(client, lambda: now().supabase_publishable_key)
-    records = ProjectRecords(client, acting)
+    records = ProjectRecords(client)
+    tokens = tokens_of(settings.supabase_url, lambda: now().jwt_secrets)
+
+    def user_of(token: str) -> str:
+        if not now().supabase_publishable_key:
+            raise Misconfigured("To accept users, add supabase_publishable_key to the functions' secret")
+        return tokens.user_of(token)
+
     return ProjectServices(
         records=records,
         tables=TableAdmin(records, clients.table_documents(), settings.limits),
         publish=PublishOutbox(Outbox(client), clients.event_bus()),
-        user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
+        user_of=user_of,
     )

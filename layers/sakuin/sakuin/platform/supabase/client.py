@@ -1,7 +1,7 @@
 """The client of Supabase's database API (PostgREST), for the service and for users, and its errors."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import httpx
@@ -11,12 +11,10 @@ from sakuin.errors import (
     Conflict,
     Forbidden,
     Invalid,
-    Misconfigured,
     NotFound,
     OverLimit,
     Refused,
     SakuinError,
-    Unauthorized,
     Unavailable,
 )
 from sakuin.platform.calls import interactive
@@ -32,10 +30,8 @@ _VECTORS_A_REQUEST = 100
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
-# PostgREST's codes for a token that is malformed, wrongly signed, expired, or has wrong claims.
-_WRONG_TOKEN = ("PGRST301", "PGRST302", "PGRST303")
-# PostgREST or the gateway rejects the key, or its role has no rights.
-_NOT_ALLOWED = (*_WRONG_TOKEN, "42501", "401", "403")
+# PostgREST or the gateway rejects the key, or its role has no rights. The first three are about a token's form or time.
+_NOT_ALLOWED = ("PGRST301", "PGRST302", "PGRST303", "42501", "401", "403")
 # The key is right, but its role lacks a grant.
 _NO_GRANT = re.compile(r"permission denied for (table|view|sequence|schema) \w+")
 # The key may be one of another role: functions are granted to service_role alone.
@@ -43,8 +39,8 @@ _NO_FUNCTION = re.compile(r"permission denied for function \w+")
 # The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
-# Gives the client of a user by the user's token.
-ClientOf = Callable[[str], Client]
+# Postgres acts for the user with this UUID (`acting_user` in SQL), whom row level security then binds.
+ACTING_USER = "X-Acting-User"
 
 
 class Request(Protocol):
@@ -63,27 +59,6 @@ def connected(url: str, key: str, *, seconds: float | None = None) -> Client:
     session = httpx.Client(base_url=address, timeout=seconds or _TIMEOUT, transport=transport)
     # The client's own retries sleep for one, two and four seconds.
     return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
-
-
-def clients_of_users(client: Client, publishable_key: Callable[[], str]) -> ClientOf:
-    """Returns clients of users: they share the session of `client`, and row level security applies to them.
-
-    Supabase's gateway needs the publishable key beside a user's token. Without one no user is accepted. The service key
-    in its place would give access to everything if a token were missing by mistake.
-    """
-
-    def client_of(token: str) -> Client:
-        if not (key := publishable_key()):
-            raise Misconfigured("To accept users, add supabase_publishable_key to the functions' secret")
-        headers = credentials(key, token)
-        return Client(str(client.base_url), headers=headers, http_client=client.session, retry_enabled=False)
-
-    return client_of
-
-
-def no_users(_token: str) -> Client:
-    """Rejects users, in functions that act for none."""
-    raise Unauthorized("This function accepts no user's token")
 
 
 def credentials(key: str, token: str = "") -> dict[str, str]:
@@ -109,21 +84,12 @@ def answer(request: Request) -> Any:
     return data
 
 
-def call(client: Client, function: str, arguments: dict[str, Any]) -> Any:
-    """Returns the answer of a SQL function."""
-    return answer(client.rpc(function, arguments))
-
-
-def call_as_user(client: Client, function: str, arguments: dict[str, Any]) -> Any:
-    """Returns the answer of a SQL function that is called with a user's token; `Unauthorized` for a wrong token."""
-    try:
-        return call(client, function, arguments)
-    except Unavailable as error:
-        if isinstance(error.__cause__, APIError) and error.__cause__.code in _WRONG_TOKEN:
-            raise Unauthorized(
-                "The key or token is not valid, or it has expired. Use another key, or sign in again"
-            ) from error
-        raise
+def call(client: Client, function: str, arguments: dict[str, Any], *, user_id: str | None = None) -> Any:
+    """Returns the answer of a SQL function; with `user_id` it acts for that user, whose token was verified."""
+    request = client.rpc(function, arguments)
+    if user_id is not None:
+        request.request.headers[ACTING_USER] = user_id
+    return answer(request)
 
 
 def _translated(error: APIError) -> SakuinError:

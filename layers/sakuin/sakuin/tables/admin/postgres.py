@@ -7,7 +7,7 @@ from typing import Any
 from sakuin.errors import Invalid
 from sakuin.language.synonyms import Group, stored_groups
 from sakuin.platform.keys import hash_of_key, new_key
-from sakuin.platform.supabase.client import Client, ClientOf, call, call_as_user, no_users
+from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.model import (
     Binding,
@@ -25,17 +25,25 @@ from sakuin.tables.model import (
 from sakuin.tables.scan import problem_of
 
 
+def count_request(client: Client, user: User) -> None:
+    """Takes a request from the user's minute; `OverLimit` if none is left.
+
+    It is a transaction of its own, before the request: what fails afterwards counts, too.
+    """
+    quota = {"p_name": "requests_per_minute", "p_seconds": 60, "p_what": "requests of a user in a minute"}
+    call(client, "take_quota", {"p_principal": user.id, "p_amount": 1, **quota})
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectRecords:
     """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
 
-    `user` is a member of the project, whose token `acting` turns into a client; None is an admin or a worker, who uses
-    `client`. A record that does not exist, or that the user may not see, raises `NotFound`; a change that the user's
-    role does not allow raises `Forbidden`. SQL functions contain the rules.
+    `user` is a member of the project, whom row level security binds; None is an admin or a worker. A record that does
+    not exist, or that the user may not see, raises `NotFound`; a change that the user's role does not allow raises
+    `Forbidden`. SQL functions contain the rules.
     """
 
     client: Client
-    acting: ClientOf = no_users
 
     def create_project(self, user: User | None, name: str) -> Project:
         """Creates a project, of which `user` becomes the owner."""
@@ -127,7 +135,7 @@ class ProjectRecords:
     ) -> bool:
         """Records an upload: its `key` and bytes, or the `error` why it is invalid. Returns False if it is obsolete."""
         given = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
-        return bool(self._own("finish_upload", **given))
+        return bool(call(self.client, "finish_upload", given))
 
     def check_node(self, user: User | None, table_id: str, json_path: str) -> None:
         """Raises `Invalid` if the document of a Table has no node at this pointer. One in the bucket is not read."""
@@ -218,12 +226,7 @@ class ProjectRecords:
             # SQL, which checks everything else, would not see what Postgres cannot store. A document has it as escapes.
             if isinstance(value, str) and name != "p_data" and (problem := problem_of(value)):
                 raise Invalid(f"The {name.removeprefix('p_')} cannot be stored. {problem}")
-        if user is None:
-            return self._own(function, **arguments)
-        return call_as_user(self.acting(user.token), function, arguments)
-
-    def _own(self, function: str, **arguments: Any) -> Any:
-        return call(self.client, function, arguments)
+        return call(self.client, function, arguments, user_id=user.id if user else None)
 
 
 def _endpoint(row: dict[str, Any]) -> McpEndpoint:
