@@ -30,7 +30,7 @@ _DATABASE = """\
 
 All tables of the schema `public`, in the order of the migrations. A platform may write `context_table` and `tool`
 ([how](../how-to/tables.md#a-platform-that-writes-the-records-itself)); all other tables are Sakuin's own and may change
-with any version. Members of a project may read some of them through PostgREST; row level security is on for all.
+with any version. Nobody but the functions reads them; row level security is on for all.
 """
 _TABLE = re.compile(r"((?:^--[^\n]*\n)*)^create table public\.(\w+) \(\n(.*?)^\)", re.MULTILINE | re.DOTALL)
 _COLUMN = re.compile(r"((?:^  --.*\n)*)^  (\w+) ([^\n]*)\n", re.MULTILINE)

@@ -40,7 +40,7 @@ class Secrets:
     )
     turbopuffer_api_key: str = _member("the key for turbopuffer", default="")
     supabase_publishable_key: str = _member(
-        "the publishable key of the Supabase project, sent with users' tokens; without it only admin keys are accepted",
+        "the publishable key of the Supabase project, for signing in; without it only admin keys are accepted",
         default="",
     )
     supabase_jwt_secret: str = _member(

@@ -39,7 +39,7 @@ _NO_FUNCTION = re.compile(r"permission denied for function \w+")
 # The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
-# Postgres acts for the user with this UUID (`acting_user` in SQL), whom row level security then binds.
+# For the user with this UUID (`acting_user` in SQL), whom row level security then binds.
 ACTING_USER = "X-Acting-User"
 
 
