@@ -47,6 +47,8 @@ class WorkedQueue:
         metrics = Metrics(namespace="Sakuin", service="test")
         queue = SqsQueue(self.sqs, self.name)
         handler = QueueHandler(queue, self.work, self.unfinished, logger, metrics, self.current)
+        # As `instrument` does.
+        self.current.milliseconds_left = self.context.get_remaining_time_in_millis
         done = not handler.handle({"Records": [received.as_record()]}, self.context)["batchItemFailures"]
         metrics.clear_metrics()
         if done:

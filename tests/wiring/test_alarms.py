@@ -6,6 +6,7 @@ a dead letter is one visible message, the average of `5xx` is its share of the r
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import fmean
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from aws_lambda_powertools import Metrics
 from sakuin.errors import Invalid, NotFound, OverBudget, SakuinError, Unavailable
 from sakuin.mcp.answers import counted
 from sakuin.platform.retry import Defer
-from sakuin.platform.telemetry import EmfMeter
+from sakuin.platform.telemetry import EmfMeter, count_search
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.upkeep.canary import CanaryResult
 from sakuin_local.supabase.database import Database
@@ -89,6 +90,18 @@ class Product:
         parts.handle(canary=True)
         return [self.printed("CanaryMilliseconds")] * 2
 
+    def searches_by_words_alone(self, *, is_broken: bool) -> Sequence[Values]:
+        self.openai.statuses, self.openai.headers = [503] * 100 * is_broken, {}
+        asked(self.environ)
+        return [self.printed("SearchesByWordsAlone")] * 2
+
+    def table_searches_by_words_alone(self, *, is_broken: bool) -> Sequence[Values]:
+        metrics = Metrics(namespace="Sakuin", service="test")
+        degraded = "OpenAI is away" if is_broken else None
+        count_search(EmfMeter(metrics, "Search"), "TableSearches", is_empty=False, degraded=degraded)
+        metrics.flush_metrics()
+        return [self.printed("TableSearchesByWordsAlone")] * 2
+
     def spent_budget(self, *, is_broken: bool) -> Sequence[Values]:
         work = Work(OverBudget("The budget of the day is used up") if is_broken else None)
         Queue(self.unfinished, self.unfinished, "", work).deliver()
@@ -107,6 +120,11 @@ class Product:
         # The double has one difference in each run; a repair that has an effect leaves none in the next night.
         found = self.printed("ReconcileFindings")
         return [found, found if is_broken else [0], found]
+
+    def failed_reconciliation(self, *, is_broken: bool) -> Sequence[Values]:
+        with pytest.raises(Unavailable) if is_broken else nullcontext():
+            Parts(self.unfinished, failed=["keys: away"] * is_broken).handle(reconcile=True)
+        return [self.printed("ReconcileFailed")]
 
     def failing_maintenance(self, *, is_broken: bool) -> Sequence[Values]:
         errors = 0
@@ -144,6 +162,9 @@ STATES: Mapping[str, Callable[..., Sequence[Values]]] = {
     "SakuinEmbeddingBudgetAlarm": Product.spent_budget,
     "SakuinWaitingWorkAlarm": Product.waiting_work,
     "SakuinReconcileAlarm": Product.differences,
+    "SakuinReconcileFailedAlarm": Product.failed_reconciliation,
+    "SakuinWordsAloneAlarm": Product.searches_by_words_alone,
+    "SakuinTableWordsAloneAlarm": Product.table_searches_by_words_alone,
 }
 
 
@@ -162,6 +183,20 @@ def product(
 def test_an_alarm_rings_in_its_state_and_not_in_a_healthy_one(name: str, product: Product) -> None:
     assert not rings(ALARMS[name], STATES[name](product, is_broken=False))
     assert rings(ALARMS[name], STATES[name](product, is_broken=True))
+
+
+@pytest.mark.parametrize("name", ["SakuinFreshnessAlarm", "SakuinWaitingWorkAlarm"])
+def test_an_alarm_rings_if_maintain_writes_no_metric(name: str) -> None:
+    assert rings(ALARMS[name], [])
+
+
+def test_a_canary_that_cannot_run_counts_as_late(product: Product) -> None:
+    def run() -> CanaryResult:
+        raise Unavailable("S3 refused the page", vendor="s3")
+
+    with pytest.raises(Unavailable):
+        Parts(product.unfinished, canary=SimpleNamespace(run=run)).handle(canary=True)
+    assert rings(ALARMS["SakuinFreshnessAlarm"], [product.printed("CanaryMilliseconds")] * 2)
 
 
 @pytest.mark.parametrize(("error", "share"), [(Invalid("too long"), 0), (NotFound("x"), 0), (Unavailable("away"), 1)])

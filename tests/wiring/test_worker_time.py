@@ -6,7 +6,7 @@ from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT
 from sakuin.platform.calls import LONGEST_CALL
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
-from sakuin.tables.turbopuffer.client import connected
+from sakuin.tables.turbopuffer.client import LONGEST_QUICK_CALL, connected, quick
 from sakuin.wiring.clients import Clients, Telemetry, start_telemetry
 
 from tests.contracts.openai_server import OpenAIServer
@@ -36,6 +36,9 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
         with pytest.raises(OutOfTime, match="this continues automatically"):
             call()
     assert openai.requests == []
+    observed.work.milliseconds_left = lambda: 9_000
+    with pytest.raises(OutOfTime):
+        clients.chunk_store(for_upkeep=True).delete_namespace("n")
 
 
 def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
@@ -48,3 +51,5 @@ def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
     )
     for timeout in (embeds.timeout, LEARNS_TIMEOUT, stores.timeout):
         assert timeout.connect + timeout.read == LONGEST_CALL
+    timeout = quick(stores).timeout
+    assert timeout.connect + timeout.read == LONGEST_QUICK_CALL

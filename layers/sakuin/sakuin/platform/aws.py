@@ -18,6 +18,8 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 _CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 # A function is called while somebody waits: its start may take seconds, and it must not do its work twice.
 _FUNCTION_CONFIG = _CONFIG.merge(Config(read_timeout=24, retries={"mode": "standard", "total_max_attempts": 1}))
+# `maintain` publishes what was not accepted.
+_EVENTS_CONFIG = _CONFIG.merge(Config(read_timeout=4, retries={"mode": "standard", "total_max_attempts": 1}))
 # Newer regions reject presigned URLs of version 2, and those include no header in the signature.
 _S3_CONFIG = _CONFIG.merge(Config(signature_version="s3v4"))
 
@@ -35,7 +37,7 @@ def session(**options: Any) -> Any:
 def client(service: str, *, endpoint_url: str | None = None, **options: Any) -> Any:
     """Returns boto3's client of a service. `options` override what boto3 finds in its own configuration."""
     try:
-        config = {"s3": _S3_CONFIG, "lambda": _FUNCTION_CONFIG}.get(service, _CONFIG)
+        config = {"s3": _S3_CONFIG, "lambda": _FUNCTION_CONFIG, "events": _EVENTS_CONFIG}.get(service, _CONFIG)
         return session(**options).client(service, endpoint_url=endpoint_url, config=config)
     except (BotoCoreError, ValueError) as error:
         raise Misconfigured(f"The AWS settings are wrong: {error}. Correct the AWS_ variables") from error

@@ -18,7 +18,7 @@ Change = Literal["opened", "closed", "not called", "refused"]
 # Seconds that one background call may take, connection and answer.
 LONGEST_CALL = 35.0
 # Seconds that a worker needs after the answer of a vendor, or its failure.
-_TO_FINISH = 10.0
+TO_FINISH = 10.0
 # Each failure is counted after its retries.
 _FAILURES_TO_OPEN = 3
 _OPEN_SECONDS = 30.0
@@ -80,7 +80,7 @@ class Retries:
 
     Each pause is a random part of a doubling interval ("full jitter"), or the vendor's `Retry-After`. If that is longer
     than `max_pause` seconds, the error is raised at once. A call that may take `longest_call` seconds is repeated only
-    if the worker has that many `seconds_left`.
+    if the worker has that many `seconds_left`, and `to_finish` more.
     """
 
     attempts: int
@@ -93,6 +93,7 @@ class Retries:
     jitter: Callable[[], float] = random.random
     seconds_left: Callable[[], float] = lambda: math.inf
     longest_call: float = 0.0
+    to_finish: float = TO_FINISH
 
     def __call__(self, call: Callable[[], T], *, namespace: str | None = None) -> T:
         self.budget.add()
@@ -119,15 +120,24 @@ class Retries:
 
     def has_time(self, pause: float = 0.0) -> bool:
         """Returns whether the worker has enough time for a call after a pause."""
-        return self.seconds_left() >= pause + self.longest_call + _TO_FINISH
+        return self.seconds_left() >= pause + self.longest_call + self.to_finish
 
 
 def background(
-    *, attempts: int = 4, seconds_left: Callable[[], float] = lambda: math.inf, longest_call: float = LONGEST_CALL
+    *,
+    attempts: int = 4,
+    seconds_left: Callable[[], float] = lambda: math.inf,
+    longest_call: float = LONGEST_CALL,
+    to_finish: float = TO_FINISH,
 ) -> Retries:
     """Returns the retries of workers. Their functions run for two minutes; a call that hangs for 30 s is made twice."""
     return Retries(
-        attempts=attempts, max_seconds=60.0, max_pause=5.0, seconds_left=seconds_left, longest_call=longest_call
+        attempts=attempts,
+        max_seconds=60.0,
+        max_pause=5.0,
+        seconds_left=seconds_left,
+        longest_call=longest_call,
+        to_finish=to_finish,
     )
 
 

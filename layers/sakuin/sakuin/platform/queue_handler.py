@@ -78,9 +78,8 @@ class QueueHandler:
     current: CurrentWork
     lease_seconds: int = LEASE_SECONDS
 
-    def handle(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    def handle(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Returns the partial batch response. All messages of an event with several fail: `BatchSize` must be 1."""
-        self.current.milliseconds_left = context.get_remaining_time_in_millis
         records = event["Records"]
         if len(records) != 1:
             self.logger.error("the event has several messages; set BatchSize to 1", messages=len(records))

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from aws_lambda_powertools import Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.errors import OutOfTime
+
 # OpenAI logs this header under its own name; the other vendors log the headers of a request.
 OPENAI_HEADER = "x-client-request-id"
 REQUEST_HEADER = "x-request-id"
@@ -36,18 +38,32 @@ class Meter(Protocol):
 class CurrentWork:
     """The work that a worker does now; a worker does one thing at a time.
 
-    Logs and calls carry its `id`; `milliseconds_left` returns the remaining time of the invocation.
+    Logs and calls carry its `id`; `milliseconds_left` returns the remaining time of the invocation. `clock` gives
+    seconds.
     """
 
     id: str = ""
     milliseconds_left: Callable[[], float] = lambda: math.inf
+    clock: Callable[[], float] = time.monotonic
+    _until: float = math.inf
 
     def __call__(self) -> str:
         return self.id
 
     def seconds_left(self) -> float:
-        """Returns the remaining time of the invocation."""
-        return self.milliseconds_left() / 1000
+        """Returns the remaining time of the invocation, or of its current part."""
+        return min(self.milliseconds_left() / 1000, self._until - self.clock())
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Limits the time of one part of the work. Raises `OutOfTime` if the invocation has less left."""
+        if self.milliseconds_left() < seconds * 1000:
+            raise OutOfTime("The invocation has too little time left for this part; the next one continues")
+        self._until = self.clock() + seconds
+        try:
+            yield
+        finally:
+            self._until = math.inf
 
 
 class EmfMeter:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.errors import CircuitOpen, Invalid, SakuinError
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.retrieval.index_version import StoredIndexVersion
@@ -126,7 +126,7 @@ class ReconcileTables:
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
         """Compares Tables by id until the page ends or `is_over`; at least one, so that each call makes progress.
 
-        A Table that fails is a difference. An open circuit raises `CircuitOpen`, since it fails all Tables.
+        A Table that fails is a difference. `CircuitOpen` and `OutOfTime` are raised, since they fail all Tables.
         """
         found: list[Difference] = []
         ids = self.summaries.ids_after(after, limit=_TABLES_A_PAGE)
@@ -136,7 +136,7 @@ class ReconcileTables:
                 break
             try:
                 found += self._differences(summary, dry_run=dry_run) if summary else []
-            except CircuitOpen:
+            except (CircuitOpen, OutOfTime):
                 raise
             except SakuinError as error:
                 found.append(_failed(table_id, error))

@@ -27,6 +27,10 @@ class CanaryResult:
     reason: str | None = None
 
 
+# The result of a canary that cannot run.
+NOT_RUN = CanaryResult(arrived=False, found=False, milliseconds=_LONGEST_WAIT * 1000, reason="the canary failed")
+
+
 @dataclass(frozen=True, slots=True)
 class Canary:
     """Uploads a page with a new text, waits until it is indexed, searches for the text, and removes the page.

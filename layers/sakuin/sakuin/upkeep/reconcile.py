@@ -16,7 +16,7 @@ KINDS = ("keys", "pages", "words", "learns", "tables")
 # One attempt each minute. After so many the kind waits for the next night.
 MAX_ATTEMPTS = 30
 # The function has two minutes. If it dies, another run may continue after three.
-_RUN_SECONDS = 45.0
+RUN_SECONDS = 45.0
 _LEASE_SECONDS = 180
 # An empty list: started, no progress saved.
 _NO_POSITIONS = "[]"
@@ -129,27 +129,27 @@ class Reconcile:
     clock: Callable[[], float]
     queue_is_empty: Callable[[], bool]
 
-    def __call__(self, *, whole: bool) -> ReconciliationResult:
-        """Continues the nightly run; with `whole` it begins one if there is none."""
-        started = self.clock()
+    def __call__(self, *, whole: bool, seconds: float = RUN_SECONDS) -> ReconciliationResult:
+        """Continues the nightly run for about so many seconds; with `whole` it begins one if there is none."""
+        until = self.clock() + seconds
         run = self.runs.take(seconds=_LEASE_SECONDS, begin=whole)
         if run is None:
             return ReconciliationResult()
-        return self._continue(read_positions(run.after), started)
+        return self._continue(read_positions(run.after), until)
 
-    def _continue(self, positions: list[Position], started: float) -> ReconciliationResult:
+    def _continue(self, positions: list[Position], until: float) -> ReconciliationResult:
         found: list[Difference] = []
         failed: list[str] = []
         later: list[Position] = []
         current = ""
-        while positions and (not current or self.clock() - started <= _RUN_SECONDS):
+        while positions and (not current or self.clock() <= until):
             position = positions.pop(0)
             if position.kind != current:
                 # If this kind kills the worker, that counts as an attempt.
                 self.runs.save(write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
                 current = position.kind
             try:
-                page = self._page(position, started + _RUN_SECONDS - self.clock())
+                page = self._page(position, until - self.clock())
             except SakuinError as error:
                 failed.append(f"{position.kind}: {error}")
                 later.append(position.failed())

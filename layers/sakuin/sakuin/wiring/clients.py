@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 _OPENAI_SECONDS = 30.0
 _OPENAI_CONNECT_SECONDS = 5.0
+# After the last call of turbopuffer in a request or a part of maintenance.
+_SECONDS_TO_ANSWER = 2.0
 _METRICS: dict[Change, str] = {"opened": "CircuitsOpened", "not called": "CallsNotMade", "refused": "CallsDenied"}
 _MILLION = 1_000_000
 
@@ -214,20 +216,30 @@ class Clients:
         limit = self.settings.limits.learns_daily_tokens
         return BudgetedLearnsModel(model, ledger, limit) if limit else model
 
-    def chunk_store(self) -> "TurbopufferChunkStore":
-        """Returns the store of chunks in turbopuffer."""
+    def chunk_store(self, *, for_upkeep: bool = False) -> "TurbopufferChunkStore":
+        """Returns the store of chunks in turbopuffer.
+
+        `for_upkeep`: for maintenance and reconciliation. No call takes long, since `api` has 29 seconds, and `maintain`
+        other parts.
+        """
         import httpx2
         from turbopuffer import DefaultHttpxClient
 
+        from sakuin.tables.turbopuffer.client import LONGEST_QUICK_CALL, quick
         from sakuin.tables.turbopuffer.client import connected as store_connected
         from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
         session = DefaultHttpxClient()
         session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.turbopuffer_api_key))
         self._instrument(session, REQUEST_HEADER, "Store")
+        client = store_connected(self.settings.turbopuffer_base_url, self.secrets.turbopuffer_api_key, session)
+        retries = self._background()
+        if for_upkeep:
+            client = quick(client)
+            retries = self._background(attempts=2, longest_call=LONGEST_QUICK_CALL, to_finish=_SECONDS_TO_ANSWER)
         return TurbopufferChunkStore(
-            store_connected(self.settings.turbopuffer_base_url, self.secrets.turbopuffer_api_key, session),
-            ask=self._calls(self._background(), vendor="turbopuffer", work="writes"),
+            client,
+            ask=self._calls(retries, vendor="turbopuffer", work="writes"),
             ask_now=self._calls(interactive(), vendor="turbopuffer", work="searches"),
         )
 
@@ -317,8 +329,8 @@ class Clients:
     def _instrument(self, session: Any, header: str, system: str) -> None:
         instrument_client(session, self.telemetry.meter, self.telemetry.work, header=header, system=system)
 
-    def _background(self, **attempts: int) -> Retries:
-        return background(**attempts, seconds_left=self.telemetry.work.seconds_left)
+    def _background(self, **options: Any) -> Retries:
+        return background(**options, seconds_left=self.telemetry.work.seconds_left)
 
     def _calls(self, retries: Retries, *, vendor: str, work: str) -> VendorCalls:
         """Returns the calls of `vendor` for one kind of work, which share a circuit in a worker."""

@@ -18,12 +18,13 @@ _JSON = {"content-type": "application/json"}
 
 
 def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
-    """Returns the handler with metrics, a trace and redacted failures."""
+    """Returns the handler with metrics, a trace and redacted failures. Calls of vendors know the time that is left."""
 
     @telemetry.metrics.log_metrics
     @telemetry.tracer.capture_lambda_handler(capture_response=False)
     @telemetry.logger.inject_lambda_context
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         try:
             return handle(event, context)
         except Exception as error:
@@ -48,6 +49,7 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         started = time.perf_counter()
         request = event.get("requestContext", {})
+        telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
         logger.set_correlation_id(telemetry.work.id)
         try:

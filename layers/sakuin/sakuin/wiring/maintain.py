@@ -91,13 +91,14 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     return Maintain(
         PublishOutbox(Outbox(client), clients.event_bus()),
         TableIndex(client, own_index(settings).tables),
-        clients.chunk_store(),
+        clients.chunk_store(for_upkeep=True),
         RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes)),
         ResumeWork(UnfinishedWorkStore(client), materials, queues_of),
         DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now),
         SendPendingLearns(LearnsRecords(client), materials),
         write_quotas,
         delete_questions,
+        work=clients.telemetry.work,
     )
 
 

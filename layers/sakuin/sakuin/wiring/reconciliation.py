@@ -36,7 +36,7 @@ def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
             settings.material_prefix,
             clients.now,
         )
-        tables = ReconcileVersions.of(client, clients.chunk_store(), clients.table_queues(), versions)
+        tables = ReconcileVersions.of(client, clients.chunk_store(for_upkeep=True), clients.table_queues(), versions)
         return Reconcile(materials, tables, ReconciliationRuns(client), clients.clock, queue.queue.is_empty)
 
     return lambda: build(tuple(reversed(live_last(kept))))

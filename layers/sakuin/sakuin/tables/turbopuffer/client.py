@@ -22,6 +22,7 @@ _TIMEOUT = Timeout(30.0, connect=5.0)
 
 # An agent waits for a search, API Gateway at most 30 s. A cold namespace of a million rows answers within 2 s.
 _SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
+LONGEST_QUICK_CALL = 8.0
 
 _TOO_MANY = 429
 _RETRIED = {408, 409, _TOO_MANY}
@@ -48,7 +49,7 @@ def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None
 
 
 def quick(client: Turbopuffer) -> Turbopuffer:
-    """Returns the same client with the timeout of searches."""
+    """Returns the same client with the timeout of searches and of maintenance: no call takes longer than 8 seconds."""
     return client.with_options(timeout=_SEARCH_TIMEOUT)
 
 
