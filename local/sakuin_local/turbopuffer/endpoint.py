@@ -1,9 +1,7 @@
-"""The routes of turbopuffer's HTTP API that its SDK uses."""
+"""The routes of turbopuffer's HTTP API that the product calls."""
 
 import gzip
-import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -17,52 +15,23 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.store import Store
 
-Handler = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failure that a test asks for. `is_late`: the request is carried out, and then its answer is lost."""
-
-    status: int
-    is_late: bool
-    retry_after_ms: int
-
-
-class Failures:
-    """The failures of the next requests."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Failure] = []
-        self._lock = threading.Lock()
-
-    def set(self, body: Any) -> None:
-        """Replaces the failures: `{"status": 429, "times": 2}`, optionally with `late` and `retry_after_ms`."""
-        if not isinstance(body, dict) or not 400 <= int(body.get("status", 0)) < 600:
-            raise Refused("a failure has a status of 400 to 599", status=422)
-        failure = Failure(int(body["status"]), bool(body.get("late")), int(body.get("retry_after_ms", 1)))
-        with self._lock:
-            self._waiting = [failure] * int(body.get("times", 1))
-
-    def next(self) -> Failure | None:
-        """Returns the failure of this request, if any."""
-        with self._lock:
-            return self._waiting.pop() if self._waiting else None
-
 
 def application(store: Store) -> Starlette:
-    """Returns the API over `store`, with `POST /_stand_in/failures` for tests."""
-    failures = Failures()
+    """Returns the API over `store`, with `POST /_stand_in/failures` for tests.
 
-    def guarded(work: Callable[[Request, Any], Any], *, status: int = 200) -> Handler:
+    `{"status": 429, "times": 2}` makes the next two requests fail, optionally with `retry_after_ms`, or `late`: they
+    are carried out, and then their answers are lost.
+    """
+    failures: list[dict[str, Any]] = []
+
+    def guarded(work: Callable[[Request, Any], Any], *, status: int = 200) -> Callable[[Request], Awaitable[Response]]:
         async def handler(request: Request) -> Response:
             try:
                 _check_key(request)
-                failure = failures.next()
-                if failure and not failure.is_late:
+                failure = failures.pop() if failures else None
+                if failure and not failure.get("late"):
                     return _failed(failure)
-                body = await _json(request)
-                answer = await run_in_threadpool(work, request, body)
+                answer = await run_in_threadpool(work, request, await _json(request))
             except Refused as refusal:
                 return _sent({"status": "error", "error": str(refusal)}, refusal.status)
             return _failed(failure) if failure else _sent(answer, status)
@@ -70,41 +39,33 @@ def application(store: Store) -> Starlette:
         return handler
 
     def listed(request: Request, body: Any) -> Any:
-        asked = request.query_params
-        size = asked.get("page_size", "1000")
-        if not size.isdecimal():
-            raise Refused("page_size is a number")
-        return store.listed(asked.get("prefix", ""), asked.get("cursor", ""), int(size))
+        query = request.query_params
+        size = query.get("page_size", "1000")
+        return store.listed(query.get("prefix", ""), query.get("cursor", ""), int(size) if size.isdecimal() else 0)
+
+    def warmed(request: Request, body: Any) -> Any:
+        store.metadata(_name(request))
+        return {"status": "ACCEPTED", "message": "cache warm hint accepted"}
 
     async def failing(request: Request) -> Response:
-        try:
-            failures.set(orjson.loads(await request.body()))
-        except Refused as refusal:
-            return _sent({"status": "error", "error": str(refusal)}, refusal.status)
+        failure = orjson.loads(await request.body())
+        failures[:] = [failure] * int(failure.get("times", 1))
         return _sent({"status": "OK"}, 200)
 
     async def healthz(request: Request) -> Response:
         return _sent({"status": "ok"}, 200)
 
-    def warmed(request: Request, body: Any) -> Any:
-        store.schema(_name(request))
-        return {"status": "ACCEPTED", "message": "cache warm hint accepted"}
-
     one_v1, one_v2 = "/v1/namespaces/{namespace}", "/v2/namespaces/{namespace}"
     write = guarded(lambda request, body: store.write(_name(request), body))
     delete = guarded(lambda request, body: store.delete(_name(request)))
     query = guarded(lambda request, body: store.query(_name(request), body))
-    metadata = guarded(lambda request, body: store.metadata(_name(request)))
-    schema = guarded(lambda request, body: store.schema(_name(request)))
     return Starlette(
         routes=[
             Route("/v1/namespaces", guarded(listed)),
             Route(one_v2, write, methods=["POST"]),
             Route(one_v2, delete, methods=["DELETE"]),
             Route(f"{one_v2}/query", query, methods=["POST"]),
-            Route(f"{one_v1}/metadata", metadata),
-            Route(f"{one_v2}/metadata", metadata),
-            Route(f"{one_v1}/schema", schema),
+            Route(f"{one_v2}/metadata", guarded(lambda request, body: store.metadata(_name(request)))),
             Route(f"{one_v1}/hint_cache_warm", guarded(warmed, status=202)),
             Route("/_stand_in/failures", failing, methods=["POST"]),
             Route("/healthz", healthz),
@@ -123,12 +84,11 @@ def _check_key(request: Request) -> None:
 
 
 async def _json(request: Request) -> Any:
-    if int(request.headers.get("content-length", 0)) > limits.REQUEST_BYTES:
-        raise Refused("the request is larger than 512 MB", status=413)
-    body = await request.body()
+    # The length alone is enough: the body need not travel.
+    body = b"" if int(request.headers.get("content-length", 0)) > limits.REQUEST_BYTES else await request.body()
     if request.headers.get("content-encoding") == "gzip":
         body = gzip.decompress(body)
-    if len(body) > limits.REQUEST_BYTES:
+    if max(len(body), int(request.headers.get("content-length", 0))) > limits.REQUEST_BYTES:
         raise Refused("the request is larger than 512 MB", status=413)
     try:
         return orjson.loads(body) if body else None
@@ -136,9 +96,9 @@ async def _json(request: Request) -> Any:
         raise Refused(f"the body is not JSON: {error}") from error
 
 
-def _failed(failure: Failure) -> Response:
-    response = _sent({"status": "error", "error": "requested by a test"}, failure.status)
-    response.headers["retry-after-ms"] = str(failure.retry_after_ms)
+def _failed(failure: dict[str, Any]) -> Response:
+    response = _sent({"status": "error", "error": "requested by a test"}, int(failure["status"]))
+    response.headers["retry-after-ms"] = str(failure.get("retry_after_ms", 1))
     return response
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.documents import Id
 from sakuin_local.turbopuffer.limits import Refused
 
 
@@ -36,10 +35,11 @@ AT_ONCE = Pace(commit=0.0, between_commits=0.0, indexing=0.0)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A write: when it is indexed, its bytes, and the ids that queries do not see before."""
+
     indexed_at: float
     size: int
-    # The rows that queries do not see before.
-    hidden: Collection[Id]
+    hidden: Collection[str]
 
 
 class WriteAheadLog:
@@ -66,38 +66,36 @@ class WriteAheadLog:
         if seconds > 0:
             self._pace.sleep(seconds)
 
-    def add(self, ids: Collection[Id], size: int) -> None:
+    def add(self, ids: Collection[str], size: int) -> None:
         """Adds a write of so many bytes."""
+        unindexed = self._unindexed()
+        hidden = ids if sum(entry.size for entry in unindexed) + size > limits.UNINDEXED_SEARCHED_BYTES else ()
         with self._lock:
-            hides = self._size() + size > limits.UNINDEXED_SEARCHED_BYTES
-            self._entries.append(_Entry(self._pace.clock() + self._pace.indexing, size, ids if hides else ()))
+            self._entries.append(_Entry(self._pace.clock() + self._pace.indexing, size, hidden))
 
     def unindexed(self) -> dict[str, Any]:
         """Returns the state of the index, as in the metadata of a namespace."""
-        with self._lock:
-            size = self._size()
-            if not self._entries:
-                return {"status": "up-to-date"}
-            rows = sum(max(len(entry.hidden), 1) for entry in self._entries)
-            return {"status": "updating", "unindexed_bytes": size, "unindexed_rows": rows}
+        entries = self._unindexed()
+        if not entries:
+            return {"status": "up-to-date"}
+        rows = sum(max(len(entry.hidden), 1) for entry in entries)
+        return {"status": "updating", "unindexed_bytes": sum(e.size for e in entries), "unindexed_rows": rows}
 
-    def hidden(self) -> set[Id]:
+    def hidden(self) -> set[str]:
         """Returns the rows that queries do not see yet."""
-        with self._lock:
-            self._size()
-            return {id for entry in self._entries for id in entry.hidden}
+        return {id for entry in self._unindexed() for id in entry.hidden}
 
     def check_backlog(self) -> None:
         """Raises `Refused` while too much is unindexed."""
-        with self._lock:
-            size = self._size()
+        size = sum(entry.size for entry in self._unindexed())
         if size > limits.UNINDEXED_BYTES:
             raise Refused(f"{size} bytes are not indexed yet, the maximum is {limits.UNINDEXED_BYTES}", status=429)
 
-    def _size(self) -> int:
-        now = self._pace.clock()
-        self._entries = [entry for entry in self._entries if entry.indexed_at > now]
-        return sum(entry.size for entry in self._entries)
+    def _unindexed(self) -> list[_Entry]:
+        with self._lock:
+            now = self._pace.clock()
+            self._entries = [entry for entry in self._entries if entry.indexed_at > now]
+            return list(self._entries)
 
 
 class QuerySlots:
@@ -111,8 +109,13 @@ class QuerySlots:
     @contextmanager
     def taken(self, namespace: str, slots: int) -> Iterator[None]:
         """Takes slots while the block runs. A request that needs more than all of them runs alone."""
+
+        def is_free() -> bool:
+            used = self._used[namespace]
+            return not used or used + slots <= limits.QUERIES_IN_FLIGHT
+
         with self._changed:
-            if not self._changed.wait_for(lambda: self._has_free(namespace, slots), self._patience):
+            if not self._changed.wait_for(is_free, self._patience):
                 raise Refused(f"more than {limits.QUERIES_IN_FLIGHT} concurrent queries of '{namespace}'", status=429)
             self._used[namespace] += slots
         try:
@@ -122,13 +125,9 @@ class QuerySlots:
                 self._used[namespace] -= slots
                 self._changed.notify_all()
 
-    def _has_free(self, namespace: str, slots: int) -> bool:
-        used = self._used[namespace]
-        return not used or used + slots <= limits.QUERIES_IN_FLIGHT
-
 
 def slots_of(body: Any) -> int:
-    """Returns the slots of a query or a multi-query: 4 for an aggregation, 2 for vectors, else 1.
+    """Returns the slots of a query or a multi-query: 2 for vectors, else 1.
 
     turbopuffer's documentation says 2 for exact vector queries, and 1 for others; 2 for both is safe.
     """
@@ -137,8 +136,5 @@ def slots_of(body: Any) -> int:
 
 
 def _slots(query: Any) -> int:
-    if not isinstance(query, dict):
-        return 1
-    rank_by = query.get("rank_by")
-    is_vector = isinstance(rank_by, list) and len(rank_by) > 1 and rank_by[1] in ("ANN", "kNN")
-    return 4 if "aggregate_by" in query else 2 if is_vector else 1
+    rank_by = query.get("rank_by") if isinstance(query, dict) else None
+    return 2 if isinstance(rank_by, list) and len(rank_by) > 1 and rank_by[1] in ("ANN", "kNN") else 1

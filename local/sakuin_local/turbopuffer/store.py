@@ -1,35 +1,56 @@
-"""All namespaces; one request at a time, but writes wait for their commits together."""
+"""All namespaces, in one SQLite file and in memory; one request at a time, but writes wait for commits together."""
 
 import base64
+import json
+import sqlite3
 import threading
-import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.contents import Contents
+from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.pace import Pace, QuerySlots, WriteAheadLog, slots_of
-from sakuin_local.turbopuffer.queries import Found, answered, projected
-from sakuin_local.turbopuffer.storage import Description, Parts, Storage
-from sakuin_local.turbopuffer.writing import Outcome, Write, outcome
+from sakuin_local.turbopuffer.queries import Ranked, answer_of, passing, queries_of, ranked
+from sakuin_local.turbopuffer.schema import Attribute, Document, FullText, Schema, document_of, id_of, merged
 
 Json = dict[str, Any]
 
+_METRIC = "cosine_distance"
+_OPERATIONS = ("upsert_rows", "deletes", "delete_by_filter", "schema")
+_MEMBERS = {*_OPERATIONS, "upsert_condition", "delete_condition", "distance_metric", "disable_backpressure"}
+_TABLES = """
+create table if not exists namespace (
+    name text primary key, schema text not null, metric text, created_at text not null, updated_at text not null
+);
+create table if not exists document (
+    number integer primary key autoincrement,
+    namespace text not null, id text not null, attributes blob not null, texts blob not null, vector blob,
+    unique (namespace, id)
+);
+"""
+
 
 class Store:
-    """The namespaces of one file. Those that were searched stay in memory.
+    """The namespaces of one file. Those that were used stay in memory.
 
     By default it is as slow as turbopuffer. After a restart all rows are indexed.
     """
 
     def __init__(self, file: Path, pace: Pace | None = None) -> None:
         self._pace = pace or Pace()
-        self._storage = Storage(file)
+        self._sql = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+        self._sql.execute("pragma journal_mode = wal")
+        # An acknowledged write is on disk.
+        self._sql.execute("pragma synchronous = full")
+        self._sql.executescript(_TABLES)
         self._logs: defaultdict[str, WriteAheadLog] = defaultdict(lambda: WriteAheadLog(self._pace))
         self.slots = QuerySlots(self._pace.patience)
         self._contents: dict[str, Contents] = {}
@@ -37,96 +58,68 @@ class Store:
 
     def warm(self) -> None:
         """Loads all namespaces into memory, so that the first search is fast."""
-        with self._lock:
-            namespaces = self._storage.names()
-        for namespace in namespaces:
+        for name in self._names():
             with self._lock:
-                if description := self._storage.description(namespace):
-                    self._opened(namespace, description)
+                if schema := self._schema(name):
+                    self._opened(name, schema)
 
     def write(self, namespace: str, body: Any) -> Json:
         """Applies a write, all or nothing."""
-        _check(namespace)
+        _check_name(namespace)
         log = self._log(namespace)
         if not (isinstance(body, dict) and body.get("disable_backpressure")):
             log.check_backlog()
         log.wait_for_commit()
         with self._lock:
-            before = self._storage.description(namespace)
-            write = Write.of(body, namespace, before)
-            contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {})
-            contents.hide(log.hidden())
-            contents.schema, kept = write.schema, contents.schema
-            try:
-                done = self._apply(namespace, write, contents)
-            except Refused:
-                contents.schema = kept
-                raise
-            except BaseException:
-                # Memory and storage may differ.
-                self._contents.pop(namespace, None)
-                raise
-            if contents.is_mostly_gone or not before:
-                self._contents.pop(namespace, None)
-            log.add([each.id for each in done.stored], done.size)
-            return _write_answer(write.body, done)
-
-    def add_backlog(self, namespace: str, size: int) -> None:
-        """Acts as if so many more bytes had just been written, for tests."""
-        self._log(namespace).add((), size)
+            before = self._schema(namespace)
+            schema, upserts, deletes = _parsed(body, namespace, before)
+            contents = self._opened(namespace, schema)
+            visible = contents.visible(log.hidden())
+            by_filter = _deleted_by_filter(body.get("delete_by_filter"), contents, visible)
+            upserts = _allowed(upserts, body.get("upsert_condition"), contents, set(by_filter), new_passes=True)
+            deletes = _allowed(deletes, body.get("delete_condition"), contents, set(by_filter), new_passes=False)
+            replaced = [contents.row_of[each.id] for each in (*upserts, *deletes) if each.id in contents.row_of]
+            removed = sorted({*by_filter, *replaced})
+            numbers = self._stored(namespace, schema, upserts, [contents.numbers[row] for row in removed])
+            contents.remove(removed)
+            contents.add(zip(numbers, upserts, strict=True))
+            self._contents[namespace] = contents
+            if contents.is_mostly_gone:
+                del self._contents[namespace]
+            log.add([each.id for each in upserts], sum(each.size for each in upserts))
+        counts = {"upserted": len(upserts), "deleted": len(by_filter) + len(deletes)}
+        rows = {f"rows_{kind}": count for kind, count in counts.items() if count}
+        return {"status": "OK", "message": "ok", "rows_affected": sum(counts.values()), **rows}
 
     def query(self, namespace: str, body: Any) -> Json:
         """Answers a query or a multi-query."""
-        _check(namespace)
-        started = time.perf_counter()
+        _check_name(namespace)
         with self.slots.taken(namespace, slots_of(body)), self._lock:
-            contents = self._opened(namespace, self._described(namespace))
-            contents.hide(self._logs[namespace].hidden())
-            results = [self._sent(result, contents) for result in answered(body, contents)]
-            size = int(contents.alive.sum())
-        milliseconds = round((time.perf_counter() - started) * 1000)
-        answer: Json = {"results": results} if "queries" in body else results[0]
-        return answer | {
-            "billing": {"billable_logical_bytes_queried": 0, "billable_logical_bytes_returned": 0},
-            "performance": {
-                "approx_namespace_size": size,
-                "cache_hit_ratio": 1.0,
-                "cache_temperature": "hot",
-                "exhaustive_search_count": size,
-                "query_execution_ms": milliseconds,
-                "server_total_ms": milliseconds,
-            },
-        }
+            contents = self._opened(namespace, self._existing(namespace))
+            visible = contents.visible(self._logs[namespace].hidden())
+            answers = [self._answer(ranked(query, contents, visible), contents) for query in queries_of(body)]
+        return {"results": answers} if "queries" in body else answers[0]
 
     def delete(self, namespace: str) -> Json:
         """Removes a namespace with its documents."""
-        _check(namespace)
-        with self._lock, self._storage.transaction():
-            self._described(namespace)
-            self._storage.drop(namespace)
+        _check_name(namespace)
+        with self._lock, self._sql:
+            self._existing(namespace)
+            self._sql.execute("begin immediate")
+            self._sql.execute("delete from document where namespace = ?", (namespace,))
+            self._sql.execute("delete from namespace where name = ?", (namespace,))
             self._contents.pop(namespace, None)
             self._logs.pop(namespace, None)
         return {"status": "OK"}
 
-    def schema(self, namespace: str) -> Json:
-        """Returns each attribute with its type and its indexes."""
-        _check(namespace)
-        with self._lock:
-            known = self._described(namespace)
-        return {name: attribute.described(known.metric) for name, attribute in known.schema.items()}
-
     def metadata(self, namespace: str) -> Json:
-        """Returns the schema and the number of rows."""
-        schema = self.schema(namespace)
+        """Returns the state of the index and the number of rows."""
+        _check_name(namespace)
         with self._lock:
-            known, rows = self._described(namespace), self._storage.count(namespace)
+            contents = self._opened(namespace, self._existing(namespace))
         return {
-            "schema": schema,
-            "approx_row_count": rows,
-            "approx_logical_bytes": 0,
-            "created_at": known.created_at,
-            "updated_at": known.updated_at,
-            "encryption": {"mode": "default"},
+            "schema": {name: {"type": attribute.type} for name, attribute in contents.schema.items()},
+            "approx_row_count": len(contents.row_of),
             "index": self._log(namespace).unindexed(),
         }
 
@@ -134,78 +127,167 @@ class Store:
         """Returns a page of the names that begin with `prefix`, and the cursor of the next page."""
         if not 1 <= page_size <= limits.NAMESPACES_A_PAGE:
             raise Refused(f"page_size is 1 to {limits.NAMESPACES_A_PAGE}")
-        with self._lock:
-            names = [name for name in self._storage.names() if name.startswith(prefix) and name > _place(after)]
+        try:
+            place = base64.b64decode(after, validate=True).decode()
+        except ValueError as error:
+            raise Refused("invalid cursor") from error
+        names = [name for name in self._names() if name.startswith(prefix) and name > place]
         page = names[:page_size]
         cursor = base64.b64encode(page[-1].encode()).decode() if len(names) > len(page) else None
         return {"namespaces": [{"id": name} for name in page], "next_cursor": cursor}
 
-    def _apply(self, namespace: str, write: Write, contents: Contents) -> Outcome:
-        done = outcome(write, contents)
-        with self._storage.transaction():
-            self._storage.describe(namespace, write.schema, write.metric)
-            self._storage.remove(contents.numbers(done.removed_rows))
-            texts = {name for name, attribute in write.schema.items() if attribute.full_text}
-            stored = self._storage.put(namespace, done.stored, texts)
-        contents.remove(done.removed_rows)
-        contents.add(stored)
-        return done
+    def add_backlog(self, namespace: str, size: int) -> None:
+        """Acts as if so many more bytes had just been written, for tests."""
+        self._log(namespace).add((), size)
+
+    # ---------------------------------------------------------------- the file
 
     def _log(self, namespace: str) -> WriteAheadLog:
         with self._lock:
             return self._logs[namespace]
 
-    def _described(self, namespace: str) -> Description:
-        description = self._storage.description(namespace)
-        if description is None:
+    def _names(self) -> list[str]:
+        with self._lock:
+            return [row[0] for row in self._sql.execute("select name from namespace order by name")]
+
+    def _schema(self, namespace: str) -> Schema | None:
+        row = self._sql.execute("select schema from namespace where name = ?", (namespace,)).fetchone()
+        return {name: _attribute(fields) for name, fields in json.loads(row[0]).items()} if row else None
+
+    def _existing(self, namespace: str) -> Schema:
+        schema = self._schema(namespace)
+        if schema is None:
             raise missing(namespace)
-        return description
+        return schema
 
-    def _opened(self, namespace: str, description: Description) -> Contents:
-        if namespace not in self._contents:
-            self._contents[namespace] = Contents(self._storage, namespace, description.schema)
-        return self._contents[namespace]
+    def _opened(self, namespace: str, schema: Schema) -> Contents:
+        """Returns the rows in memory, loaded if they are not there or a write extends the schema."""
+        contents = self._contents.get(namespace)
+        if contents is None or contents.schema != schema:
+            contents = Contents(schema, lambda: self._documents(namespace))
+            if self._schema(namespace) == schema:
+                self._contents[namespace] = contents
+        return contents
 
-    def _sent(self, result: Found | Json, contents: Contents) -> Json:
-        if not isinstance(result, Found):
-            return result
-        numbers = contents.numbers(each.row for each in result.rows) if result.attributes else []
-        documents = self._storage.numbered(numbers, parts=_parts(result, contents))
-        return {"rows": projected(result, documents, contents)}
+    def _documents(self, namespace: str) -> Iterator[tuple[int, Document]]:
+        query = "select number, id, attributes, texts, vector from document where namespace = ? order by number"
+        with closing(self._sql.execute(query, (namespace,))) as rows:
+            for number, id, short, long, vector in rows:
+                floats = None if vector is None else np.frombuffer(vector, np.float32)
+                yield number, Document(json.loads(id), orjson.loads(short) | orjson.loads(long), floats)
+
+    def _stored(
+        self, namespace: str, schema: Schema, documents: Sequence[Document], removed: Sequence[int]
+    ) -> list[int]:
+        """Writes the rows of a write in one transaction; returns their numbers, in the order of writing."""
+        numbers: list[int] = []
+        fields = json.dumps({name: asdict(attribute) for name, attribute in schema.items()})
+        with self._sql:
+            self._sql.execute("begin immediate")
+            self._sql.execute(
+                "insert into namespace values (?, ?, ?, datetime(), datetime())"
+                " on conflict (name) do update set schema = excluded.schema, updated_at = excluded.updated_at",
+                (namespace, fields, _METRIC),
+            )
+            self._sql.executemany("delete from document where number = ?", ((number,) for number in removed))
+            for document in documents:
+                parts: list[Json] = [{}, {}]
+                for name, value in document.attributes.items():
+                    parts[schema[name].full_text is not None][name] = value
+                vector = None if document.vector is None else document.vector.tobytes()
+                values = (namespace, json.dumps(document.id), *map(orjson.dumps, parts), vector)
+                cursor = self._sql.execute(
+                    "insert into document (namespace, id, attributes, texts, vector) values (?, ?, ?, ?, ?)", values
+                )
+                numbers.append(int(cursor.lastrowid or 0))
+        return numbers
+
+    def _answer(self, ranked: Ranked, contents: Contents) -> Json:
+        """Returns the answer to a query, with the attributes from the file."""
+        attributes: dict[int, Json] = {}
+        numbers = [contents.numbers[row] for row in ranked.rows] if ranked.attributes else []
+        # Texts are long: they are read only if they are returned.
+        texts = "texts" if any(contents.schema[name].full_text for name in ranked.attributes) else "'{}'"
+        for start in range(0, len(numbers), 500):
+            part = numbers[start : start + 500]
+            marks = ",".join("?" * len(part))
+            query = f"select number, attributes, {texts} from document where number in ({marks})"  # noqa: S608 - constants and question marks
+            for number, short, long in self._sql.execute(query, part):
+                attributes[number] = orjson.loads(short) | orjson.loads(long)
+        return answer_of(ranked, contents, attributes)
 
 
-def _check(namespace: str) -> None:
+# ---------------------------------------------------------------- a write
+
+
+def _parsed(body: Any, namespace: str, before: Schema | None) -> tuple[Schema, list[Document], list[Document]]:
+    """Returns the schema after a write, the documents to upsert, and those to delete, which have ids only."""
+    if not isinstance(body, dict) or body.keys() - _MEMBERS:
+        raise Refused(f"a write is an object with some of {', '.join(sorted(_MEMBERS))}", status=422)
+    if not any(body.get(each) for each in _OPERATIONS):
+        raise Refused("no writes provided")
+    rows = body.get("upsert_rows") or []
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise Refused("rows are objects with an id", status=422)
+    if before is None and not rows:
+        raise missing(namespace)
+    metric = body.get("distance_metric")
+    schema = merged(before, body.get("schema") or {})
+    if metric not in (None, _METRIC) or ("vector" in schema and before is None and metric is None):
+        raise Refused(f"a namespace with vectors has the distance_metric {_METRIC}: this stand-in has no other")
+    upserts = [document_of(row, schema) for row in rows]
+    deletes = [Document(id_of(each), {}) for each in body.get("deletes") or []]
+    if len({each.id for each in (*upserts, *deletes)}) != len(upserts) + len(deletes):
+        raise Refused("a write names a document at most once: an id is in it twice")
+    return schema, upserts, deletes
+
+
+def _deleted_by_filter(filter: Any, contents: Contents, visible: Mask) -> list[int]:
+    if filter is None:
+        return []
+    # As in a query: what is hidden is not found.
+    rows: list[int] = (visible & passing(filter, contents)).nonzero()[0].tolist()
+    if len(rows) > limits.DELETED_BY_FILTER:
+        raise Refused(f"the filter matches {len(rows)} documents, the maximum is {limits.DELETED_BY_FILTER}")
+    return rows
+
+
+def _allowed(
+    documents: Sequence[Document], condition: Any, contents: Contents, gone: set[int], *, new_passes: bool
+) -> list[Document]:
+    """Returns the documents whose stored version meets the condition; new ones only if `new_passes`."""
+    masks: dict[str, Mask] = {}
+    allowed = []
+    for document in documents:
+        row = contents.row_of.get(document.id)
+        if row is None or row in gone:
+            passes = new_passes
+        elif condition is None:
+            passes = True
+        else:
+            filter = _with_new(condition, document.attributes)
+            key = json.dumps(filter)
+            masks[key] = masks[key] if key in masks else passing(filter, contents)
+            passes = bool(masks[key][row])
+        if passes:
+            allowed.append(document)
+    return allowed
+
+
+def _with_new(condition: Any, attributes: Mapping[str, Any]) -> Any:
+    """Returns the condition with the new document's value in place of `{"$ref_new": attribute}`."""
+    if isinstance(condition, list) and condition and condition[-1] == {"$ref_new": condition[0]}:
+        return [*condition[:-1], attributes.get(condition[0])]
+    return condition
+
+
+def _attribute(fields: Mapping[str, Any]) -> Attribute:
+    full_text = fields["full_text"]
+    # A file of an older version has more members.
+    index = FullText(full_text["tokenizer"], full_text["max_token_length"]) if full_text else None
+    return Attribute(fields["type"], fields["filterable"], index)
+
+
+def _check_name(namespace: str) -> None:
     if not limits.NAMESPACE.fullmatch(namespace):
         raise Refused(f"'{namespace}' is not a valid name of a namespace: it must match [A-Za-z0-9-_.]{{1,128}}")
-
-
-def _parts(found: Found, contents: Contents) -> Parts:
-    """Returns the parts of documents that an answer needs."""
-    if isinstance(found.attributes, bool):
-        return Parts()
-    texts = any(contents.schema[name].full_text for name in found.attributes if name in contents.schema)
-    return Parts(texts=texts, vectors="vector" in found.attributes)
-
-
-def _place(cursor: str) -> str:
-    try:
-        return base64.b64decode(cursor, validate=True).decode()
-    except ValueError as error:
-        raise Refused("invalid cursor") from error
-
-
-def _write_answer(body: Mapping[str, Any], done: Outcome) -> Json:
-    counts = {"upserted": done.upserted, "deleted": done.deleted}
-    answer: Json = {
-        "status": "OK",
-        "message": "ok",
-        "rows_affected": sum(map(len, counts.values())),
-        "billing": {"billable_logical_bytes_written": len(orjson.dumps(body.get("schema")))},
-        "performance": {"server_total_ms": 0},
-    }
-    for kind, ids in counts.items():
-        if ids:
-            answer[f"rows_{kind}"] = len(ids)
-            if body.get("return_affected_ids"):
-                answer[f"{kind}_ids"] = list(ids)
-    return answer
