@@ -98,7 +98,7 @@ pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(BROWSER) $(DOCS) ## the test
 # Where containers find this machine: the gateway of Docker's bridge.
 BRIDGE ?= 172.17.0.1
 
-local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its recorded events, in Lambda's container
+local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its sample events, in Lambda's container
 	PY=3.13 ARCH=$(ARCH) .tools/sam/bin/sam build --parallel --build-dir .aws-sam/local-invoke \
 		--parameter-overrides PythonRuntime=python3.13 Architecture=$(ARCH)
 	SAKUIN_LOCAL_INVOKE=$(BRIDGE) $(BIN)/python -m pytest tests/local_invoke

@@ -1,4 +1,4 @@
-"""The recorded events of `events/`, and the keys in them."""
+"""The sample events of `events/`, and the keys in them."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ AUTHORIZATION = {"Authorization": f"Bearer {KEY}"}
 
 
 def event(name: str) -> dict[str, Any]:
-    """Reads one recorded event."""
+    """Reads one sample event."""
     read: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
     return read
 

@@ -1,4 +1,4 @@
-"""A small HTTP proxy: changes the path and the port of a request, and nothing else."""
+"""A small HTTP proxy that changes the path and the port of a request, and the site of the stack in front of it."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import httpcore
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
 from sakuin_local.addresses import LOOPBACK
-from sakuin_local.same_machine import Receive, Scope, Send, answer
+from sakuin_local.places import SAMPLES
+from sakuin_local.same_machine import Application, Receive, Scope, Send, answer
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -33,6 +35,9 @@ HOP_BY_HOP = frozenset(
 TIMEOUTS = {"connect": 2.0, "read": 90.0, "write": 30.0, "pool": 90.0}
 # Less than after which servers close an open connection, which could be just before the next POST.
 KEPT_SECONDS = 1.0
+_STYLE = SAMPLES / "css" / "site.css"
+# The console has the same address: without an origin of its own, a script of a page cannot act in it.
+_SANDBOX = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox allow-top-navigation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +140,35 @@ def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:
     kept = [(name, value) for name, value in headers if name not in left_out and (name, value) != own] + added
     had_length = any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
     return [*kept, (b"content-length", str(len(body)).encode())] if had_length else kept
+
+
+class WithSite:
+    """An ASGI application that answers with uploaded pages and their style, and passes other requests on.
+
+    `page` gives the page of a key, None if there is none; it may raise `NotYet`.
+    """
+
+    def __init__(self, application: Application, page: Callable[[str], bytes | None]) -> None:
+        self._application = application
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        path = str(scope["path"])
+        is_read = scope["method"] in ("GET", "HEAD")
+        if is_read and path.endswith(".html"):
+            answered = await self._page_answer(path.removeprefix("/"))
+            await answered(scope, receive, send)
+        elif is_read and path == f"/{_STYLE.parent.name}/{_STYLE.name}":
+            await Response(_STYLE.read_bytes(), media_type="text/css")(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
+
+    async def _page_answer(self, key: str) -> Response:
+        try:
+            page = await asyncio.to_thread(self._page, key)
+        except NotYet:
+            return JSONResponse({"message": "the stack is still starting"}, 503)
+        if page is None:
+            return JSONResponse({"message": "There is no such page. `sakuin push` uploads pages."}, 404)
+        return Response(page, media_type="text/html", headers={"content-security-policy": _SANDBOX})

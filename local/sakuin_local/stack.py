@@ -24,9 +24,8 @@ from sakuin_local.data_folder import write_environment
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
-from sakuin_local.proxy import NotYet, Proxy, Target
+from sakuin_local.proxy import NotYet, Proxy, Target, WithSite
 from sakuin_local.serving import served
-from sakuin_local.site import WithSite
 from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
 from sakuin_local.supabase.database import Database, database_of

@@ -14,8 +14,8 @@ BUCKET = "sakuin-materials-123456789012-ap-northeast-1"
 KEY = "junior/二次方程式の解き方_教材.html"
 
 
-def recorded(name: str) -> BucketEvent | None:
-    """Reads the message of a recorded event."""
+def sample(name: str) -> BucketEvent | None:
+    """Reads the message of a sample event."""
     return read_event(json.loads(event(name)["Records"][0]["body"]))
 
 
@@ -28,22 +28,22 @@ def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[s
 def test_an_uploaded_page_with_a_japanese_key() -> None:
     version = "096fKKXTRTtl3on89fVO.nfljtsv6qko"
     source = Source(BUCKET, KEY, version, "0055AED6DCD90281E5".ljust(64, "0"), "2026-11-21T00:00:00+00:00")
-    assert recorded("index_material.put") == ObjectWritten(source)
+    assert sample("index_material.put") == ObjectWritten(source)
 
 
 def test_a_delete_marker() -> None:
-    removed = recorded("index_material.delete")
+    removed = sample("index_material.delete")
     assert isinstance(removed, ObjectRemoved)
     assert (removed.marker, removed.source.key) == (True, KEY)
 
 
 def test_s3_s_test_event_asks_for_nothing() -> None:
-    assert recorded("index_material.test_event") is None
+    assert sample("index_material.test_event") is None
 
 
 def test_a_material_that_is_to_be_indexed_again() -> None:
     asked = ReindexMaterial(material="junior/二次方程式の解き方_教材", reason="the style guide changed", attempt=1)
-    assert recorded("index_material.reindex") == asked
+    assert sample("index_material.reindex") == asked
 
 
 def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:

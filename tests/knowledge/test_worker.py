@@ -80,7 +80,7 @@ def test_an_unreadable_page_is_no_failure_of_the_queue(queue: WorkedQueue, world
 
 
 @pytest.mark.parametrize("name", ["put", "delete", "test_event", "reindex", "recheck"])
-def test_each_recorded_event_is_processed(queue: WorkedQueue, name: str) -> None:
+def test_each_sample_event_is_processed(queue: WorkedQueue, name: str) -> None:
     assert queue.deliver(event(f"index_material.{name}")["Records"][0]["body"])
 
 

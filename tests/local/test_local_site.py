@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from sakuin_local.proxy import NotYet, Proxy, Target
+from sakuin_local.proxy import NotYet, Proxy, Target, WithSite
 from sakuin_local.serving import served
-from sakuin_local.site import WithSite
 
 from tests.local.test_local_proxy import Upstream, ask
 

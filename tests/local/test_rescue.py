@@ -5,14 +5,14 @@ from pathlib import Path
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin_local.aws import rescue
+from sakuin_local.aws import deployment
 from sakuin_local.aws.emulator import Emulator
 
 
 def test_what_is_uploaded_while_a_bucket_is_set_aside_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with mock_aws():
         s3 = boto3.client("s3", "us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
-        monkeypatch.setattr(rescue, "client", lambda *_: s3)
+        monkeypatch.setattr(deployment, "client", lambda *_: s3)
         s3.create_bucket(Bucket="materials-1")
         s3.put_bucket_versioning(Bucket="materials-1", VersioningConfiguration={"Status": "Enabled"})
         s3.put_object(Bucket="materials-1", Key="a.html", Body=b"1", ContentType="text/html")
@@ -25,10 +25,10 @@ def test_what_is_uploaded_while_a_bucket_is_set_aside_is_kept(tmp_path: Path, mo
 
         s3.meta.events.register("before-call.s3.DeleteObject", upload)
         nobody = Emulator.__new__(Emulator)
-        rescue.set_aside(nobody, ("materials-",), tmp_path)
+        deployment.set_aside(nobody, ("materials-",), tmp_path)
         assert s3.list_buckets()["Buckets"] == []
         s3.create_bucket(Bucket="materials-1")
-        rescue.put_back(nobody, tmp_path)
+        deployment.put_back(nobody, tmp_path)
         held = {each["Key"]: s3.get_object(Bucket="materials-1", Key=each["Key"])["Body"].read()
                 for each in s3.list_objects_v2(Bucket="materials-1")["Contents"]}  # fmt: skip
     assert held == {"a.html": b"3", "b.html": b"2"}

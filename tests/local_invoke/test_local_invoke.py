@@ -1,4 +1,4 @@
-"""`sam local invoke` of every function with its recorded events: in Lambda's container, with the layers as deployed.
+"""`sam local invoke` of every function with its sample events: in Lambda's container, with the layers as deployed.
 
 Needs a container runtime and minutes: `make local-invoke` (its guide: docs/how-to). The same events are given to the
 deployed functions in tests/integration/test_events.py each time.
@@ -19,7 +19,7 @@ from sakuin_local.aws.template import read_template
 
 from tests.integration.conftest import REPOSITORY, Deployed
 from tests.integration.conftest import deployed as deployed
-from tests.integration.recorded import AUTHORIZED, RECORDED, Recorded
+from tests.integration.sample_events import AUTHORIZED, SAMPLE_EVENTS, SampleEvent
 from tests.local_invoke.relay import relayed
 
 # Where containers find this machine: the gateway of the runtime's bridge.
@@ -75,13 +75,13 @@ def _variables(deployed: Deployed) -> dict[str, str]:
     return names | {name: url.replace("127.0.0.1", HOST) for name, url in addresses.items()}
 
 
-def invoked(deployed: Deployed, invocation: list[str], recorded: Recorded, event: dict[str, Any]) -> dict[str, Any]:
+def invoked(deployed: Deployed, invocation: list[str], sample: SampleEvent, event: dict[str, Any]) -> dict[str, Any]:
     """What the function in its container answers."""
     keys = {name: text for name, text in deployed.environment.items() if name.startswith("AWS_")}
     # SAM itself speaks to no AWS here.
     keys.pop("AWS_ENDPOINT_URL")
     done = subprocess.run(
-        [SAM, "local", "invoke", recorded.function, *invocation, "--event", "-"],
+        [SAM, "local", "invoke", sample.function, *invocation, "--event", "-"],
         input=json.dumps(event),
         capture_output=True,
         text=True,
@@ -95,15 +95,15 @@ def invoked(deployed: Deployed, invocation: list[str], recorded: Recorded, event
     return answer
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda one: one.name)
+@pytest.mark.parametrize("sample", SAMPLE_EVENTS, ids=lambda one: one.name)
 def test_an_event_is_answered_in_lambda_s_container(
-    deployed: Deployed, invocation: list[str], recorded: Recorded
+    deployed: Deployed, invocation: list[str], sample: SampleEvent
 ) -> None:
-    recorded.check(invoked(deployed, invocation, recorded, recorded.event(deployed)))
+    sample.check(invoked(deployed, invocation, sample, sample.event(deployed)))
 
 
-@pytest.mark.parametrize("recorded", AUTHORIZED, ids=lambda one: one.name)
+@pytest.mark.parametrize("sample", AUTHORIZED, ids=lambda one: one.name)
 def test_a_request_with_a_key_that_opens_is_answered_in_lambda_s_container(
-    deployed: Deployed, invocation: list[str], recorded: Recorded
+    deployed: Deployed, invocation: list[str], sample: SampleEvent
 ) -> None:
-    recorded.check(invoked(deployed, invocation, recorded, recorded.event(deployed, authorized=True)))
+    sample.check(invoked(deployed, invocation, sample, sample.event(deployed, authorized=True)))

@@ -13,13 +13,13 @@ PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d
 IDS = {"project_id": PROJECT, "table_id": TABLE}
 
 
-def recorded(name: str) -> dict[str, Any]:
+def sample(name: str) -> dict[str, Any]:
     message: dict[str, Any] = json.loads(event(name)["Records"][0]["body"])
     return message
 
 
 def uploaded(*keys: str) -> dict[str, Any]:
-    message = recorded("index_tool.body")
+    message = sample("index_tool.body")
     record = message["Records"][0]
     message["Records"] = [
         {**record, "s3": {**record["s3"], "object": {**record["s3"]["object"], "key": key}}} for key in keys
@@ -27,8 +27,8 @@ def uploaded(*keys: str) -> dict[str, Any]:
     return message
 
 
-def test_the_recorded_event_asks_for_its_table() -> None:
-    assert tool_message(recorded("index_tool.event")) == EventScanRequest(**IDS)
+def test_the_sample_event_asks_for_its_table() -> None:
+    assert tool_message(sample("index_tool.event")) == EventScanRequest(**IDS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -37,9 +37,9 @@ def test_every_event_asks_for_a_scan_and_carries_nothing_but_ids(name: str) -> N
     assert tool_message(sent) == EventScanRequest(**IDS)
 
 
-def test_the_recorded_upload_is_a_table_s_document() -> None:
+def test_the_sample_upload_is_a_table_s_document() -> None:
     key = f"tables/{PROJECT}/{TABLE}/1.json"
-    assert tool_message(recorded("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
+    assert tool_message(sample("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
 
 
 def test_a_document_whose_import_waited_is_named_by_its_key() -> None:
@@ -65,7 +65,7 @@ def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
 
 
 def test_the_test_event_of_s3_asks_for_nothing() -> None:
-    assert tool_message(recorded("index_material.test_event")) is None
+    assert tool_message(sample("index_material.test_event")) is None
 
 
 def test_a_continued_scan_has_its_place() -> None:
@@ -73,8 +73,8 @@ def test_a_continued_scan_has_its_place() -> None:
     assert asked == ScanRequest(**IDS, generation=3, skip=2000)
 
 
-def test_the_recorded_batch_names_its_chunks() -> None:
-    asked = embed_message(recorded("embed_chunks.batch"))
+def test_the_sample_batch_names_its_chunks() -> None:
+    asked = embed_message(sample("embed_chunks.batch"))
     assert (asked.project_id, asked.table_id, len(asked.chunks), asked.resumed) == (PROJECT, TABLE, 3, False)
 
 

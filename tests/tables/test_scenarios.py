@@ -61,7 +61,7 @@ def test_exactly_the_large_strings_in_scope_are_chunked_embedded_stored_and_reco
     assert done["indexed_chunks_count"] == done["chunks_count"] == len(recorded)
     assert (done["nodes_count"], done["skipped_nodes"], done["last_error"], done["attempt"]) == (2, [], None, 0)
 
-    schema = world.store.client.namespace(f"project_{world.project}_table_{table}").schema()
+    schema = world.store.client.namespace(f"project_{world.project}_table_{table}").metadata().schema_
     assert schema["content"].type == "string"
     assert schema["content"].full_text_search
 

@@ -48,7 +48,7 @@ def test_the_tools_are_listed_behind_the_gateway(mcp: Handler) -> None:
     assert len(json.loads(answer["body"])["result"]["tools"]) == 4
 
 
-def test_the_rest_api_answers_the_recorded_events(world: World) -> None:
+def test_the_rest_api_answers_the_sample_events(world: World) -> None:
     handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_telemetry())
     health = handler(event("api.healthz"), Context())
     assert (health["statusCode"], json.loads(health["body"])) == (200, {"status": "ok", "version": "1.2.3"})

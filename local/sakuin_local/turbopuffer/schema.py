@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class Attribute:
     @property
     def is_list(self) -> bool:
         return self.type.startswith("[]")
+
+    def described(self) -> dict[str, Any]:
+        """Returns the attribute as metadata have it."""
+        full_text = {"full_text_search": asdict(self.full_text)} if self.full_text else {}
+        return {"type": self.type, "filterable": self.filterable, **full_text}
 
 
 Schema = Mapping[str, Attribute]

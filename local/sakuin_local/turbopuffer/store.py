@@ -113,12 +113,12 @@ class Store:
         return {"status": "OK"}
 
     def metadata(self, namespace: str) -> Json:
-        """Returns the state of the index and the number of rows."""
+        """Returns the schema, the state of the index and the number of rows."""
         _check_name(namespace)
         with self._lock:
             contents = self._opened(namespace, self._existing(namespace))
         return {
-            "schema": {name: {"type": attribute.type} for name, attribute in contents.schema.items()},
+            "schema": {name: attribute.described() for name, attribute in contents.schema.items()},
             "approx_row_count": len(contents.row_of),
             "index": self._log(namespace).unindexed(),
         }

@@ -11,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from sakuin_local.supabase.auth.answers import Refused, refusal_answer
 from sakuin_local.supabase.auth.clients import AUTH_METHODS, GRANT_TYPES, register
 from sakuin_local.supabase.auth.oauth import SCOPES, OAuthServer, oauth_routes
-from sakuin_local.supabase.auth.records import Records, records_in
-from sakuin_local.supabase.auth.sessions import Sessions
+from sakuin_local.supabase.auth.records import records_in
+from sakuin_local.supabase.auth.sessions import Refused, Sessions, refusal_answer
 from sakuin_local.supabase.auth.sign_in import sign_in_routes
 from sakuin_local.supabase.auth.signing import SigningKey
 
@@ -35,8 +34,7 @@ class Auth:
 
 def auth_of(file: Path | None, key: SigningKey, *, url: str, site_url: str, api_keys: Set[str]) -> Auth:
     """Returns Supabase Auth with the records of a file; the application at `site_url` has the consent page."""
-    records = records_in(file) if file else Records()
-    return Auth(url, f"{site_url}/console/consent", Sessions(records, key, f"{url}/auth/v1"), api_keys)
+    return Auth(url, f"{site_url}/console/consent", Sessions(records_in(file), key, f"{url}/auth/v1"), api_keys)
 
 
 def gateway(auth: Auth, rest: Any) -> Starlette:
@@ -44,7 +42,7 @@ def gateway(auth: Auth, rest: Any) -> Starlette:
     open_routes, closed_routes = oauth_routes(OAuthServer(auth.sessions, auth.consent_url))
 
     async def metadata(_request: Request) -> JSONResponse:
-        return JSONResponse(server_metadata(auth.sessions.issuer), headers=_CACHED)
+        return JSONResponse(_metadata(auth.sessions.issuer), headers=_CACHED)
 
     async def keys(_request: Request) -> JSONResponse:
         return JSONResponse({"keys": [auth.sessions.key.jwk()]}, headers=_CACHED)
@@ -67,7 +65,7 @@ def gateway(auth: Auth, rest: Any) -> Starlette:
     )
 
 
-def server_metadata(issuer: str) -> dict[str, Any]:
+def _metadata(issuer: str) -> dict[str, Any]:
     """Returns the metadata of the authorization server (RFC 8414), the same at each of its addresses."""
     return {
         "issuer": issuer,

@@ -4,16 +4,16 @@ import base64
 import hashlib
 import hmac
 import secrets
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from sakuin_local.supabase.auth.answers import Refused, json_body, moment
 from sakuin_local.supabase.auth.records import Client
-from sakuin_local.supabase.auth.sessions import Sessions
+from sakuin_local.supabase.auth.sessions import Refused, Sessions, json_body
 
 AUTH_METHODS = ("client_secret_basic", "client_secret_post", "none")
 GRANT_TYPES = ("authorization_code", "refresh_token")
@@ -27,15 +27,13 @@ async def register(sessions: Sessions, request: Request) -> JSONResponse:
     if problem := _problem(fields):
         # The service puts the status into the sentence.
         raise Refused(400, "validation_failed", f"400: {problem}")
-    is_public = fields.get("client_type") == "public"
     client = Client(
-        id=str(uuid4()),
         name=str(fields.get("client_name") or ""),
         uri=str(fields.get("client_uri") or ""),
         logo_uri=str(fields.get("logo_uri") or ""),
         redirect_uris=fields["redirect_uris"],
         grant_types=fields.get("grant_types") or list(GRANT_TYPES),
-        auth_method=fields.get("token_endpoint_auth_method") or ("none" if is_public else "client_secret_basic"),
+        auth_method=fields.get("token_endpoint_auth_method") or "client_secret_basic",
         created_at=sessions.now(),
     )
     secret = {} if client.is_public else {"client_secret": secrets.token_urlsafe(32)}
@@ -86,7 +84,9 @@ def _no_credentials(reason: str) -> Refused:
 def _problem(fields: dict[str, Any]) -> str:
     """Returns what is wrong with a registration; empty if nothing is."""
     uris, grants = fields.get("redirect_uris"), fields.get("grant_types") or []
-    method, kind = fields.get("token_endpoint_auth_method") or "", fields.get("client_type") or ""
+    method = fields.get("token_endpoint_auth_method") or ""
+    if "client_type" in fields:
+        return "client_type: this stand-in takes token_endpoint_auth_method alone"
     if not isinstance(uris, list) or not uris:
         return "redirect_uris is required"
     if len(uris) > 10:
@@ -98,12 +98,8 @@ def _problem(fields: dict[str, Any]) -> str:
         return "grant_types must only contain 'authorization_code' and/or 'refresh_token'"
     if len(str(fields.get("client_name") or "")) > 1024:
         return "client_name cannot exceed 1024 characters"
-    if kind not in ("", "public", "confidential"):
-        return "client_type must be 'public' or 'confidential'"
     if method and method not in AUTH_METHODS:
         return "token_endpoint_auth_method must be one of: [none client_secret_basic client_secret_post]"
-    if kind and method and (kind == "public") != (method == "none"):
-        return f"client_type '{kind}' is inconsistent with token_endpoint_auth_method '{method}'"
     return ""
 
 
@@ -138,6 +134,11 @@ def _view(client: Client) -> dict[str, Any]:
         "updated_at": created,
     }
     return {name: value for name, value in members.items() if value}
+
+
+def moment(seconds: float) -> str:
+    """Returns a time as Supabase writes it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _hash(secret: str) -> str:

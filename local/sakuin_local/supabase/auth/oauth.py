@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import secrets
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -13,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
 
-from sakuin_local.supabase.auth.answers import OAuthRefused, Refused, client_view, json_body
 from sakuin_local.supabase.auth.clients import authenticated_client
 from sakuin_local.supabase.auth.records import Authorization, Client, Consent, User
-from sakuin_local.supabase.auth.sessions import Sessions
+from sakuin_local.supabase.auth.sessions import Refused, Sessions, json_body
 
 SCOPES = ("openid", "profile", "email", "phone", "offline_access")
 DEFAULT_SCOPE = "email"
@@ -46,7 +44,6 @@ class OAuthServer:
             error = {"error": "invalid_request", "error_description": problem, "state": asked.get("state", "")}
             return RedirectResponse(_with_query(asked["redirect_uri"], **error), 302)
         wanted = Authorization(
-            id=secrets.token_hex(16),
             client_id=client.id,
             redirect_uri=asked["redirect_uri"],
             scope=scope,
@@ -80,7 +77,7 @@ class OAuthServer:
             {
                 "authorization_id": wanted.id,
                 "redirect_uri": wanted.redirect_uri,
-                "client": client_view(self.sessions.records.clients[wanted.client_id]),
+                "client": self.sessions.records.clients[wanted.client_id].view,
                 "user": {"id": user.id, "email": user.email},
                 "scope": wanted.scope,
             }
@@ -95,7 +92,12 @@ class OAuthServer:
         wanted = self._pending(request, "authorization request is no longer pending")
         self._check_user(wanted, user)
         if action == "approve":
-            consent = Consent(user.id, wanted.client_id, wanted.scope.split(), self.sessions.now())
+            consent = Consent(
+                user_id=user.id,
+                client_id=wanted.client_id,
+                scopes=wanted.scope.split(),
+                granted_at=self.sessions.now(),
+            )
             self.sessions.records.consents[f"{user.id} {wanted.client_id}"] = consent
             return self._approved(wanted)
         wanted.status = "denied"
@@ -110,12 +112,12 @@ class OAuthServer:
         fields = await _fields(request)
         client, grant = authenticated_client(self.sessions, request, fields), fields.get("grant_type")
         if not grant:
-            raise OAuthRefused("invalid_request", "grant_type is required")
+            raise _refused("invalid_request", "grant_type is required")
         if grant not in client.grant_types:
-            raise OAuthRefused("unsupported_grant_type", f"Client is not allowed to use grant type: {grant}")
+            raise _refused("unsupported_grant_type", f"Client is not allowed to use grant type: {grant}")
         if grant == "refresh_token":
             if not fields.get("refresh_token"):
-                raise OAuthRefused("invalid_request", "refresh_token is required for refresh_token grant")
+                raise _refused("invalid_request", "refresh_token is required for refresh_token grant")
             tokens = self.sessions.refresh(fields["refresh_token"], client.id)
         else:
             tokens = self._tokens_for_code(client, fields)
@@ -125,12 +127,12 @@ class OAuthServer:
     def _tokens_for_code(self, client: Client, fields: dict[str, Any]) -> dict[str, Any]:
         records, code = self.sessions.records, fields.get("code")
         if not code:
-            raise OAuthRefused("invalid_request", "code is required for authorization_code grant")
+            raise _refused("invalid_request", "code is required for authorization_code grant")
         wanted = next((each for each in records.authorizations.values() if each.code == code), None)
         if wanted is None:
-            raise OAuthRefused("invalid_grant", "Invalid authorization code")
+            raise _refused("invalid_grant", "Invalid authorization code")
         if problem := self._problem_of_code(wanted, client, fields):
-            raise OAuthRefused("invalid_grant", problem)
+            raise _refused("invalid_grant", problem)
         del records.authorizations[wanted.id]
         user = records.users[str(wanted.user_id)]
         method = "oauth_provider/authorization_code"
@@ -237,6 +239,11 @@ def _with_query(url: str, **added: str) -> str:
         name: value for name, value in added.items() if value
     }
     return parts._replace(query=urlencode(sorted(members.items()))).geturl()
+
+
+def _refused(code: str, message: str) -> Refused:
+    """Returns a refusal of the token endpoint, whose status is always 400."""
+    return Refused(400, code, message, is_oauth=True)
 
 
 def _no_authorization() -> Refused:

@@ -1,36 +1,32 @@
-"""What Supabase Auth keeps: users, sessions, OAuth clients, their requests and the consents of users."""
+"""What Supabase Auth stores: users, sessions, OAuth clients, their requests and the consents of users."""
 
 import hashlib
 import hmac
-import json
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
+from pydantic import BaseModel, Field, PrivateAttr
 from sakuin_cli.files import replace_bytes
 
 
-@dataclass
-class User:
+class User(BaseModel):
     """Somebody with an e-mail address, in small letters, and a password."""
 
     id: str
     email: str
-    password: str = field(repr=False)
+    password: str = Field(repr=False)
 
     def has_password(self, password: str) -> bool:
         """Returns whether this is the user's password."""
         return hmac.compare_digest(self.password, _hashed(password, self.id))
 
 
-@dataclass
-class Session:
+class Session(BaseModel):
     """A sign-in of a user, or of a client for a user. `counter` numbers its refresh tokens; times are in seconds."""
 
-    id: str
+    id: str = Field(default_factory=lambda: str(uuid4()))
     user_id: str
     method: str
     started_at: float
@@ -38,12 +34,16 @@ class Session:
     client_id: str | None = None
     scope: str = ""
     counter: int = 0
-    key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
+    key: str = Field(default_factory=lambda: secrets.token_hex(32), repr=False)
 
     @property
     def refresh_token(self) -> str:
         """The current refresh token."""
         return self._token(self.counter)
+
+    def _token(self, counter: int) -> str:
+        signature = hmac.new(bytes.fromhex(self.key), str(counter).encode(), hashlib.sha256).hexdigest()
+        return f"{self.id}.{counter}.{signature[:32]}"
 
     def counter_of(self, token: str) -> int | None:
         """Returns the number of a refresh token of this session, None for any other text."""
@@ -51,16 +51,11 @@ class Session:
         is_ours = number.isascii() and number.isdigit() and hmac.compare_digest(token, self._token(int(number)))
         return int(number) if is_ours else None
 
-    def _token(self, counter: int) -> str:
-        signature = hmac.new(bytes.fromhex(self.key), str(counter).encode(), hashlib.sha256).hexdigest()
-        return f"{self.id}.{counter}.{signature[:32]}"
 
-
-@dataclass
-class Client:
+class Client(BaseModel):
     """An application that registered itself. A public one has no secret."""
 
-    id: str
+    id: str = Field(default_factory=lambda: str(uuid4()))
     name: str
     uri: str
     logo_uri: str
@@ -68,19 +63,24 @@ class Client:
     grant_types: list[str]
     auth_method: str
     created_at: float
-    secret_hash: str = field(default="", repr=False)
+    secret_hash: str = Field(default="", repr=False)
 
     @property
     def is_public(self) -> bool:
         """Whether the client cannot keep a secret."""
         return self.auth_method == "none"
 
+    @property
+    def view(self) -> dict[str, str]:
+        """What users see of the client; empty members are left out."""
+        members = {"id": self.id, "name": self.name, "uri": self.uri, "logo_uri": self.logo_uri}
+        return {name: value for name, value in members.items() if value}
 
-@dataclass
-class Authorization:
+
+class Authorization(BaseModel):
     """A client's request to act for a user, who is known when its details are read first."""
 
-    id: str
+    id: str = Field(default_factory=lambda: secrets.token_hex(16))
     client_id: str
     redirect_uri: str
     scope: str
@@ -91,11 +91,10 @@ class Authorization:
     expires_at: float
     status: str = "pending"
     user_id: str | None = None
-    code: str | None = field(default=None, repr=False)
+    code: str | None = Field(default=None, repr=False)
 
 
-@dataclass
-class Consent:
+class Consent(BaseModel):
     """What a user allowed a client."""
 
     user_id: str
@@ -104,26 +103,20 @@ class Consent:
     granted_at: float
 
 
-_KINDS = {"users": User, "sessions": Session, "clients": Client, "authorizations": Authorization, "consents": Consent}
-
-
-@dataclass
-class Records:
+class Records(BaseModel):
     """All records by their ids; consents by user and client. `save` writes them to the file, if there is one."""
 
-    file: Path | None = None
-    users: dict[str, User] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-    clients: dict[str, Client] = field(default_factory=dict)
-    authorizations: dict[str, Authorization] = field(default_factory=dict)
-    consents: dict[str, Consent] = field(default_factory=dict)
+    users: dict[str, User] = {}
+    sessions: dict[str, Session] = {}
+    clients: dict[str, Client] = {}
+    authorizations: dict[str, Authorization] = {}
+    consents: dict[str, Consent] = {}
+    _file: Path | None = PrivateAttr(default=None)
 
     def save(self) -> None:
         """Writes the records, whole or not at all; only the owner may read them."""
-        if self.file is None:
-            return
-        rows = {kind: {key: asdict(row) for key, row in getattr(self, kind).items()} for kind in _KINDS}
-        replace_bytes(self.file, json.dumps(rows).encode(), mode=0o600)
+        if self._file is not None:
+            replace_bytes(self._file, self.model_dump_json().encode(), mode=0o600)
 
     def user_with(self, email: str) -> User | None:
         """Returns the user with this address, in any case of its letters."""
@@ -132,7 +125,7 @@ class Records:
     def add_user(self, email: str, password: str, user_id: str = "") -> User:
         """Creates a user, with the id if it is given; replaces the one who has it."""
         user_id = user_id or str(uuid4())
-        self.users[user_id] = User(user_id, email.lower(), _hashed(password, user_id))
+        self.users[user_id] = User(id=user_id, email=email.lower(), password=_hashed(password, user_id))
         self.save()
         return self.users[user_id]
 
@@ -141,11 +134,11 @@ class Records:
         return (consent for consent in self.consents.values() if consent.user_id == user_id)
 
 
-def records_in(file: Path) -> Records:
+def records_in(file: Path | None) -> Records:
     """Returns the records of a file; none if it does not exist yet."""
-    rows: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text()) if file.exists() else {}
-    found = {kind: {key: made(**row) for key, row in rows.get(kind, {}).items()} for kind, made in _KINDS.items()}
-    return Records(file, **found)
+    records = Records.model_validate_json(file.read_bytes()) if file and file.exists() else Records()
+    records._file = file
+    return records
 
 
 def _hashed(password: str, salt: str) -> str:

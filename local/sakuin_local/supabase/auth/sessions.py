@@ -1,21 +1,49 @@
-"""Sessions of Supabase Auth: their tokens, which rotate, and who a token belongs to."""
+"""Sessions of Supabase Auth: their tokens, which rotate, who a token belongs to, and refusals."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import jwt
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 
-from sakuin_local.supabase.auth.answers import OAuthRefused, Refused
 from sakuin_local.supabase.auth.records import Records, Session, User
 from sakuin_local.supabase.auth.signing import SigningKey
 
 # Hosted projects have these.
 ACCESS_SECONDS = 3600
 REUSE_SECONDS = 10
+
+
+class Refused(Exception):
+    """A refusal with its status, its code and its sentence; with `is_oauth` in the form of RFC 6749."""
+
+    def __init__(self, status: int, code: str, message: str, *, is_oauth: bool = False) -> None:
+        super().__init__(message)
+        self.status, self.code, self.is_oauth = status, code, is_oauth
+
+
+async def refusal_answer(_request: Request, refusal: Exception) -> JSONResponse:
+    """Returns the answer of a refusal, as clients without the header `X-Supabase-Api-Version` get it."""
+    if not isinstance(refusal, Refused):
+        raise refusal
+    if refusal.is_oauth:
+        return JSONResponse({"error": refusal.code, "error_description": str(refusal)}, refusal.status)
+    body = {"code": refusal.status, "error_code": refusal.code, "msg": str(refusal)}
+    return JSONResponse(body, refusal.status, {"x-sb-error-code": refusal.code})
+
+
+async def json_body(request: Request) -> dict[str, Any]:
+    """Returns the JSON object of a request."""
+    try:
+        fields = await request.json()
+    except ValueError as error:
+        raise Refused(400, "bad_json", f"Could not parse request body as JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise Refused(400, "bad_json", "Could not parse request body as JSON: not an object")
+    return fields
 
 
 @dataclass
@@ -31,7 +59,9 @@ class Sessions:
     def start(self, user: User, method: str, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
         """Starts a session of a user; returns its tokens."""
         now = self.now()
-        session = Session(str(uuid4()), user.id, method, now, now, client_id, scope)
+        session = Session(
+            user_id=user.id, method=method, started_at=now, refreshed_at=now, client_id=client_id, scope=scope
+        )
         self.records.sessions[session.id] = session
         return self._tokens(session)
 
@@ -46,7 +76,7 @@ class Sessions:
         if session is None or counter is None or counter > session.counter:
             raise Refused(400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
         if session.client_id != client_id:
-            raise OAuthRefused("invalid_client", _wrong_client(session, client_id))
+            raise Refused(400, "invalid_client", "The session belongs to another client, or to none", is_oauth=True)
         if counter == session.counter:
             session.counter += 1
         elif session.counter - counter > 1 and self.now() - session.refreshed_at >= REUSE_SECONDS:
@@ -113,11 +143,3 @@ class Sessions:
             "expires_at": int(self.now()) + self.access_seconds,
             "refresh_token": session.refresh_token,
         }
-
-
-def _wrong_client(session: Session, client_id: str | None) -> str:
-    if session.client_id is None:
-        return "Client authentication not allowed for non-OAuth session"
-    if client_id is None:
-        return "Client authentication required for OAuth session"
-    return "Client does not match the session's OAuth client"

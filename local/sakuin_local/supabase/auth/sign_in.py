@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sakuin_local.supabase.auth.answers import Refused, client_view, json_body, moment
+from sakuin_local.supabase.auth.clients import moment
 from sakuin_local.supabase.auth.records import User
-from sakuin_local.supabase.auth.sessions import Sessions
+from sakuin_local.supabase.auth.sessions import Refused, Sessions, json_body
 
 
 def sign_in_routes(sessions: Sessions) -> list[Route]:
@@ -54,7 +54,7 @@ def sign_in_routes(sessions: Sessions) -> list[Route]:
         return JSONResponse(
             [
                 {
-                    "client": client_view(records.clients[consent.client_id]),
+                    "client": records.clients[consent.client_id].view,
                     "scopes": consent.scopes,
                     "granted_at": moment(consent.granted_at),
                 }

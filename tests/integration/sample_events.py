@@ -1,4 +1,4 @@
-"""The recorded events of events/, each with the function it is for and what that function answers."""
+"""The sample events of events/, each with the function it is for and what that function answers."""
 
 import json
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from tests.mcp.wire import TOOLS
 EVENTS = REPOSITORY / "events"
 # A page and a Table that nobody else's test speaks of.
 _PAGE = "junior/二次方程式の解き方_教材"
-_OTHER_PAGE = "recorded/二次方程式の解き方_教材"
+_OTHER_PAGE = "samples/二次方程式の解き方_教材"
 _KEY = "sk_sakuin_the-key-in-this-file-opens-nothing"
 
 Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class SampleEvent:
     """One event: `function` is its resource's name, `check` tests the answer of the function."""
 
     name: str
@@ -83,30 +83,30 @@ def the_canary_arrived(answer: Answer) -> None:
     assert 0 < answer["milliseconds"] < 60_000
 
 
-RECORDED = (
-    Recorded("api.healthz", "SakuinApi", is_well),
-    Recorded("api.status", "SakuinApi", wants_a_key),
-    Recorded("embed_chunks.batch", "SakuinEmbedChunks", nothing_comes_back),
-    Recorded("index_material.delete", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.recheck", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.put", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.reindex", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.test_event", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_tool.body", "SakuinIndexTool", nothing_comes_back),
-    Recorded("index_tool.event", "SakuinIndexTool", nothing_comes_back),
-    Recorded("maintain.canary", "SakuinMaintain", the_canary_arrived),
-    Recorded("maintain.reconcile", "SakuinMaintain", was_reconciled),
-    Recorded("maintain.schedule", "SakuinMaintain", was_maintained),
-    Recorded("mcp.list_tools", "SakuinMcp", wants_a_key),
-    Recorded("mcp.search", "SakuinMcp", wants_a_key),
+SAMPLE_EVENTS = (
+    SampleEvent("api.healthz", "SakuinApi", is_well),
+    SampleEvent("api.status", "SakuinApi", wants_a_key),
+    SampleEvent("embed_chunks.batch", "SakuinEmbedChunks", nothing_comes_back),
+    SampleEvent("index_material.delete", "SakuinIndexMaterial", nothing_comes_back),
+    SampleEvent("index_material.recheck", "SakuinIndexMaterial", nothing_comes_back),
+    SampleEvent("index_material.put", "SakuinIndexMaterial", nothing_comes_back),
+    SampleEvent("index_material.reindex", "SakuinIndexMaterial", nothing_comes_back),
+    SampleEvent("index_material.test_event", "SakuinIndexMaterial", nothing_comes_back),
+    SampleEvent("index_tool.body", "SakuinIndexTool", nothing_comes_back),
+    SampleEvent("index_tool.event", "SakuinIndexTool", nothing_comes_back),
+    SampleEvent("maintain.canary", "SakuinMaintain", the_canary_arrived),
+    SampleEvent("maintain.reconcile", "SakuinMaintain", was_reconciled),
+    SampleEvent("maintain.schedule", "SakuinMaintain", was_maintained),
+    SampleEvent("mcp.list_tools", "SakuinMcp", wants_a_key),
+    SampleEvent("mcp.search", "SakuinMcp", wants_a_key),
 )
 # The same, once more with a key that opens.
 AUTHORIZED = (
-    Recorded("api.status", "SakuinApi", status_is_shown),
-    Recorded("mcp.list_tools", "SakuinMcp", the_tools_are_listed),
-    Recorded("mcp.search", "SakuinMcp", the_formula_is_found),
+    SampleEvent("api.status", "SakuinApi", status_is_shown),
+    SampleEvent("mcp.list_tools", "SakuinMcp", the_tools_are_listed),
+    SampleEvent("mcp.search", "SakuinMcp", the_formula_is_found),
 )
 
 
-def recorded_files() -> set[str]:
+def sample_files() -> set[str]:
     return {Path(path).stem for path in EVENTS.glob("*.json")}
