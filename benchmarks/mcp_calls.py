@@ -31,7 +31,7 @@ from sakuin_local.supabase.database import running_database
 from benchmarks.stack import Stack, quantile
 from tests.builders import a_page
 from tests.events import Context, event, ring
-from tests.world import World
+from tests.worlds import World
 
 BOXES = {f"rule-{n}": f"公式その{n}: 係数を読みとって公式に代入する。" for n in range(20)}
 ERAS = ("2025-11-25", "2026-07-28")

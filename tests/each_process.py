@@ -26,8 +26,7 @@ from tests.parallel import SHARED, SUMMARY
 if TYPE_CHECKING:
     from sakuin.mcp.knowledge_tools import KnowledgeTools
 
-    from tests.table_world import TableWorld
-    from tests.world import World, Worlds
+    from tests.worlds import TableWorld, World, Worlds
 
 # The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
 settings.register_profile(
@@ -151,7 +150,7 @@ def sql(database: Database) -> Iterator[psycopg.Connection]:
 def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Worlds":
     """Makes a world over an empty database; each call empties it."""
     # Most tests need none of this, and it takes a second.
-    from tests.world import Worlds
+    from tests.worlds import Worlds
 
     return Worlds(database, service, sql)
 
@@ -159,7 +158,7 @@ def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Wo
 @pytest.fixture
 def world(a_world: "Worlds", empty_database: Database) -> "World":
     """A library with one page of three explanations; it may share its database with `tables`."""
-    from tests.world import with_a_page
+    from tests.worlds import with_a_page
 
     return with_a_page(a_world)
 
@@ -175,7 +174,7 @@ def tools(world: "World") -> "KnowledgeTools":
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of turbopuffer's stand-in, for a module."""
-    from tests.table_world import turbopuffer_in
+    from tests.worlds import turbopuffer_in
 
     with turbopuffer_in(tmp_path_factory.mktemp("turbopuffer")) as address:
         yield address
@@ -184,6 +183,6 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def tables(empty_database: Database, stand_in: str) -> "TableWorld":
     """A project for Tables, on the real database."""
-    from tests.table_world import world_of
+    from tests.worlds import world_of
 
     return world_of(empty_database, stand_in)

@@ -41,7 +41,7 @@ from starlette.routing import Route
 from tests.doubles.embedder import MODEL
 from tests.doubles.sqs import ModelledSqs
 from tests.events import KEY, Context, a_telemetry, event, ring
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
 PRESIGNED = (

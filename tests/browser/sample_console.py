@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
-from sakuin.console.pages import agents, keys, operation, playground, refused
+from sakuin.console.pages import agents, keys, playground, refused
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
 from sakuin.console.pages.refused import RefusedLog
@@ -29,12 +28,10 @@ from starlette.staticfiles import StaticFiles
 from tests.browser.driving import Browser
 from tests.browser.sample_content import Content, add_content
 from tests.browser.sample_users import SampleUsers
-from tests.console.console_client import ConsoleClient
-from tests.console.operation import operation_over
+from tests.console.console_client import ConsoleClient, first_page
 from tests.doubles.playground import playground as on_this_machine
 from tests.events import KEY
-from tests.table_world import TableWorld
-from tests.world import World
+from tests.worlds import TableWorld, World
 
 # These lead to other pages, or are none.
 _NO_PAGES = {"/static/{name}", "/language/{language}"}
@@ -136,6 +133,7 @@ def sample_console(world: World, tables: TableWorld, *, is_hostile: bool) -> Ite
 
 def client_of(world: World, tables: TableWorld, content: Content, auth: SupabaseAuth) -> ConsoleClient:
     """Returns the console with all its pages."""
+    world.sqs = content.sqs
     places, questions = Places(world.projects, True), RefusedQuestions(world.client)
     searches = Playground(places, on_this_machine(world, tables), world.read.filter_values)
     library_keys = LibraryKeys(world.client)
@@ -147,7 +145,7 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     library_keys.create("研究室のエージェント")
     return ConsoleClient(
         world,
-        partial(operation.routes, operation=operation_over(world, content.sqs)),
+        first_page(world),
         lambda shell: playground.routes(shell, searches),
         lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),

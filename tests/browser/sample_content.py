@@ -12,8 +12,7 @@ from sakuin.retrieval.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 
 from tests.doubles.sqs import ModelledSqs
-from tests.table_world import TableWorld
-from tests.world import World
+from tests.worlds import TableWorld, World
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//elsewhere.example/x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 _MATERIAL = "senior/微分と接線_教材"

@@ -14,7 +14,7 @@ from sakuin_local.serving import served
 from sakuin_local.supabase.auth.application import auth_of, gateway
 from starlette.responses import PlainTextResponse
 
-from tests.world import World
+from tests.worlds import World
 
 EMAIL, PASSWORD = "yamada@example.test", "correct horse"
 _AGENT = {"client_name": "Claude Code", "token_endpoint_auth_method": "none"}

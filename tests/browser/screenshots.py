@@ -19,8 +19,7 @@ from sakuin_local.turbopuffer.store import Store
 from tests.browser.driving import Browser, started_browser
 from tests.browser.sample_console import LOOKS, SampleConsole, sample_console
 from tests.clients.node import ROOT
-from tests.table_world import world_of
-from tests.world import World
+from tests.worlds import World, world_of
 
 IMAGES = ROOT / "docs" / "images"
 _ANSWER = "/console/playground?q=解の公式"

@@ -15,8 +15,7 @@ from tests.browser.sample_console import LOOKS, Look, SampleConsole, sample_cons
 from tests.browser.sample_users import EMAIL, PASSWORD
 from tests.effort import EFFORT
 from tests.events import KEY
-from tests.table_world import world_of
-from tests.world import Worlds
+from tests.worlds import Worlds, world_of
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 QUESTION = "二次方程式を公式で解きたい"

@@ -14,7 +14,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import Deployment, deployed
-from tests.world import SETTINGS
+from tests.worlds import SETTINGS
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 

@@ -19,7 +19,7 @@ from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
 from tests.events import AUTHORIZATION, a_telemetry, ring
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 HERE = Path(__file__).parent
 SUITE = ".tools/clients/node_modules/@modelcontextprotocol/conformance/dist/index.js"

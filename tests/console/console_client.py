@@ -1,14 +1,16 @@
 """A browser without scripts: keeps cookies, follows redirects, and sends the forms of the pages that it sees."""
 
 import re
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from html import unescape
 from typing import Any, Self
 
 import httpx
 from fastapi import APIRouter
 from sakuin.console.app import console_app
-from sakuin.console.pages import sign_in
+from sakuin.console.pages import operation, sign_in
 from sakuin.console.sessions import Refresh, Sessions, SessionTokens
 from sakuin.console.shell import Shell
 from sakuin.console.supabase_auth import SupabaseAuth
@@ -17,7 +19,7 @@ from sakuin.platform.asgi import at_first_request
 from starlette.testclient import TestClient
 
 from tests.events import KEY, Ring
-from tests.world import World
+from tests.worlds import World
 
 ORIGIN = "http://testserver"
 
@@ -90,3 +92,8 @@ def hidden_fields(html: str, action: str) -> dict[str, str]:
             inputs = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form)
             return {unescape(name): unescape(value) for name, value in inputs}
     raise AssertionError(f"the page has no form for {action}")
+
+
+def first_page(world: World) -> Callable[[Shell], APIRouter]:
+    """Returns what makes the routes of the pages of operation."""
+    return partial(operation.routes, operation=world.operation)

@@ -16,9 +16,8 @@ from sakuin_local.supabase.auth.signing import new_signing_key
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from tests.console.console_client import ConsoleClient
-from tests.console.operation import first_page
-from tests.world import Worlds
+from tests.console.console_client import ConsoleClient, first_page
+from tests.worlds import Worlds
 
 URL, SITE = "http://127.0.0.1:54321", "http://testserver"
 EMAIL, PASSWORD = "yamada@example.test", "correct horse"

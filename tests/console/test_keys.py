@@ -7,10 +7,9 @@ import pytest
 from sakuin.console.pages import keys
 from sakuin.platform.keys import LibraryKeys, hash_of_key
 
-from tests.console.console_client import ConsoleClient, hidden_fields
-from tests.console.operation import first_page
+from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.events import KEY
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 HASH = hash_of_key(KEY)
 NEW = re.compile(r"sk_sakuin_[A-Za-z0-9_-]{43}")

@@ -4,10 +4,12 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from sakuin.console.pages import operation
 from sakuin.errors import Unavailable
 from sakuin.knowledge.messages import read_event, subject_of_event
 from sakuin.platform.reconciliation import Difference
@@ -16,10 +18,9 @@ from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 from tests.builders import a_page
-from tests.console.console_client import ConsoleClient
-from tests.console.operation import operation_over, operators_console
+from tests.console.console_client import ConsoleClient, first_page
 from tests.doubles.sqs import ModelledSqs
-from tests.world import PAGE_BOXES, PAGE_KEY, World, Worlds
+from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 HOSTILE = '<script>alert("1")</script>'
@@ -39,13 +40,15 @@ def world(a_world: Worlds) -> World:
 
 
 @pytest.fixture
-def sqs() -> ModelledSqs:
-    return ModelledSqs()
+def sqs(world: World) -> ModelledSqs:
+    """The queues of the world; those of dead letters are named `dead-…`."""
+    sqs: ModelledSqs = world.sqs
+    return sqs
 
 
 @pytest.fixture
-def console(world: World, sqs: ModelledSqs) -> ConsoleClient:
-    return operators_console(world, operation_over(world, sqs)).sign_in_admin()
+def console(world: World) -> ConsoleClient:
+    return ConsoleClient(world, first_page(world)).sign_in_admin()
 
 
 class _Texts(HTMLParser):
@@ -87,7 +90,7 @@ def uploaded(key: str) -> str:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_page_is_in_the_reader_s_language(world: World, sqs: ModelledSqs, language: str) -> None:
     sqs.send_message(QueueUrl="dead-material", MessageBody=uploaded("a.html"))
-    console = operators_console(world, operation_over(world, sqs), language=language).sign_in_admin()
+    console = ConsoleClient(world, first_page(world), language=language).sign_in_admin()
     for path in PATHS:
         page = console.get(path).text
         assert f'<html lang="{language}">' in page
@@ -98,8 +101,8 @@ def test_every_page_is_in_the_reader_s_language(world: World, sqs: ModelledSqs, 
         assert not re.search(r"<[^>]* (?:style|on\w+)=|<style|<script>", page)
 
 
-def test_users_see_none_of_these_pages(world: World, sqs: ModelledSqs) -> None:
-    console = operators_console(world, operation_over(world, sqs)).sign_in_user(USER)
+def test_users_see_none_of_these_pages(world: World) -> None:
+    console = ConsoleClient(world, first_page(world)).sign_in_user(USER)
     assert MATERIAL not in console.get("/").text
     for path in PATHS[1:]:
         assert console.get(path).status_code == 404, path
@@ -123,7 +126,7 @@ def test_texts_of_pages_messages_and_vendors_are_no_markup(world: World, sqs: Mo
     world.unfinished.record_retry(WorkSubject("material", name), HOSTILE, vendor=HOSTILE, seconds=5)
     world.runs.take(seconds=60, begin=True)
     world.runs.release(None, [Difference("stale", HOSTILE, HOSTILE, HOSTILE)], [HOSTILE])
-    console = operators_console(world, operation_over(world, sqs)).sign_in_admin()
+    console = ConsoleClient(world, first_page(world)).sign_in_admin()
     for path in (*PATHS, "/work?state=retrying"):
         page = console.get(path).text
         assert "<script>" not in page, path
@@ -159,8 +162,8 @@ def test_both_pages_are_there_while_sqs_does_not_answer(world: World, sqs: Model
         def count(self, queue: str) -> int:
             raise Unavailable("SQS did not accept the request", vendor="sqs")
 
-    operation = replace(operation_over(world, sqs), dead_letters=Away(sqs, {}, {}))
-    console = operators_console(world, operation).sign_in_admin()
+    services = replace(world.operation, dead_letters=Away(sqs, {}, {}))
+    console = ConsoleClient(world, partial(operation.routes, operation=services)).sign_in_admin()
     for path in PATHS:
         assert "SQS does not answer" in shown(console, path)
 

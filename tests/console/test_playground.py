@@ -19,12 +19,10 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.retrieval.refused_questions import RefusedQuestions
 
 from tests.builders import a_page
-from tests.console.console_client import ConsoleClient
-from tests.console.operation import first_page
+from tests.console.console_client import ConsoleClient, first_page
 from tests.doubles.playground import playground as on_this_machine
 from tests.emptied import emptied
-from tests.table_world import TableWorld, long, world_of
-from tests.world import World, Worlds, with_a_page
+from tests.worlds import TableWorld, World, Worlds, long, with_a_page, world_of
 
 OWNER, STRANGER = (f"00000000-0000-4000-8000-0000000000{end}" for end in ("a1", "b2"))
 DOCUMENT = {"articles": [{"title": "関数", "content": long("一次関数の傾き")}, {"content": long("確率の求め方")}]}

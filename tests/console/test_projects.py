@@ -11,9 +11,8 @@ from sakuin.console.pages.projects import project
 from sakuin.console.pages.projects.synonyms import groups_of, lines_of
 from sakuin.platform.keys import hash_of_key
 
-from tests.console.console_client import ConsoleClient, hidden_fields
-from tests.console.operation import first_page
-from tests.world import World, Worlds
+from tests.console.console_client import ConsoleClient, first_page, hidden_fields
+from tests.worlds import World, Worlds
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7 * 7 }}{% raw %}"
 DOCUMENT = ("articles.json", b'{"articles": [{"text": "' + b"x" * 300 + b'"}]}')

@@ -6,10 +6,9 @@ from sakuin.console.shell import ENTRIES
 from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
 
-from tests.console.console_client import ConsoleClient, hidden_fields
-from tests.console.operation import first_page
+from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.events import AUTHORIZATION, KEY, Ring
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 USER = "00000000-0000-4000-8000-0000000000aa"
 

@@ -14,8 +14,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.aws import LambdaFunction
 
-from tests.table_world import TableWorld
-from tests.world import World
+from tests.worlds import TableWorld, World
 
 FUNCTION = "arn:aws:lambda:ap-northeast-1:123456789012:function:sakuin-SakuinMcp:live"
 

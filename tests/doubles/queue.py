@@ -1,4 +1,4 @@
-"""A queue of materials whose messages are kept in a list."""
+"""Queues of materials and of Tables whose messages are kept in lists."""
 
 import json
 from collections.abc import Sequence
@@ -57,3 +57,33 @@ class MemoryQueue(MaterialQueue):
     def _messages(self) -> MessageList:
         client: MessageList = self.queue.client
         return client
+
+
+@dataclass
+class MemoryQueues:
+    """`TableQueues` whose messages wait until a test delivers them."""
+
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
+    fingerprint: str = ""
+
+    def index(
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, resumed: bool = False
+    ) -> None:
+        self.asked.append(("index", project_id, table_id, generation, skip))
+
+    def embed_chunks(
+        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
+    ) -> None:
+        self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
+
+    def import_document(self, key: str) -> None:
+        self.asked.append(("import", key))
+
+    @property
+    def tool_queue(self) -> "MemoryQueues":
+        return self
+
+    embed_queue = tool_queue
+
+    def is_empty(self) -> bool:
+        return not self.asked

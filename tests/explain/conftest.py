@@ -5,8 +5,7 @@ import pytest
 from sakuin_local.supabase.database import Database
 
 from tests.emptied import emptied
-from tests.table_world import TableWorld, world_of
-from tests.world import World, Worlds, with_a_page
+from tests.worlds import TableWorld, World, Worlds, with_a_page, world_of
 
 
 @pytest.fixture(scope="module")

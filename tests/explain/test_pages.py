@@ -19,8 +19,7 @@ from sakuin.retrieval.calibration import GOOD_MATCH
 from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION
 from tests.events import AUTHORIZATION, ring
-from tests.table_world import TableWorld, long
-from tests.world import World
+from tests.worlds import TableWorld, World, long
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 FORMULA = f"{MATERIAL}#rule-quadratic-formula"

@@ -14,8 +14,7 @@ from sakuin.platform.aws import LambdaFunction
 
 from tests.builders import a_page
 from tests.doubles.playground import FUNCTION, Invoked, playground
-from tests.table_world import TableWorld, long
-from tests.world import World
+from tests.worlds import TableWorld, World, long
 
 TASUKIGAKE = "junior/二次方程式の解き方_教材#method-tasukigake"
 STRANGER = "00000000-0000-4000-8000-0000000000b2"

@@ -10,7 +10,7 @@ from sakuin.tables.model import BoundTool
 from sakuin.tables.search import SearchTable, TableExplanation
 
 from tests.doubles.embedder import CALIBRATION
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 DOCUMENT = {
     "articles": [

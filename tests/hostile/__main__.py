@@ -22,7 +22,7 @@ from sakuin_local.supabase.database import running_database
 from tests.builders import a_page
 from tests.hanging import ended_when_it_hangs
 from tests.hostile.targets import Target, requests_to, targets
-from tests.world import World
+from tests.worlds import World
 
 INPUTS_A_TURN = 400
 # A turn takes some seconds; what takes this long hangs.

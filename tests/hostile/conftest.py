@@ -5,7 +5,7 @@ from sakuin.language.analysis import analyze
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 
 @pytest.fixture(scope="session", autouse=True)

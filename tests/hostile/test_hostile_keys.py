@@ -9,7 +9,7 @@ from sakuin.knowledge.learns.learns_yml import learns_keys
 from sakuin.knowledge.names import chunk_id, chunk_of_link, link, material_of_key, split_chunk_id
 
 from tests.builders import a_page
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 SITE = "https://school.example/assets"
 KEYS = [

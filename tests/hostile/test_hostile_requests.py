@@ -11,7 +11,7 @@ from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
 from tests.events import AUTHORIZATION, ring
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 LARGE = "x" * 1000
 # The same in every process that collects the tests.

@@ -10,7 +10,7 @@ from sakuin.knowledge.synonyms_yml import parse_synonyms
 
 from tests.builders import a_page
 from tests.hostile.growth import grows_with_its_input
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 READERS: tuple[Callable[[bytes], Any], ...] = (parse_learns, parse_synonyms)
 GOOD = "a: {rule-a: [公式に代入する方法, 係数の計算, 判別式の計算]}"

@@ -4,7 +4,7 @@ import pytest
 from sakuin.tables.scan import LONGEST_POINTER
 from sakuin_local.supabase.database import Database
 
-from tests.table_world import TableWorld, long, world_of
+from tests.worlds import TableWorld, long, world_of
 
 TEXT = long("二次方程式の解の公式")
 PROMISE = "x" * 1000

@@ -5,7 +5,7 @@ from sakuin.errors import UnreadablePage
 from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.builders import a_page
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 GOOD = a_page({"rule-good": "良い: 文"})
 BAD = [

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.builders import a_page
 from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
-from tests.world import World, Worlds, as_before, with_a_page
+from tests.worlds import World, Worlds, as_before, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 

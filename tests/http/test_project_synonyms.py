@@ -9,7 +9,7 @@ from sakuin.language.synonyms import MOST_GROUPS, MOST_PHRASES, check_groups, st
 from sakuin.platform.supabase.client import call
 
 from tests.http.test_projects import Api
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 GROUPS = [["速さの公式", "みはじ", "はじき"], ["SOH-CAH-TOA", "三角比の覚え方"]]
 

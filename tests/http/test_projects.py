@@ -14,7 +14,7 @@ from sakuin.tables.document import parsed_table, written_table
 from starlette.testclient import TestClient
 
 from tests.events import AUTHORIZATION, ring
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 JSON = {"Content-Type": "application/json"}
 

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.events import AUTHORIZATION, ring
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 PAGE = a_page({"rule-a": "解の公式: 一。"})
 MISSING = {

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
-from tests.world import Worlds, with_a_page
+from tests.worlds import Worlds, with_a_page
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 KEY = f"{MATERIAL}.html"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.database_server import DatabaseServer
 from tests.isolation.stack import Stack, stack_of
-from tests.table_world import long, turbopuffer_in
+from tests.worlds import long, turbopuffer_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from tests.emptied import emptied
 from tests.environment import ENVIRONMENT
 from tests.events import Context
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
-from tests.table_world import TableWorld, world_of
+from tests.worlds import TableWorld, world_of
 
 # Always the same, so that answers can be compared.
 REQUEST_ID = "request-of-this-test"

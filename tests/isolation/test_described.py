@@ -17,7 +17,7 @@ from sakuin_local.supabase.database import Database
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, Ids
 from tests.isolation.stack import Stack, stack_of
-from tests.world import SETTINGS
+from tests.worlds import SETTINGS
 
 EVALUATION: dict[str, Any] = {"index": "next", "asked": "search_knowledge", "questions": 1, "k": 5}
 EVALUATION |= {"figures": {}, "passed": True}

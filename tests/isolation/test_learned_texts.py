@@ -9,7 +9,7 @@ from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.embedder import MemoryEmbedder
-from tests.table_world import TableWorld, long, world_of
+from tests.worlds import TableWorld, long, world_of
 
 TEXT = long("判別式と解の個数")
 

@@ -15,7 +15,7 @@ from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import TOOL_SEARCH
 from tests.isolation.stack import Answer, Stack
-from tests.table_world import FINGERPRINT
+from tests.worlds import FINGERPRINT
 
 
 def listed(stack: Stack, mcp_id: str | None, key: str) -> set[str]:

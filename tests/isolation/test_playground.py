@@ -12,7 +12,7 @@ from sakuin.wiring.clients import Clients
 
 from tests.events import Context
 from tests.isolation.stack import Stack
-from tests.table_world import long
+from tests.worlds import long
 
 QUERY = "?playground=%7B%7D"
 KEY_IN_QUESTION = "sk-abcdefghijklmnopqrstuvwxyz"

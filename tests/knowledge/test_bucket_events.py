@@ -10,7 +10,7 @@ from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
 from tests.effort import times
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"

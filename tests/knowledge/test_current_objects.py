@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_page
 from tests.effort import times
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 KEY, MATERIAL = "junior/a.html", "junior/a"
 NFC, NFD = "junior/が.html", unicodedata.normalize("NFD", "junior/が.html")

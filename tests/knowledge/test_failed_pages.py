@@ -5,7 +5,7 @@ from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten,
 from sakuin.knowledge.model import Source, padded
 
 from tests.builders import a_page
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
 

@@ -7,7 +7,7 @@ from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.language.questions.query_analysis import MOST_FOLDERS, folder_synonyms
 
 from tests.builders import a_page
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 QUESTION = "旅券の見せ方"
 FOLDERS = ("", "math/", "math/junior/", "mathematics/")

@@ -1,6 +1,7 @@
 """Indexing one version of a page."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from sakuin.knowledge.model import ChangeResult
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_page, a_source
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -134,23 +135,23 @@ def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None
 def test_a_concurrent_change_is_retried(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     index = _Interrupted(world, times=2)
-    result = world.apply_page.index_version(MATERIAL, KEY, version)
+    result = replace(world.apply_page, index=index).index_version(MATERIAL, KEY, version)
     assert result.applied.outcome == "applied"
     assert index.interrupted == 2
 
 
 def test_a_material_that_changes_at_every_try_is_a_conflict(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
-    _Interrupted(world, times=99)
+    pages = replace(world.apply_page, index=_Interrupted(world, times=99))
     with pytest.raises(Conflict):
-        world.apply_page.index_version(MATERIAL, KEY, version)
+        pages.index_version(MATERIAL, KEY, version)
 
 
 def test_a_version_that_another_worker_replaced_is_a_conflict(world: World) -> None:
     old = world.put(KEY, a_page(BOXES))
     world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
-    _Interrupted(world, times=1)
-    assert world.apply_page.index_version(MATERIAL, KEY, old).applied.outcome == "conflict"
+    pages = replace(world.apply_page, index=_Interrupted(world, times=1))
+    assert pages.index_version(MATERIAL, KEY, old).applied.outcome == "conflict"
     assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-new"]
 
 
@@ -160,7 +161,6 @@ class _Interrupted:
     def __init__(self, world: World, *, times: int) -> None:
         self.interrupted, self._left = 0, times
         self._real, self._sql = world.index, world.sql
-        world.index = self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_page
-from tests.world import SETTINGS, World, Worlds
+from tests.worlds import SETTINGS, World, Worlds
 
 PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
 
@@ -96,6 +96,6 @@ def test_only_what_was_built_otherwise_is_asked_for_again(a_world: Worlds) -> No
     world = a_world()
     world.put("a.html", PAGE)
     assert world.library.reapply_outdated() == 0
-    world.settings = replace(SETTINGS, analyzer="another analyzer")
-    assert world.library.reapply_outdated() == 1
+    changed = replace(SETTINGS, analyzer="another analyzer").pages
+    assert replace(world.library, fingerprint=changed.id).reapply_outdated() == 1
     assert [one.material for one in world.queue.asked] == ["a"]

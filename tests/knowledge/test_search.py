@@ -12,7 +12,7 @@ from sakuin.platform.embedding import Vector
 
 from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 MATERIAL = "二次方程式の解き方_教材"
 KEY = f"{MATERIAL}.html"

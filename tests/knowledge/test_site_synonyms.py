@@ -5,7 +5,7 @@ from sakuin.knowledge.names import synonyms_folder
 from sakuin.language.questions.query_analysis import lexicon_lookup, synonyms_in
 from sakuin_cli.site.uploads import uploads_of
 
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 FILE = "- [速さの公式, みはじ, はじき]\n".encode()
 OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()

@@ -11,7 +11,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from tests.builders import a_page
 from tests.events import event
 from tests.worked_queue import WorkedQueue
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sakuin.mcp.server import knowledge_server
 from tests.emptied import emptied
 from tests.events import ring
 from tests.mcp.wire import PAGE, Ask
-from tests.world import World, Worlds, as_before, with_a_page
+from tests.worlds import World, Worlds, as_before, with_a_page
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sakuin.settings import Settings
 
 from tests.environment import environment
 from tests.mcp.wire import TOOLS
-from tests.world import World
+from tests.worlds import World
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 

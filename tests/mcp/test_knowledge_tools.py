@@ -12,7 +12,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, said, size
 from tests.mcp.wire import TOOLS
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 

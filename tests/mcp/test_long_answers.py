@@ -7,7 +7,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, said, size
-from tests.world import Worlds
+from tests.worlds import Worlds
 
 SHORT, LONG = "二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5
 

@@ -15,7 +15,7 @@ from sakuin.tables.model import Endpoint
 from tests.doubles.allowances import ClockedAllowances
 from tests.events import ENDPOINT, ENDPOINT_KEY, ring
 from tests.mcp.wire import Ask
-from tests.world import World
+from tests.worlds import World
 
 NEXT = KEY_PREFIX + "n" * 43
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_concepts", "arguments": {}}}

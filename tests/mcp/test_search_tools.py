@@ -21,11 +21,11 @@ from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
+from tests.doubles.chunk_store import WatchedStore
 from tests.emptied import emptied
 from tests.events import ENDPOINT_KEY, ring
 from tests.mcp.wire import served
-from tests.table_world import TableWorld, WatchedStore, long, world_of
-from tests.world import Worlds
+from tests.worlds import TableWorld, Worlds, long, world_of
 
 MODES = ("auto", "legacy", "2026-07-28")
 TEXT = long("二次方程式の解の公式")

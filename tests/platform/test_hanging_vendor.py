@@ -18,7 +18,7 @@ from tests.doubles.learns_model import MemoryLearnsModel
 from tests.events import Context
 from tests.test_template import FUNCTIONS
 from tests.worked_queue import WorkedQueue
-from tests.world import SETTINGS, World, Worlds
+from tests.worlds import SETTINGS, World, Worlds
 
 TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
 BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.table_world import TableWorld
+from tests.worlds import TableWorld
 
 
 @pytest.fixture

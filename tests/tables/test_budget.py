@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 
-from tests.table_functions import RunningTables, running
-from tests.table_world import TableWorld, long
+from tests.doubles.embedder import MODEL
+from tests.worlds import TableWorld, long
 
 FIRST, SECOND = long("二次方程式の解の公式", 300), long("一次関数の傾き", 300)
 BUDGET = 100
@@ -16,35 +16,32 @@ USED_UP = "The day's 100 embedding tokens are used up; indexing goes on at 00:00
 
 @dataclass
 class Days:
-    tables: RunningTables
-
-    @property
-    def world(self) -> TableWorld:
-        return self.tables.world
+    world: TableWorld
 
     def spend(self) -> None:
         """Spends the whole budget of today."""
         EmbeddingLedger(self.world.client).add(BUDGET)
 
     def settle(self) -> None:
-        self.tables.functions.settle()
+        self.world.take_all()
 
     def waiting(self, table: str) -> list[tuple[str, str | None]]:
         """Returns the states and vendors of the unfinished work on a Table."""
-        return [(row.state, row.vendor) for row in self.tables.functions.rows(table)]
+        return [(row.state, row.vendor) for row in self.world.unfinished_rows(table)]
 
     def next_day(self) -> None:
         """Passes midnight and runs maintenance."""
         self.world.sql("delete from embedding_day")
-        self.tables.passes(86_400)
-        self.tables.minute()
+        self.world.passes(86_400)
+        self.world.minute()
         self.settle()
 
 
 @pytest.fixture
 def days(world: TableWorld) -> Days:
-    budgeted = BudgetedEmbedder(world.embedder, EmbeddingLedger(world.client), BUDGET)
-    return Days(running(world, embedder=budgeted))
+    # Searches have the double alone.
+    world.embedders[MODEL] = BudgetedEmbedder(world.embedder, EmbeddingLedger(world.client), BUDGET)
+    return Days(world.on_sqs())
 
 
 def test_a_table_over_the_budget_waits_says_so_and_is_ready_the_next_day(days: Days) -> None:
@@ -74,9 +71,9 @@ def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days)
     days.world.tool(table, "")
     days.settle()
     assert days.waiting(table) == [("waiting", None)]
-    (row,) = days.tables.functions.rows(table)
+    (row,) = days.world.unfinished_rows(table)
     assert row.attempts == 3
-    assert days.tables.functions.sqs.messages == []
+    assert days.world.sqs.messages == []
     assert row.retry_at is not None
     seconds_after_midnight = (datetime.fromisoformat(row.retry_at).timestamp() + 30) % 86_400 - 30
     assert abs(seconds_after_midnight) < 5
@@ -84,7 +81,7 @@ def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days)
 
 def test_a_project_over_its_own_tokens_of_the_day_waits_and_others_do_not(world: TableWorld) -> None:
     other = world.beside()
-    days = Days(running(world))
+    days = Days(world.on_sqs())
     # One text of 3 bytes a token, however long, is embedded: otherwise it would never be.
     world.sql("select set_quotas('{\"project_daily_tokens\": 1}')")
     table, tool, _ = world.documented({"a": FIRST})

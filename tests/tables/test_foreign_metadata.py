@@ -3,7 +3,7 @@
 from psycopg.types.json import Jsonb
 from sakuin.tables.reconcile import TableSummaries
 
-from tests.table_world import FINGERPRINT, TableWorld, long
+from tests.worlds import FINGERPRINT, TableWorld, long
 
 WRONG = [
     {"search_index": {"state": "indexing", "heartbeat_at": "soon", "configured_at": "soon"}},

@@ -6,7 +6,7 @@ from random import Random
 from sakuin.language.indexing import index_words
 from sakuin.retrieval.ranking import Frequencies
 
-from tests.table_world import FINGERPRINT, TableWorld, long
+from tests.worlds import FINGERPRINT, TableWorld, long
 
 WORDS = ("公式", "傾き", "確率", "friction", "Reibung")
 

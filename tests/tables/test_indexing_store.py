@@ -9,7 +9,7 @@ from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.real_pace import RealPace, real_pace
-from tests.table_world import FINGERPRINT, TableWorld, long, world_of
+from tests.worlds import FINGERPRINT, TableWorld, long, world_of
 
 A, B = long("二次方程式の解の公式"), long("三平方の定理")
 BACKLOG = 128 * 1024 * 1024

@@ -1,6 +1,6 @@
 """Edits of a document and its tools, up to the answers."""
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 QUADRATIC, SLOPE, TRIANGLE = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 

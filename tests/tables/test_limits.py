@@ -6,7 +6,7 @@ import pytest
 from sakuin.limits import Limits
 from sakuin.tables.index_table import IndexTable
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 
 class Scanned:

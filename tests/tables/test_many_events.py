@@ -1,19 +1,17 @@
 """Many events of one Table cost one scan."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.limits import Limits
-from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.index_table import IndexTable
-from sakuin.tables.postgres import TableIndex
 
-from tests.doubles.embedder import MODEL
-from tests.table_world import MemoryQueues, TableWorld, long
+from tests.doubles.queue import MemoryQueues
+from tests.worlds import SETTINGS, TableWorld, long
 
 FIVE = [long(f"その{number}", 300) for number in range(5)]
 SCANNED = ("page", "scanned")
@@ -153,16 +151,16 @@ def test_a_reindex_compares_the_store_and_is_scanned_once_for_many_events(line: 
 
 def test_each_index_is_scanned_by_itself(line: Line) -> None:
     line.hear()
-    other = TableIndex(line.world.client, TableIndexVersion(MODEL, TableCut(chunk_size=500)))
-    scan = IndexTable(
-        other, line.world.bodies, line.world.store, line.world.queues, TableCut(chunk_size=500), suffix="next"
-    )
-    assert [scan(line.world.project, line.table, for_event=True).outcome for _ in range(2)] == ["scanned", "superseded"]
+    other = replace(line.world, settings=replace(SETTINGS, cut=TableCut(chunk_size=500)), chunks_a_page=100)
+    outcomes = [other.scan(line.world.project, line.table, for_event=True).outcome for _ in range(2)]
+    assert outcomes == [
+        "scanned",
+        "superseded",
+    ]
 
 
 def test_a_table_that_cannot_be_indexed_is_read_once_for_many_events(line: Line) -> None:
-    scan = line.world.scan
-    strict = IndexTable(scan.index, scan.bodies, scan.store, scan.queues, scan.cut, limits=Limits(table_strings=1))
+    strict = replace(line.world.scan, limits=Limits(table_strings=1))
     outcomes = [strict(line.world.project, line.table, for_event=True).outcome for _ in range(3)]
     assert outcomes == ["unreadable", "superseded", "superseded"]
     assert line.world.status(tool_of(line))["state"] == "error"

@@ -9,7 +9,8 @@ from sakuin.errors import Unavailable
 from sakuin.tables.chunk_store import namespace
 
 from tests.contracts.turbopuffer.chunk_rows import row
-from tests.table_world import TableWorld, WatchedStore, long
+from tests.doubles.chunk_store import WatchedStore
+from tests.worlds import TableWorld, long
 
 A, B = long("二次方程式の解の公式", 300), long("一次関数の傾き", 300)
 

@@ -6,7 +6,7 @@ from typing import Any
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.objects import LONGEST_FIELD, MOST_CHARACTERS, surrounding_objects
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 MANUAL = long("食器洗い機の使い方")
 DOCUMENT = {"manuals": [{"model": "DI-1000", "price": 498, "new": True, "text": MANUAL, "parts": ["小さい"]}]}

@@ -11,8 +11,8 @@ import pytest
 from sakuin.errors import NotFound
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
-from tests.doubles.event_bus import MemoryBus
-from tests.table_world import TableWorld, WatchedStore, long, maintenance
+from tests.doubles.chunk_store import WatchedStore
+from tests.worlds import TableWorld, long
 
 OF_TABLES = ("chunks", "node", "table_reading", "table_object", "table_scan", "pending_deletion")
 DOCUMENT = [{"title": f"第{number}章", "text": long(f"章{number}", 300)} for number in range(8)]
@@ -72,7 +72,7 @@ def test_a_worker_that_dies_in_a_portion_loses_that_portion_alone(world: TableWo
         assert world.index.delete_portion(limit=5) is None
         killed.rollback()
     assert rows(world, table)["chunks"] == 5
-    assert maintenance(world)().deletions_left == 0
+    assert world.maintain().deletions_left == 0
     assert (rows(world, table), unfinished(world)) == ({}, [])
 
 
@@ -108,9 +108,8 @@ def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: Tabl
     # One Table, and a portion of the vectors.
     assert world.index.delete_portion(limit=5) is not None
     assert len(world.sql("select 1 from context_table where project_id = %s", world.project)) == 2
-    bus = MemoryBus()
-    assert world.maintain(bus).deletions_left == 0
-    assert bus.names.count("TableDeleted") == 3
+    assert world.maintain().deletions_left == 0
+    assert world.bus.names.count("TableDeleted") == 3
     assert world.sql("select 1 from project where id = %s", world.project) == []
     assert world.sql("select 1 from chunk_vector where project_id = %s", world.project) == []
     assert ([rows(world, table) for table, _, _ in tables], unfinished(world)) == ([{}] * 3, [])

@@ -4,7 +4,7 @@ from sakuin.language.synonyms import stored_groups
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.search import TableExplanation
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 DOCUMENT = {"pass": long("関所を通る人が持つ通行手形"), "inn": long("街道に沿って栄えた宿場町")}
 QUESTION = "旅券の見せ方"

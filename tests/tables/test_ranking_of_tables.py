@@ -7,7 +7,8 @@ from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.tables.chunk_store import Found, FoundChunk
 from sakuin.tables.json_pointer import pointer_hash
 
-from tests.table_world import SayingStore, TableWorld, long
+from tests.doubles.chunk_store import SayingStore
+from tests.worlds import TableWorld, long
 
 SUBJECTS = ("二次方程式", "一次関数", "確率", "三平方の定理", "因数分解", "円周角", "相似", "平方根")
 

@@ -13,7 +13,8 @@ from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import combined_rows
 from sakuin.tables.reconcile import ReconcileTables, TableSummaries, TableSummary
 
-from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+from tests.doubles.chunk_store import WatchedStore
+from tests.worlds import FINGERPRINT, TableWorld, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says

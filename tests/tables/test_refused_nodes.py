@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Refused
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 GOOD, POISON = long("二次方程式の解の公式", 300), long("毒入りの文章", 300)
 REASON = "The embedding service refused the request with 400"

@@ -6,7 +6,8 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.chunk_store import namespace
 
-from tests.table_world import TableWorld, WatchedStore, long
+from tests.doubles.chunk_store import WatchedStore
+from tests.worlds import TableWorld, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 

@@ -1,16 +1,17 @@
 """Restarts of stalled indexing of a Table."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import psycopg
 import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.tables.recovery import RestartTables
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
-from tests.table_world import FINGERPRINT, MemoryQueues, TableWorld, world_of
+from tests.doubles.queue import MemoryQueues
+from tests.worlds import FINGERPRINT, TableWorld, world_of
 
 NO_STORE = "http://127.0.0.1:9"
 A_DAY = 86_400
@@ -40,13 +41,9 @@ class Stalled:
 
     def restarted(self) -> int:
         """Returns how many Tables maintenance restarts."""
-        restart = RestartTables(
-            lambda: {FINGERPRINT.id: self.world.index},
-            lambda _fingerprint: self.queues,
-            lambda: self.has_backlog,
-            lambda *told: self.gave_up.append(told),
-        )
-        return restart()
+        restart: Any = self.world.maintenance.restart_tables
+        replaced = {"has_backlog": lambda: self.has_backlog, "give_up": lambda *told: self.gave_up.append(told)}
+        return int(replace(restart, **replaced)())
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.doubles.sqs import ModelledSqs
-from tests.table_functions import EMBEDS, TOOLS, running
-from tests.table_world import TableWorld, long
+from tests.worlds import EMBEDS, TOOLS, TableWorld, long
 
 A, B, C = (long(words, 300) for words in ("二次方程式の解の公式", "一次関数の傾き", "三平方の定理と直角三角形"))
 FIRST, MIDDLE = (["begin_scan", "changed_nodes", "plan_nodes", "record_scan"],) * 2
@@ -133,10 +132,10 @@ class CountedSqs:
 
 
 def test_messages_to_embed_are_sent_in_batches_of_ten(world: TableWorld) -> None:
-    sqs = CountedSqs(ModelledSqs())
-    tables = running(world, sqs=sqs)
+    world.sqs = sqs = CountedSqs(ModelledSqs())
+    world.on_sqs()
     # 340 chunks, 32 a message.
     world.tool(world.table([long(f"数列その{number}", 200) for number in range(340)]), "")
-    tables.functions.take()
-    assert [message.queue for message in tables.functions.waiting] == [EMBEDS] * 11
+    world.take()
+    assert [message.queue for message in world.waiting] == [EMBEDS] * 11
     assert sqs.requests == {(EMBEDS, "send_message_batch"): 2, (TOOLS, "send_message_batch"): 1}

@@ -9,7 +9,8 @@ from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.scan import content_hash
 
-from tests.table_world import SayingStore, TableWorld, long
+from tests.doubles.chunk_store import SayingStore
+from tests.worlds import TableWorld, long
 
 QUADRATIC, SLOPE = long("二次方程式の解の公式"), long("一次関数の傾き")
 DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 199}

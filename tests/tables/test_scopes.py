@@ -7,7 +7,7 @@ import pytest
 from sakuin.errors import NotFound
 from sakuin.tables.model import PendingUpload
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 TEXT = long("二次方程式の解の公式", 300)
 NOBODY = "00000000-0000-4000-8000-000000000000"

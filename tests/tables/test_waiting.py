@@ -10,9 +10,9 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.tables.chunk_store import namespace
 
+from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.embedder import MemoryEmbedder
-from tests.table_functions import EMBEDS, TOOLS, RunningTables, running
-from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+from tests.worlds import EMBEDS, TOOLS, TableWorld, long
 
 # 66 chunks, so three messages.
 MANY = [long(f"二次方程式の解の公式その{number}", 200) for number in range(66)]
@@ -43,33 +43,29 @@ class VendorEmbedder(MemoryEmbedder):
 class Outage:
     """Tables made while the vendor of embeddings is away."""
 
-    tables: RunningTables
+    world: TableWorld
     embedder: VendorEmbedder
-
-    @property
-    def world(self) -> TableWorld:
-        return self.tables.world
 
     def make(self, document: object) -> tuple[str, str]:
         """Makes a Table and its Tool and delivers their messages."""
         table = self.world.table(document)
         tool = self.world.tool(table, "")
-        self.tables.functions.settle()
+        self.world.take_all()
         return table, tool
 
     def chunks_asked_for(self) -> list[int]:
         """Returns the number of chunks of each message that can be received; -1 for a scan."""
-        asked = [json.loads(message.body) for message in self.tables.functions.waiting]
+        asked = [json.loads(message.body) for message in self.world.waiting]
         return [len(each["embed"]["chunks"]) if "embed" in each else -1 for each in asked]
 
     def state(self, table: str) -> list[tuple[str, str | None]]:
-        return [(row.state, row.vendor) for row in self.tables.functions.rows(table)]
+        return [(row.state, row.vendor) for row in self.world.unfinished_rows(table)]
 
 
 @pytest.fixture
 def outage(world: TableWorld) -> Outage:
     world.embedder = VendorEmbedder(is_away=True)
-    return Outage(running(world), world.embedder)
+    return Outage(world.on_sqs(), world.embedder)
 
 
 def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_scan_sends_the_rest(
@@ -77,26 +73,26 @@ def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_sc
 ) -> None:
     table, tool = outage.make(MANY)
     assert outage.state(table) == [("waiting", "openai")]
-    assert outage.tables.functions.sqs.messages == []
+    assert outage.world.sqs.messages == []
     status = outage.world.status(tool)
     said = "openai keeps failing; this waits for openai and continues automatically"
     assert (status["state"], status["last_error"]) == ("indexing", said)
     asked = outage.embedder.asked
-    outage.tables.minutes(3)
+    outage.world.minutes(3)
     assert outage.state(table) == [("waiting", "openai")]
     assert 1 <= outage.embedder.asked - asked <= 3
 
     outage.embedder.is_away = False
-    outage.tables.passes(900)
-    outage.tables.minute()
+    outage.world.passes(900)
+    outage.world.minute()
     assert outage.chunks_asked_for() == [32]
-    assert outage.tables.functions.take()
-    assert outage.tables.functions.waiting == []
-    outage.tables.minute()
+    assert outage.world.take()
+    assert outage.world.waiting == []
+    outage.world.minute()
     assert outage.chunks_asked_for() == [-1]
-    assert outage.tables.functions.take()
+    assert outage.world.take()
     assert sorted(outage.chunks_asked_for()) == [2, 32]
-    outage.tables.functions.settle()
+    outage.world.take_all()
     status = outage.world.status(tool)
     assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 66, None)
     assert outage.state(table) == []
@@ -108,12 +104,12 @@ def test_the_answer_to_one_table_resumes_all_that_wait_for_the_vendor(
 ) -> None:
     tables = [outage.make(document) for document in documents]
     outage.embedder.is_away = False
-    outage.tables.passes(60)
-    assert outage.tables.minute().resumed == 1
-    outage.tables.functions.settle()
+    outage.world.passes(60)
+    assert outage.world.minute().resumed == 1
+    outage.world.take_all()
     unfinished = sum(bool(outage.state(table)) for table, _ in tables)
-    assert outage.tables.minute().resumed == unfinished >= 2
-    outage.tables.functions.settle()
+    assert outage.world.minute().resumed == unfinished >= 2
+    outage.world.take_all()
     assert [outage.world.status(tool)["state"] for _, tool in tables] == ["ready"] * len(tables)
 
 
@@ -123,13 +119,13 @@ def test_a_waiting_table_does_not_block_the_next(outage: Outage) -> None:
     other = outage.world.beside()
     other.queues = outage.world.queues
     their_tool = other.tool(other.table(ONE), "")
-    outage.tables.functions.settle()
+    outage.world.take_all()
     assert other.status(their_tool)["state"] == "ready"
     assert outage.state(table) == [("waiting", "openai")]
 
 
 def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> None:
-    tables = running(world)
+    world.on_sqs()
     table = world.table(ONE)
     busy = namespace(world.project, table)
 
@@ -138,60 +134,59 @@ def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> N
 
     store, world.store = world.store, WatchedStore(world.store, before={"upsert": hot})
     tool = world.tool(table, "")
-    tables.functions.settle()
+    world.take_all()
     world.store = store
-    assert [(row.state, row.vendor) for row in tables.functions.rows(table)] == [("waiting", None)]
+    assert [(row.state, row.vendor) for row in world.unfinished_rows(table)] == [("waiting", None)]
     other = world.beside()
     other.queues = world.queues
     their_tool = other.tool(other.table(ONE), "")
-    tables.functions.settle()
+    world.take_all()
     assert (other.status(their_tool)["state"], world.status(tool)["state"]) == ("ready", "indexing")
-    tables.minutes(2)
+    world.minutes(2)
     assert world.status(tool)["state"] == "ready"
 
 
 def test_a_waiting_table_is_not_stalled_however_long_the_outage(outage: Outage) -> None:
     made = [outage.make(ONE) for _ in range(3)]
     for _ in range(5):
-        outage.tables.passes(840)
-        assert outage.tables.minute().restarted == 0
-        outage.tables.functions.settle()
+        outage.world.passes(840)
+        assert outage.world.minute().restarted == 0
+        outage.world.take_all()
     assert [outage.state(table) for table, _ in made] == [[("waiting", "openai")]] * 3
     outage.embedder.is_away = False
-    outage.tables.passes(900)
-    outage.tables.minutes(3)
+    outage.world.passes(900)
+    outage.world.minutes(3)
     assert {outage.world.status(tool)["state"] for _, tool in made} == {"ready"}
 
 
 @pytest.mark.parametrize("queue", [TOOLS, EMBEDS])
 def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(world: TableWorld, queue: str) -> None:
-    tables = running(world)
+    world.on_sqs()
     tool = world.tool(world.table(ONE), "")
-    while tables.functions.waiting[0].queue != queue:
-        tables.functions.take()
-    for message in tables.functions.waiting:
-        tables.functions.sqs.forget(message)
-    assert tables.minute().restarted == 0
-    tables.passes(60)
-    assert tables.minute().restarted == 1
-    tables.functions.settle()
+    while world.waiting[0].queue != queue:
+        world.take()
+    for message in world.waiting:
+        world.sqs.forget(message)
+    assert world.minute().restarted == 0
+    world.passes(60)
+    assert world.minute().restarted == 1
+    world.take_all()
     assert world.status(tool)["state"] == "ready"
 
 
 def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage: Outage) -> None:
     table, tool = outage.make(MANY)
-    functions = outage.tables.functions
     ((chunk,),) = outage.world.sql("select id::text from chunks where table_id = %s limit 1", table)
-    functions.queues(FINGERPRINT.id).embed_chunks(outage.world.project, table, [[chunk]])
+    outage.world.queues.embed_chunks(outage.world.project, table, [[chunk]])
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
     for _ in range(MAX_RECEIVES):
-        functions.settle()
-        outage.tables.passes(900)
-    assert functions.waiting == []
-    assert len(functions.sqs.dead) == 1
+        outage.world.take_all()
+        outage.world.passes(900)
+    assert outage.world.waiting == []
+    assert len(outage.world.sqs.dead) == 1
     assert outage.state(table) == [("waiting", "openai")]
     outage.embedder.defect = ""
-    outage.tables.minutes(3)
+    outage.world.minutes(3)
     assert (outage.world.status(tool)["state"], outage.state(table)) == ("ready", [])
 
 
@@ -199,10 +194,10 @@ def test_a_probe_that_fails_in_another_way_blocks_no_other_table(outage: Outage)
     table, tool = outage.make(MANY)
     _, their_tool = outage.make(ONE)
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
-    outage.tables.minutes(6)
+    outage.world.minutes(6)
     assert outage.world.status(their_tool)["state"] == "ready"
     for _ in range(MAX_RECEIVES):
-        outage.tables.passes(900)
-        outage.tables.functions.settle()
+        outage.world.passes(900)
+        outage.world.take_all()
     assert [state for state, _ in outage.state(table)] == ["failed"]
     assert outage.world.status(tool)["state"] == "error"

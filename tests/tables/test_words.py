@@ -10,7 +10,7 @@ from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.postgres import TableIndex
 
-from tests.table_world import FINGERPRINT, TableWorld, long
+from tests.worlds import FINGERPRINT, TableWorld, long
 
 READ = {
     "二次方程式": "ニジホウテイシキ",
@@ -52,7 +52,7 @@ class ReadingIndex:
 class Reading(TableWorld):
     @property
     def embed(self) -> EmbedChunks:
-        return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)
+        return replace(super().embed, index=ReadingIndex(self.index))
 
 
 def readings(text: str) -> frozenset[tuple[str, str]]:

@@ -5,19 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
-from sakuin.tables.recovery import RecordTableFailure
-from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
-from sakuin.upkeep.maintain import ResumeWork
 
+from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.sqs import ModelledSqs
 from tests.events import event
-from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 from tests.worked_queue import WorkedQueue
+from tests.worlds import EMBEDS, FINGERPRINT, TOOLS, TableWorld, long
 
 TEXT = long("二次方程式の解の公式")
 NO_S3 = Unavailable("S3 did not answer", vendor="s3")
@@ -31,36 +26,24 @@ class Workers:
 
     def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the tool queue; returns which are done."""
-        import_document = ImportDocument(ProjectRecords(self.world.client), self.world.bodies)
-        scan = IndexInEachVersion(lambda: {FINGERPRINT.id: self.world.scan})
-        work = ToolWork(scan, import_document, self._give_up, *self._logs())
-        return self._deliver("tools", work, bodies, receives)
+        return self._deliver(TOOLS, bodies, receives)
 
     def embed(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the embed queue; returns which are done."""
-        embed = EmbedInEachVersion(lambda: {FINGERPRINT.id: self.world.embed})
-        return self._deliver("embeds", EmbedWork(embed, self._give_up, *self._logs()), bodies, receives)
+        return self._deliver(EMBEDS, bodies, receives)
 
     def resume(self) -> list[str]:
         """Resumes waiting work; returns the kinds of its messages."""
-        nowhere: Any = None
         self.world.queues.asked.clear()
-        ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.world.queues)()
+        self.world.maintenance.resume_work()
         return [message[0] for message in self.world.queues.asked]
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         return [(row.kind, row.state, row.reason) for row in self.unfinished.rows()]
 
-    @property
-    def _give_up(self) -> RecordTableFailure:
-        return RecordTableFailure(lambda: {FINGERPRINT.id: self.world.index})
-
-    def _logs(self) -> tuple[Logger, Metrics]:
-        return Logger(service="test"), Metrics(namespace="Sakuin", service="test")
-
-    def _deliver(self, name: str, work: Any, bodies: tuple[str, ...], receives: int) -> list[bool]:
-        queue = WorkedQueue(work, self.unfinished, self.sqs, name)
+    def _deliver(self, name: str, bodies: tuple[str, ...], receives: int) -> list[bool]:
+        queue = WorkedQueue(self.world.work(name), self.unfinished, self.sqs, name)
         return [queue.deliver(body, receives=receives) for body in bodies]
 
 

@@ -22,7 +22,7 @@ from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed, members
 from tests.database_server import DatabaseServer
 from tests.integration.guide_programs import aws
-from tests.table_world import TableWorld, long, world_of
+from tests.worlds import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
 RECORDS = [

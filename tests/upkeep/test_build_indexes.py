@@ -1,14 +1,16 @@
 """Building the index of changed settings beside the live one, and activating it."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from sakuin.errors import Conflict, NotFound
 from sakuin.retrieval.index_version import IndexVersionState, find_version
-from sakuin.upkeep.index_versions import BuildIndexVersions, BuildResult, IndexVersionAdmin
+from sakuin.upkeep.index_versions import BuildResult, IndexVersionAdmin
+from sakuin.wiring import maintain
 
 from tests.builders import a_page
-from tests.world import SETTINGS, World, Worlds
+from tests.worlds import SETTINGS, World, Worlds
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, query_prefix="query: ", passage_prefix="passage: "))
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
@@ -40,7 +42,8 @@ def world(a_world: Worlds) -> World:
 
 def built(world: World, *, activates: bool = False) -> BuildResult:
     """Runs the schedule once."""
-    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), activates)()
+    build: Any = maintain.building(world.clients)
+    return replace(build, queues_of=lambda _name: NoTables(), activates=activates)()
 
 
 def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:

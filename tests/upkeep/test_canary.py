@@ -12,7 +12,7 @@ from sakuin.upkeep.canary import Canary
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 
 @dataclass

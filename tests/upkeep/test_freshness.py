@@ -7,8 +7,7 @@ from sakuin.knowledge.canary import CANARY_KEY
 from sakuin.upkeep.freshness import Freshness, FreshnessDay, quantile
 
 from tests.builders import a_page
-from tests.table_world import TableWorld, long
-from tests.world import World, Worlds
+from tests.worlds import TableWorld, World, Worlds, long
 
 ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})
 

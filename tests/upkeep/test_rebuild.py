@@ -9,8 +9,7 @@ from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSum
 from sakuin.upkeep.reconcile import KINDS
 
 from tests.builders import a_page
-from tests.table_world import FINGERPRINT, TableWorld, long
-from tests.world import World, Worlds
+from tests.worlds import FINGERPRINT, TableWorld, World, Worlds, long
 
 # What a backup of the records alone holds; the buckets are the other half.
 SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}

@@ -16,7 +16,7 @@ from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})

@@ -1,23 +1,18 @@
 """Nights without a vendor: reconciliation does not touch waiting pages and finds lost changes."""
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from itertools import count
-from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, OverBudget
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork
-from sakuin.upkeep.maintain import ResumeWork
-from sakuin.upkeep.reconcile import Reconcile
+from sakuin.wiring.reconciliation import reconciling
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes
@@ -25,7 +20,7 @@ from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.worked_queue import WorkedQueue
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 PAGES = 5
 A_MINUTE, A_DAY = 60, 86_400
@@ -76,8 +71,8 @@ class Library:
     def __post_init__(self) -> None:
         self.world.bucket, self.world.embedder, self.sql = self.bucket, self.embedder, self.world.sql
         self.unfinished = self.world.unfinished
-        work = replace(self.world.events, queue=self.messages)
-        self.queue = WorkedQueue(work, self.unfinished, self.sqs)
+        self.world.queue = self.messages
+        self.queue = WorkedQueue(self.world.events, self.unfinished, self.sqs)
 
     @property
     def messages(self) -> MaterialQueue:
@@ -93,8 +88,7 @@ class Library:
         time_passes(self.sql, seconds)
         self.bucket.grow_older(seconds)
         self.bucket.now = datetime.now(UTC)
-        nowhere: Any = None
-        ResumeWork(self.unfinished, self.messages, nowhere)()
+        self.world.maintenance.resume_work()
         self._deliver()
 
     def minutes(self, number: int) -> None:
@@ -103,11 +97,7 @@ class Library:
 
     def night(self) -> list[str]:
         """Runs the nightly comparison; returns the keys found."""
-        materials = ReconcileMaterials(
-            self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
-        )
-        is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.runs, time.monotonic, is_empty)
+        reconcile = reconciling(self.world.clients, self.world.kept)()
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found

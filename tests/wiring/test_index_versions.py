@@ -7,7 +7,7 @@ from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, Tab
 from sakuin.wiring.index_versions import live_last, pages_of, recent
 
 from tests.doubles.embedder import MemoryEmbedder
-from tests.world import SETTINGS
+from tests.worlds import SETTINGS
 
 OTHER_MODEL = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))

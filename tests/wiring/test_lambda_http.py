@@ -17,7 +17,7 @@ from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.events import Context, a_telemetry, event, ring
-from tests.world import World
+from tests.worlds import World
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sakuin_local.supabase.database import Database
 from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import FINGERPRINT, vector_of
 from tests.doubles.table_bodies import MemoryBodies
-from tests.table_world import FINGERPRINT as OF_TABLES
+from tests.worlds import FINGERPRINT as OF_TABLES
 
 # ---------------------------------------------------------------- the same vectors
 

@@ -16,7 +16,7 @@ from tests.builders import a_page
 from tests.convergence.passing import A_DAY, A_MINUTE, AN_HOUR, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
 from tests.worked_queue import WorkedQueue
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 KEY, MATERIAL = "a.html", "a"
 ITEMS = ("甲の方法", "乙の方法", "丙の方法")

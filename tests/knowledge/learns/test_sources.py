@@ -5,7 +5,7 @@ from sakuin.knowledge.model import Learns
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel
-from tests.world import World, Worlds
+from tests.worlds import World, Worlds
 
 KEY = "junior/x.html"
 PAGE = a_page({"rule-a": "解の公式: 係数を代入する。", "tip-b": "符号のコツ: 括弧をつける。"})

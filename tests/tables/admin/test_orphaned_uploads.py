@@ -9,7 +9,7 @@ from sakuin.platform.s3 import ObjectPage
 from sakuin.tables.admin.orphaned_uploads import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedUploads
 
 from tests.doubles.bucket import MemoryBucket
-from tests.table_world import TableWorld
+from tests.worlds import TableWorld
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 

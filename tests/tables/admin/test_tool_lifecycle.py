@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sakuin.errors import NotFound
 
-from tests.table_world import TableWorld, long
+from tests.worlds import TableWorld, long
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}

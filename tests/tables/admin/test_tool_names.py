@@ -5,7 +5,7 @@ import pytest
 from sakuin.errors import Invalid
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
-from tests.table_world import TableWorld
+from tests.worlds import TableWorld
 
 
 def test_a_name_is_one_that_agents_can_call(world: TableWorld) -> None:

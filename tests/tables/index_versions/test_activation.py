@@ -6,9 +6,9 @@ from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.work import IndexInEachVersion
 
-from tests.table_functions import fingerprint_of
-from tests.table_world import WatchedStore, long
-from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, indexed
+from tests.doubles.chunk_store import WatchedStore
+from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, fingerprint_of, indexed
+from tests.worlds import long
 
 
 def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(deployment: Deployment) -> None:
@@ -53,14 +53,14 @@ def test_an_edit_is_in_both_indexes_before_and_after_activation(deployment: Depl
     deployment.own = GREEN
     deployment.build()
     deployment.settle()
-    deployment.edit(asked.table, {"a": long("三平方の定理"), "c": long("円周角")})
+    deployment.world.replace(asked.table, {"a": long("三平方の定理"), "c": long("円周角")})
     deployment.settle()
     for name in (None, "next"):
         found = deployment.search(asked.endpoint, name=name)
         assert {hit.chunk.json_pointer for hit in found.results} == {"/a", "/c"}
         assert not any("二次方程式" in hit.chunk.chunk_text for hit in found.results)
     deployment.indexes.activate(GREEN.id)
-    deployment.edit(asked.table, {"a": long("相似な図形")})
+    deployment.world.replace(asked.table, {"a": long("相似な図形")})
     deployment.settle()
     assert deployment.world.status(asked.tool)["state"] == "ready"
     assert deployment.pointers(asked.endpoint) == {"/a"}
@@ -77,19 +77,19 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     deployment.embedder(GREEN).down = True
     for _ in range(MAX_RECEIVES):
         deployment.settle()
-        deployment.passes(900)
+        deployment.world.passes(900)
     assert deployment.waiting == []
     assert {fingerprint_of(message) for message in deployment.sqs.dead} == {GREEN.tables.id}
     assert deployment.world.status(asked.tool)["state"] == "ready"
     ((table, reason),) = deployment.state(GREEN).tables.named
     assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
-    deployment.edit(asked.table, {"a": long("一次関数")})
+    deployment.world.replace(asked.table, {"a": long("一次関数")})
     deployment.embedder(GREEN).down = False
     deployment.sqs.redrive()
     deployment.settle()
     assert {deployment.world.status(asked.tool)["state"]} == {"ready"}
     assert deployment.indexes.activate(GREEN.id).is_whole
-    assert deployment.functions.rows(asked.table) == []
+    assert deployment.world.unfinished_rows(asked.table) == []
 
 
 def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Deployment) -> None:
@@ -101,7 +101,7 @@ def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Depl
     assert (state.live, state.is_whole) == (True, False)
     assert deployment.world.status(asked.tool)["state"] == "indexing"
     assert deployment.world.sql("select event, table_id::text from outbox") == [("TableUpdated", asked.table)]
-    deployment.queues().index(deployment.world.project, asked.table)
+    deployment.world.queues_of().index(deployment.world.project, asked.table)
     deployment.settle()
     assert deployment.world.status(asked.tool)["state"] == "ready"
     assert deployment.pointers(asked.endpoint) == {"/a"}
@@ -113,7 +113,7 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
     deployment.build()
     deployment.settle()
     deployment.indexes.activate(GREEN.id)
-    deployment.edit(asked.table, {"a": long("一次関数")})
+    deployment.world.replace(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     late = [message for message in deployment.waiting if fingerprint_of(message) == BLUE.tables.id]
     assert late
@@ -158,7 +158,7 @@ def test_a_message_without_an_index_continues_in_the_live_index_only(
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.indexes.add(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
-    IndexInEachVersion(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
+    IndexInEachVersion(deployment.world.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
     assert deployment.waiting == []
     state = deployment.state(GREEN)
     assert state.tables.missing == 1

@@ -13,9 +13,8 @@ from sakuin.tables.chunking import chunks
 
 from tests.convergence.interleaving import Died
 from tests.doubles.sqs import Message
-from tests.table_functions import EMBEDS, TOOLS, fingerprint_of
-from tests.table_world import TableWorld, long
-from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment, indexed
+from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment, fingerprint_of, indexed
+from tests.worlds import EMBEDS, TOOLS, TableWorld, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 # Changes, a string that moves, one that goes and comes back, and A → B → A.
@@ -84,7 +83,7 @@ class Mortals:
         while True:
             while self.deployment.waiting:
                 self.take(1)
-            self.deployment.passes(130)
+            self.deployment.world.passes(130)
             done = self.deployment.build()
             if not (done.resumed or done.restarted or self.deployment.sqs.messages):
                 return
@@ -94,7 +93,7 @@ class Mortals:
         self.seen.add(message.id)
         try:
             with one_life(self.deployment.world, calls):
-                self.deployment.functions.take(self.deployment.waiting.index(message))
+                self.deployment.world.take(self.deployment.waiting.index(message))
         except Died:
             self.died.add((message.queue, fingerprint_of(message)))
 
@@ -126,7 +125,7 @@ def assert_both_hold(deployment: Deployment, asked: Asked, document: dict[str, s
         assert holds(deployment, asked, settings) == wanted(document, settings)
         assert deployment.state(settings).is_whole
     assert deployment.world.status(asked.tool)["state"] == "ready"
-    assert (deployment.functions.rows(asked.table), deployment.sqs.dead) == ([], [])
+    assert (deployment.world.unfinished_rows(asked.table), deployment.sqs.dead) == ([], [])
 
 
 def died_in_both(mortals: Mortals) -> bool:
@@ -138,7 +137,7 @@ def died_in_both(mortals: Mortals) -> bool:
 def test_after_each_edit_both_indexes_hold_it_whichever_answers_and_whatever_queues_forget(both: Deployment) -> None:
     asked, mortals = indexed(both, {"a": A, "b": B}), Mortals(both)
     for turn, document in enumerate(EDITS):
-        both.edit(asked.table, document)
+        both.world.replace(asked.table, document)
         if turn == 1:
             both.deliver()
             for settings in (BLUE, GREEN):
@@ -155,7 +154,7 @@ def test_edits_that_overtake_each_other_leave_both_indexes_with_the_last(both: D
     lives = range(1, LONGEST_LIFE) if rising else range(LONGEST_LIFE - 1, 0, -1)
     asked, mortals = indexed(both, {"a": A, "b": B}), Mortals(both, cycle(lives))
     for document in EDITS:
-        both.edit(asked.table, document)
+        both.world.replace(asked.table, document)
         mortals.take(2)
     mortals.settle()
     assert_both_hold(both, asked, EDITS[-1])

@@ -1,57 +1,27 @@
 """Index versions of another model, chunk size or analyzer."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, TableIndexVersion
+from sakuin.retrieval.index_version import IndexVersion, TableCut
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_table import IndexTable
-from sakuin.tables.postgres import TableIndex
 from sakuin.upkeep.index_versions import IndexVersions
 
+from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.embedder import MODEL
-from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+from tests.worlds import FINGERPRINT, SETTINGS, TableWorld, long
 
-SMALLER = TableCut(chunk_size=400, overlap=50)
-OTHER = TableIndexVersion(MODEL, SMALLER)
-FIRST_INDEX = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
-OTHER_INDEX = replace(FIRST_INDEX, cut=SMALLER)
-REREAD = TableIndexVersion(MODEL, TableCut(), analyzer="another/1")
-
-
-@dataclass
-class Other(TableWorld):
-    """The same project with another chunk size."""
-
-    cut: TableCut = field(default_factory=lambda: SMALLER)
-
-    @property
-    def index(self) -> TableIndex:
-        return TableIndex(self.client, OTHER)
-
-    @property
-    def scan(self) -> IndexTable:
-        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, self.index.namespace_suffix())
-
-    @property
-    def embed(self) -> EmbedChunks:
-        return EmbedChunks(self.index, self.store, self.embedder, self.index.namespace_suffix())
+FIRST_INDEX = SETTINGS
+OTHER_INDEX = replace(FIRST_INDEX, cut=TableCut(chunk_size=400, overlap=50))
+OTHER = OTHER_INDEX.tables
+REREAD_INDEX = replace(SETTINGS, analyzer="another/1")
+REREAD = REREAD_INDEX.tables
 
 
-@dataclass
-class Rereading(Other):
-    """The same project with another analyzer."""
-
-    cut: TableCut = field(default_factory=TableCut)
-
-    @property
-    def index(self) -> TableIndex:
-        return TableIndex(self.client, REREAD)
-
-    def rows_beside(self, table: str) -> set[str]:
-        return set(self.store.ids(namespace(self.project, table, REREAD.id)))
+def with_settings(world: TableWorld, settings: IndexVersion) -> TableWorld:
+    """Returns the same project with other deployed settings."""
+    return TableWorld(world.client, world.store, settings=settings, project=world.project)
 
 
 @pytest.fixture
@@ -75,7 +45,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
     world.replace(table, {"a": long("一次関数の傾き")})
     world.deliver(world.queues.asked.pop(0))
     (late,) = world.queues.asked
-    other = Other(world.client, world.store, project=world.project)
+    other = with_settings(world, OTHER_INDEX)
 
     indexes.add(OTHER_INDEX)
 
@@ -99,7 +69,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
 
 def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
     table, tool, _ = world.indexed({"a": long("二次方程式の解の公式")})
-    other = Other(world.client, world.store, project=world.project)
+    other = with_settings(world, OTHER_INDEX)
     indexes.add(OTHER_INDEX)
     other.maintain()
     other.queues.index(world.project, table)
@@ -110,7 +80,7 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
 
 def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
     table, _, endpoint = world.indexed({"a": long("二次方程式の解の公式")})
-    other = Other(world.client, world.store, project=world.project)
+    other = with_settings(world, OTHER_INDEX)
     indexes.add(OTHER_INDEX)
     other.replace(table, {"a": long("一次関数の傾き")})
     other.settle()
@@ -131,13 +101,13 @@ def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWor
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
     assert world.index.namespace_suffix() == ""
     table, tool, _ = world.indexed({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
-    reading = Rereading(world.client, world.store, project=world.project)
+    reading = with_settings(world, REREAD_INDEX)
     reading.maintain()
     reading.queues.index(world.project, table)
     reading.settle()
 
     assert world.status(tool)["state"] == "ready"
-    assert reading.rows_beside(table) == set(world.rows(table))
+    assert set(world.store.ids(namespace(world.project, table, REREAD.id))) == set(world.rows(table))
     assert reading.embedder.embedded == []
 
 

@@ -5,14 +5,14 @@ from sakuin.errors import Invalid
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.reconcile import ReconcileVersions
 
-from tests.table_world import long
 from tests.tables.index_versions.conftest import GREEN, Deployment, indexed
+from tests.worlds import long
 
 
 def versions(deployment: Deployment) -> ReconcileVersions:
     """The comparisons as functions make them, that of the live version first."""
     world, live_first = deployment.world, deployment.kept()[::-1]
-    return ReconcileVersions.of(world.client, world.store, deployment.queues(), live_first)
+    return ReconcileVersions.of(world.client, world.store, deployment.world.queues_of(), live_first)
 
 
 def night(deployment: Deployment) -> list[str]:

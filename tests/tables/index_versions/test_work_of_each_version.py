@@ -10,11 +10,11 @@ from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.retrieval.index_version import IndexVersion
 
 from tests.convergence.interleaving import Died
+from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.embedder import MemoryEmbedder
 from tests.doubles.sqs import Message
-from tests.table_functions import TOOLS, fingerprint_of
-from tests.table_world import WatchedStore, long
-from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment, indexed
+from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment, fingerprint_of, indexed
+from tests.worlds import TOOLS, long
 
 STILL = "Its indexing was started 5 times and stalled each time"
 NO_ANSWER = "The worker ended without an answer: not enough memory or time, or a defect"
@@ -41,7 +41,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
 
 def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion, words: str) -> None:
     """Edits a Table and loses the messages of one index."""
-    deployment.edit(asked.table, {"a": long(words)})
+    deployment.world.replace(asked.table, {"a": long(words)})
     deployment.deliver()
     deployment.lose(still)
     deployment.settle()
@@ -57,15 +57,15 @@ def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(both: Deplo
     for still, other in EACH:
         edited_but_for(both, asked, still, f"一次関数{still.id}")
         assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
-        both.passes(100)
+        both.world.passes(100)
         assert both.build().restarted == 0
-        both.passes(30)
+        both.world.passes(30)
         assert both.build().restarted == 1
         assert [asked_of(message) for message in both.waiting] == [(TOOLS, still.tables.id)]
         both.settle()
         assert is_whole(both, still, asked)
         assert both.world.status(asked.tool)["state"] == "ready"
-    both.passes(1000)
+    both.world.passes(1000)
     assert both.build().restarted == 0
 
 
@@ -73,14 +73,14 @@ def test_a_table_that_stalls_each_time_has_an_error_only_in_that_index_and_besid
     live, beside = (indexed(both, {"a": long("二次方程式")}) for _ in range(2))
     lost = {BLUE: live.table, GREEN: beside.table}
     for table in lost.values():
-        both.edit(table, {"a": long("一次関数")})
+        both.world.replace(table, {"a": long("一次関数")})
     both.deliver()
     both.deliver()
     for _ in range(MAX_RECEIVES + 1):
         for still, table in lost.items():
             both.lose(still, table)
         both.settle()
-        both.passes(1000)
+        both.world.passes(1000)
         both.build()
     status = both.world.status(live.tool)
     assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
@@ -88,10 +88,10 @@ def test_a_table_that_stalls_each_time_has_an_error_only_in_that_index_and_besid
     assert both.world.status(beside.tool)["state"] == "ready"
     ((table, reason),) = both.state(GREEN).tables.named
     assert (table, reason.startswith(STILL)) == (beside.table, True)
-    both.passes(3600)
+    both.world.passes(3600)
     both.build()
     assert both.waiting == []
-    both.passes(86_400)
+    both.world.passes(86_400)
     both.build()
     assert [asked_of(message) for message in both.waiting] == [(TOOLS, GREEN.tables.id)]
     both.settle()
@@ -102,65 +102,65 @@ def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_th
     live, beside = (indexed(both, {"a": long("二次方程式")}) for _ in range(2))
     for still, asked in ((BLUE, live), (GREEN, beside)):
         words = f"一次関数{still.id}"
-        both.embedders[still.id] = Failing(still.model, words=words)
-        both.edit(asked.table, {"a": long(words)})
+        both.world.embedders[still.model] = Failing(still.model, words=words)
+        both.world.replace(asked.table, {"a": long(words)})
     for _ in range(100):
         while both.waiting:
             with suppress(Died):
-                both.functions.take()
-        both.passes(1000)
+                both.world.take()
+        both.world.passes(1000)
         both.build()
         if not both.sqs.messages:
             break
     assert {fingerprint_of(message) for message in both.sqs.dead} == {BLUE.tables.id, GREEN.tables.id}
     for asked, still, other in ((live, BLUE, GREEN), (beside, GREEN, BLUE)):
         assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
-        (row,) = both.functions.rows(asked.table)
+        (row,) = both.world.unfinished_rows(asked.table)
         assert (row.state, row.fingerprint, row.reason) == ("failed", still.tables.id, NO_ANSWER)
     status = both.world.status(live.tool)
     assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
     assert both.world.status(beside.tool)["state"] == "ready"
     ((table, reason),) = both.state(GREEN).tables.named
     assert (table, reason.startswith(STILL)) == (beside.table, True)
-    both.embedders.clear()
+    both.world.embedders.clear()
     both.sqs.redrive()
     both.settle()
     assert is_whole(both, BLUE, live)
     assert both.state(GREEN).is_whole
     for asked in (live, beside):
-        assert (both.world.status(asked.tool)["state"], both.functions.rows(asked.table)) == ("ready", [])
+        assert (both.world.status(asked.tool)["state"], both.world.unfinished_rows(asked.table)) == ("ready", [])
 
 
 def test_what_one_index_waits_for_does_not_hold_up_the_other(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     for still, other in EACH:
         away = CircuitOpen("openai is not called for a while", vendor="openai", retry_after=600)
-        both.embedders[other.id] = Failing(other.model, error=away)
+        both.world.embedders[other.model] = Failing(other.model, error=away)
         edited_but_for(both, asked, still, f"一次関数{still.id}")
-        both.passes(130)
+        both.world.passes(130)
         assert both.build().restarted == 1
         both.settle()
         assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (True, False)
         status = both.world.status(asked.tool)
         waits = (("indexing", WAITS), ()) if other is BLUE else (("ready", None), ((asked.table, WAITS),))
         assert ((status["state"], status["last_error"]), both.state(GREEN).tables.named) == waits
-        del both.embedders[other.id]
-        both.passes(900)
+        del both.world.embedders[other.model]
+        both.world.passes(900)
         both.build()
         both.settle()
         assert both.state(GREEN).is_whole
-        assert (both.world.status(asked.tool)["state"], both.functions.rows(asked.table)) == ("ready", [])
+        assert (both.world.status(asked.tool)["state"], both.world.unfinished_rows(asked.table)) == ("ready", [])
 
 
 def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
     # More chunks than a message holds: one batch of them is a sign of life, and does not make the Table whole.
     asked = indexed(both, {"a": long("二次方程式")})
-    both.edit(asked.table, {"a": long("一次関数", 30_000)})
+    both.world.replace(asked.table, {"a": long("一次関数", 30_000)})
     both.deliver()
     both.lose(BLUE)
     for message in both.waiting[1:]:
         both.sqs.forget(message)
-    both.passes(130)
+    both.world.passes(130)
     both.deliver()
     assert both.build().restarted == 1
     assert {asked_of(message) for message in both.waiting} == {(TOOLS, BLUE.tables.id)}
@@ -171,18 +171,18 @@ def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
 
 def test_a_scan_that_fails_beside_does_not_keep_what_answers_from_its_own(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
-    both.edit(asked.table, {"b": long("一次関数")})
+    both.world.replace(asked.table, {"b": long("一次関数")})
 
     def away() -> None:
         raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
 
     both.world.store = WatchedStore(both.world.store, before={"delete": away})
-    assert not both.functions.take()
+    assert not both.world.take()
     both.settle()
     assert both.world.status(asked.tool)["state"] == "ready"
     assert both.pointers(asked.endpoint) == {"/b"}
     assert not is_whole(both, GREEN, asked)
-    both.passes(5)
+    both.world.passes(5)
     both.settle()
     assert is_whole(both, GREEN, asked)
 
@@ -194,7 +194,7 @@ def test_no_more_tables_are_asked_for_than_may_be_under_way(deployment: Deployme
     def asked() -> list[str]:
         found = deployment.indexes.tables_to_build(GREEN.tables.id, seconds=86_400, limit=2)
         for project, table in found:
-            deployment.queues(GREEN.tables.id).index(project, table)
+            deployment.world.queues_of(GREEN.tables.id).index(project, table)
         return [table for _, table in found]
 
     assert (asked(), asked()) == (tables[:2], [])
