@@ -94,6 +94,7 @@ DEPLOYED = Settings.read(
         **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed")},
     )
 )
+SECRETS = Secrets("supabase-key", "openai-key", (), ())
 SETTINGS = own_index(DEPLOYED)
 FINGERPRINT = SETTINGS.tables
 PAGE_KEY = "junior/二次方程式の解き方_教材.html"
@@ -164,6 +165,11 @@ class Doubles(Clients):
         return {"sqs": self.world.sqs}[service]
 
 
+def doubles(world: Any, telemetry: Telemetry, **settings: Any) -> Doubles:
+    """Returns the clients of functions that use the parts of `world`."""
+    return Doubles(replace(DEPLOYED, **settings), SECRETS, telemetry, world=world)
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
     """The columns of `knowledge_chunks` that tests compare."""
@@ -220,8 +226,9 @@ class World:
 
     @property
     def clients(self) -> Doubles:
-        settings = replace(
-            DEPLOYED,
+        clients = doubles(
+            self,
+            self.telemetry,
             supabase_url=self.database.rest_url,
             base_url=self.base_url,
             material_prefix=self.prefix,
@@ -229,12 +236,8 @@ class World:
             embedding_model=self.settings.model,
             limits=replace(DEPLOYED.limits, page_bytes=self.max_page_bytes),
         )
-        secrets = Secrets(
-            *(self.database.service_key, "openai-key", (), ()),
-            supabase_publishable_key=self.database.anon_key,
-            supabase_jwt_secret=self.database.jwt_secret,
-        )
-        return Doubles(settings, secrets, self.telemetry, world=self)
+        members = {"supabase_publishable_key": self.database.anon_key, "supabase_jwt_secret": self.database.jwt_secret}
+        return replace(clients, secrets=replace(SECRETS, **members))
 
     def kept(self) -> Sequence[StoredIndexVersion]:
         """Returns the index versions; the deployed one alone if none is stored."""
@@ -461,8 +464,7 @@ class TableWorld:
 
     @property
     def clients(self) -> Doubles:
-        settings = replace(DEPLOYED, embedding_model=self.settings.model, table_cut=self.settings.cut)
-        return Doubles(settings, Secrets("key", "key", (), ()), a_telemetry(), world=self)
+        return doubles(self, a_telemetry(), embedding_model=self.settings.model, table_cut=self.settings.cut)
 
     def kept(self) -> Sequence[StoredIndexVersion]:
         """Returns the index versions."""

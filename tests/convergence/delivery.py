@@ -3,7 +3,7 @@
 import io
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,9 +14,10 @@ from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.wiring.clients import Telemetry
 
 from tests.doubles.sqs import Message
-from tests.events import Context
+from tests.events import Context, a_telemetry
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,6 +79,11 @@ def silent() -> tuple[Logger, Metrics]:
     """Returns a logger and metrics without output."""
     metrics: Any = Metrics(provider=_Uncounted(namespace="Sakuin", service="convergence"))
     return Logger(service="convergence", level="CRITICAL", stream=io.StringIO()), metrics
+
+
+def silent_telemetry() -> Telemetry:
+    """Returns the telemetry of a function without output."""
+    return replace(a_telemetry(silent()[0]), metrics=silent()[1])
 
 
 def handler_of(sqs: Any, queue: str, work: QueueWork[Any], unfinished: UnfinishedWorkStore) -> QueueHandler:

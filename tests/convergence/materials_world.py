@@ -4,34 +4,31 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
-from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.ask_model import AskModel
-from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
-from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, ReadKnowledge
-from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.maintain import ResumeWork
+from sakuin.wiring import index_material, maintain
+from sakuin.wiring.reconciliation import reconciling
 from sakuin_local.supabase.database import Database
 
-from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
+from tests.worlds import doubles
 
 _QUEUE = "materials"
 _TABLES = (
@@ -105,25 +102,27 @@ class MaterialsWorld:
 
     def __post_init__(self) -> None:
         bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = self.broken_index(KnowledgeIndex(self.backend.client))
-        queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
-        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
-        records = LearnsRecords(self.backend.client)
-        self.send_learns = SendPendingLearns(records, queue)
-        model = Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai"))
-        learns: Any = LearnsSources(bucket, records, model, "")
-        pages = self.broken_bucket(self.bucket)
-        apply_page = IndexPage(
-            Gate(pages, "s3", unavailable("s3")), self.index, embedder, learns, FINGERPRINT, 1_000_000
+        outside = SimpleNamespace(
+            client=self.backend.client,
+            bucket=bucket,
+            queue=MaterialQueue(SqsQueue(sqs, _QUEUE)),
+            model=Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai")),
+            **dict.fromkeys(("store", "queues", "bodies", "bus")),
         )
-        asks = AskModel(learns, records, apply_page, queue, self.send_learns)
-        compared = MaterialRecords(self.backend.client)
-        self.unfinished = UnfinishedWorkStore(self.backend.client)
-        self.reconcile = ReconcileMaterials(bucket, compared, self.unfinished, queue, "", lambda: self.bucket.now)
-        tables: Any = None
-        self.resume = ResumeWork(self.unfinished, queue, tables)
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
+        outside.embedder_of = lambda _model: embedder
+        clients = doubles(outside, silent_telemetry())
+        events = index_material.bucket_events(clients, tuple)
+        self.index = self.broken_index(events.index)
+        read_from = Gate(self.broken_bucket(self.bucket), "s3", unavailable("s3"))
+        pages = replace(events.pages, bucket=read_from, index=self.index)
+        ask_model = replace(events.ask_model, pages=pages)
         surprises = Surprises()
-        work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, asks, "", *silent()), surprises)
+        work: Any = _Surprised(replace(events, index=self.index, pages=pages, ask_model=ask_model), surprises)
+        maintenance = maintain.maintenance(clients, tuple)
+        self.resume, self.send_learns = maintenance.resume_work, maintenance.send_learns
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.reconcile = replace(reconciling(clients, tuple)().materials, now=lambda: self.bucket.now)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
         self.read = ReadKnowledge(self.backend.client, "")

@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -14,31 +15,21 @@ from sakuin.platform.calls import Ask, background
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.retrieval.index_version import (
-    ANALYZER,
-    CHUNKER,
-    TEXT_TEMPLATE,
-    IndexVersion,
-    StoredIndexVersion,
-    TableCut,
-    TableIndexVersion,
-)
+from sakuin.retrieval.index_version import StoredIndexVersion, TableCut
 from sakuin.tables.admin.eventbridge import EventBridgeBus
-from sakuin.tables.admin.outbox import Outbox, PublishOutbox
-from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
+from sakuin.tables.embed_chunks import EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.reconcile import ReconcileVersions
-from sakuin.tables.recovery import RecordTableFailure, RestartTables
-from sakuin.tables.search import SearchTable
+from sakuin.tables.postgres import TableIndex
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
-from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
-from sakuin.upkeep.maintain import Maintain, ResumeWork
+from sakuin.tables.work import ToolWork
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.maintain import Maintain
+from sakuin.wiring import embed_chunks, index_tool, maintain, mcp
+from sakuin.wiring.clients import Clients
 from sakuin.wiring.index_versions import live_last
+from sakuin.wiring.reconciliation import reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
@@ -46,19 +37,20 @@ from sakuin_local.turbopuffer.pace import AT_ONCE
 from sakuin_local.turbopuffer.store import Store
 from turbopuffer import DefaultHttpxClient
 
-from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
-from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.doubles.table_bodies import MemoryBodies
+from tests.worlds import SETTINGS, doubles
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(chunk_size=16, overlap=4)
 THRESHOLD = 12
-FINGERPRINT = TableIndexVersion(MODEL, CUT)
 # The index version that answers, and one that is built beside it.
-LIVE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, CUT, CHUNKER)
+LIVE = replace(SETTINGS, cut=CUT)
+FINGERPRINT = LIVE.tables
 BESIDE = replace(LIVE, cut=TableCut(chunk_size=24, overlap=6))
 _TOOLS, _EMBEDS = "tools", "embeds"
 _OF_TABLES = ("node", "chunks", "chunk_vector", "pending_deletion", "table_reading", "table_object")
@@ -127,22 +119,14 @@ class ModelledBus:
 
 
 @dataclass(frozen=True)
-class FewAMessage:
-    """`TableQueues` that makes two messages of a batch of four: batches of one Table overtake each other."""
-
-    real: TableQueues
-
-    def index(self, project_id: str, table_id: str, **asked: Any) -> None:
-        self.real.index(project_id, table_id, **asked)
+class FewAMessage(TableQueues):
+    """Queues that make two messages of a batch of four: batches of one Table overtake each other."""
 
     def embed_chunks(
         self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
     ) -> None:
         small = [batch[at : at + 2] for batch in batches for at in range(0, len(batch), 2)]
-        self.real.embed_chunks(project_id, table_id, small, resumed=resumed)
-
-    def import_document(self, key: str) -> None:
-        self.real.import_document(key)
+        super().embed_chunks(project_id, table_id, small, resumed=resumed)
 
 
 @dataclass(frozen=True)
@@ -151,7 +135,6 @@ class Kept:
 
     version: StoredIndexVersion
     index: TableIndex
-    queues: FewAMessage
 
 
 @dataclass
@@ -176,84 +159,67 @@ class TablesWorld:
         self.index = TableIndex(self.backend.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
-        self.materials = MaterialQueue(SqsQueue(sqs, "materials"))
-        self.kept = self._kept()
-        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
-        bodies = Gate(self.bodies, "s3", unavailable("s3"))
-        self.scans = {
-            each.index.fingerprint: IndexTable(
-                each.index,
-                bodies,
-                self.store,
-                each.queues,
-                each.version.settings.cut,
-                each.version.suffix,
-                chunks_a_page=2,
-            )
-            for each in self.kept
-        }
-        self.embeds = {
-            each.index.fingerprint: EmbedChunks(each.index, self.store, embedder, each.version.suffix)
-            for each in self.kept
-        }
-        self.import_document = ImportDocument(ProjectRecords(self.backend.client), bodies)
-        live_first = [each.version for each in reversed(self.kept)]
-        self.reconcile = ReconcileVersions.of(self.backend.client, self.store, self._queues_of(""), live_first)
-        bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
-        self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
-        self.unfinished = UnfinishedWorkStore(self.backend.client)
-        self.give_up = RecordTableFailure(self.indexes)
-        self.maintain = self._maintenance()
-        self.handle = self._delivery(sqs)
-        self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
-        self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder(), CALIBRATION)
-
-    def indexes(self) -> dict[str, TableIndex]:
-        return {each.index.fingerprint: each.index for each in self.kept}
-
-    def _kept(self) -> list[Kept]:
-        """The index versions, the one that answers last."""
-        found: Sequence[StoredIndexVersion] = [StoredIndexVersion(LIVE, True, True, FINGERPRINT.id, "")]
-        versions = IndexVersions(self.backend.client)
-        if self.two_versions:
-            versions.add(LIVE)
-            versions.add(BESIDE)
-            found = live_last(versions.all)
-        self.build = BuildIndexVersions(versions, BESIDE, self.materials, self._queues_of)
-        return [
-            Kept(each, TableIndex(self.backend.client, each.settings.tables), self._queues_of(each.tables))
-            for each in found
-        ]
-
-    def _queues_of(self, fingerprint: str) -> Any:
-        return FewAMessage(TableQueues(self.tool_queue, self.embed_queue, fingerprint))
-
-    def _maintenance(self) -> Maintain:
-        """As `bootstrap` puts it together."""
-
-        def has_backlog() -> bool:
-            return not (self.tool_queue.is_empty() and self.embed_queue.is_empty())
-
-        return Maintain(
-            self.send_events,
-            self.index,
-            self.store,
-            RestartTables(self.indexes, self._queues_of, has_backlog, self.give_up),
-            ResumeWork(self.unfinished, self.materials, self._queues_of),
-            lambda: 0,
-            lambda: 0,
+        outside = SimpleNamespace(
+            client=self.backend.client,
+            store=self.store,
+            queues=FewAMessage(self.tool_queue, self.embed_queue),
+            queue=MaterialQueue(SqsQueue(sqs, "materials")),
+            bodies=Gate(self.bodies, "s3", unavailable("s3")),
+            bus=EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus"),
+            bucket=None,
         )
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
+        outside.embedder_of = lambda _model: embedder
+        clients = doubles(outside, silent_telemetry(), table_cut=BESIDE.cut)
+        versions = self._versions(clients)
+        self.kept = [Kept(each, TableIndex(self.backend.client, each.settings.tables)) for each in versions]
 
-    def _delivery(self, sqs: Gate) -> Delivery:
-        """The functions of the two queues, as `bootstrap` puts them together."""
-        surprises = Surprises()
-        scan: Any = surprises.of(IndexInEachVersion(lambda: self.scans))
-        embed: Any = surprises.of(EmbedInEachVersion(lambda: self.embeds))
+        def kept() -> Sequence[StoredIndexVersion]:
+            return versions
+
+        self.reconcile = reconciling(clients, kept)().tables
+        self.maintain = self._maintenance(maintain.maintenance(clients, kept))
+        self.send_events = self.maintain.publish_events
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.handle = self._delivery(sqs, index_tool.tool_work(clients, kept), embed_chunks.embed_work(clients, kept))
+        search = replace(mcp.Searches(clients, kept).table_search(), store=self.backend.store)
+        self.search = replace(search, embedder=MemoryEmbedder(), calibration=CALIBRATION)
+        self.records = self.search.records
+
+    def _versions(self, clients: Clients) -> list[StoredIndexVersion]:
+        """Returns the index versions, the one that answers last."""
+        self.build = maintain.building(clients)
+        if not self.two_versions:
+            return [StoredIndexVersion(LIVE, True, True, FINGERPRINT.id, "")]
+        versions = IndexVersions(self.backend.client)
+        versions.add(LIVE)
+        versions.add(BESIDE)
+        return live_last(versions.all)
+
+    def _maintenance(self, whole: Maintain) -> Maintain:
+        """Returns the maintenance of Tables alone."""
+
+        def nothing() -> int:
+            return 0
+
+        others = ("delete_uploads", "send_learns", "write_quotas", "delete_questions")
+        return replace(whole, index=self.index, **dict.fromkeys(others, nothing))
+
+    def _delivery(self, sqs: Gate, tool: ToolWork, embed: EmbedWork) -> Delivery:
+        """Returns the functions of the two queues. Scans have small pages."""
+        surprises, scans, self.import_document = Surprises(), tool.scan.indexes, tool.import_document
+
+        def small() -> Mapping[str, IndexTable]:
+            return {version: replace(scan, chunks_a_page=2) for version, scan in scans().items()}
+
+        scan: Any = surprises.of(replace(tool.scan, indexes=small))
         imports: Any = surprises.of(self._import)
-        handlers = {
-            _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, imports, self.give_up, *silent()), self.unfinished),
-            _EMBEDS: handler_of(sqs, _EMBEDS, EmbedWork(embed, self.give_up, *silent()), self.unfinished),
+        embedding: Any = surprises.of(embed.embed)
+        works = {
+            _TOOLS: replace(tool, scan=scan, import_document=imports),
+            _EMBEDS: replace(embed, embed=embedding),
         }
+        handlers = {queue: handler_of(sqs, queue, work, self.unfinished) for queue, work in works.items()}
         return Delivery(handlers, surprises, self.counts)
 
     def _import(self, table_id: str, upload: int, key: str) -> bool:
