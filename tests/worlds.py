@@ -141,7 +141,7 @@ class Doubles(Clients):
     def learns_model(self) -> LearnsModel | None:
         return self.world.model
 
-    def chunk_store(self) -> Any:
+    def chunk_store(self, *, for_upkeep: bool = False) -> Any:
         return self.world.store
 
     def material_bucket(self) -> Any:

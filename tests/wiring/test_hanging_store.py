@@ -26,9 +26,8 @@ from sakuin.wiring.handlers import http_handler, instrument
 
 from tests.events import AUTHORIZATION, event, ring
 from tests.platform.test_hanging_vendor import Clock, Killed
-from tests.table_world import FINGERPRINT, TableWorld, long
 from tests.test_template import FUNCTIONS
-from tests.world import World
+from tests.worlds import FINGERPRINT, TableWorld, World, long
 
 
 @dataclass
