@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from sakuin.tables.chunk_store import Found
 from sakuin.tables.model import BoundTool
-from sakuin.tables.search import SearchTable, TableExplanation
+from sakuin.tables.search import TableExplanation
 
-from tests.doubles.embedder import CALIBRATION
 from tests.worlds import TableWorld, long
 
 DOCUMENT = {
@@ -28,10 +27,6 @@ def tool_of(tables: TableWorld, endpoint: str) -> BoundTool:
     return found.tools[0]
 
 
-def search_of(tables: TableWorld) -> SearchTable:
-    return SearchTable(tables.records, tables.store, tables.embedder, CALIBRATION)
-
-
 @pytest.fixture(scope="module")
 def endpoint(tables: TableWorld) -> str:
     """An endpoint with a tool over the articles alone."""
@@ -44,7 +39,7 @@ def endpoint(tables: TableWorld) -> str:
 
 
 def explained(tables: TableWorld, endpoint: str, query: str, **how: object) -> TableExplanation:
-    return search_of(tables).explanation(endpoint, tool_of(tables, endpoint), query, **how)
+    return tables.table_search().explanation(endpoint, tool_of(tables, endpoint), query, **how)
 
 
 def test_its_candidates_are_the_results_in_their_order(tables: TableWorld, endpoint: str) -> None:
@@ -89,7 +84,7 @@ def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint:
 
 def test_an_expected_node_that_no_leg_found_has_evidence_and_no_rank(tables: TableWorld) -> None:
     table, _, endpoint = tables.indexed({"a": long("公式", 300), "b": long("傾き", 300), "c": long("切片", 300)})
-    search = replace(search_of(tables), store=ShallowStore(tables.store))
+    search = replace(tables.table_search(), store=ShallowStore(tables.store))
     explain = partial(search.explanation, endpoint, tool_of(tables, endpoint), "傾き", expected="/c")
 
     assert [(each.rank, each.json_path) for each in explain().candidates] == [(1, "/b")]
@@ -118,5 +113,5 @@ def test_a_node_outside_the_tool_is_not_explained(tables: TableWorld, endpoint: 
 def test_an_endpoint_without_the_tool_explains_nothing(tables: TableWorld, endpoint: str) -> None:
     tool = tool_of(tables, endpoint)
     other = tables.endpoint()
-    said = search_of(tables).explanation(other, tool, "傾き", expected="/articles/1/content")
+    said = tables.table_search().explanation(other, tool, "傾き", expected="/articles/1/content")
     assert (said.candidates, said.expected) == ((), ())

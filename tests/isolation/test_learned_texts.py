@@ -1,11 +1,11 @@
 """What was learned of one project's texts stays there, also where another has the same texts."""
 
 from collections import Counter
+from dataclasses import replace
 
 import psycopg
 import pytest
 from sakuin.errors import Invalid
-from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.embedder import MemoryEmbedder
@@ -58,7 +58,7 @@ def test_a_message_that_names_another_project_writes_nowhere(first: TableWorld) 
     stranger = MemoryEmbedder()
     for _, _, _, chunks in asked:
         with pytest.raises(Invalid):
-            EmbedChunks(second.index, second.store, stranger)(first.project, table, chunks)
+            replace(second, embedder=stranger).embed(first.project, table, chunks)
     assert (stranger.embedded, learned(first), learned(second)) == ([], Counter(), Counter())
     assert not list(second.store.namespaces(f"project_{first.project}_table_{table}"))
     second.settle()

@@ -9,9 +9,7 @@ from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import call
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
-from sakuin.tables.search import SearchTable
 
-from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import TOOL_SEARCH
 from tests.isolation.stack import Answer, Stack
@@ -234,8 +232,7 @@ def test_rights_are_checked_in_each_call_before_and_after_the_search(
     assert let_in is not None
     method, changed, body = CHANGES[change]
     assert stack.ask(method, changed.format_map(ids), body, bearer=tenant.token).status in (200, 204)
-    search = SearchTable(stack.workers.records, stack.workers.store, MemoryEmbedder(), CALIBRATION)
-    assert search(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()
+    assert stack.workers.table_search()(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()
     answer = called(stack, mcp_id, key, "changed", query="図形")
     assert answer.status == 401 or "error" in answer.json
     assert tenant.words not in answer.body

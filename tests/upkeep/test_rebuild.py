@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 from sakuin.knowledge.model import Source
-from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
 from sakuin.upkeep.reconcile import KINDS
+from sakuin.wiring.reconciliation import reconciling
 
 from tests.builders import a_page
-from tests.worlds import FINGERPRINT, TableWorld, World, Worlds, long
+from tests.worlds import TableWorld, World, Worlds, long
 
 # What a backup of the records alone holds; the buckets are the other half.
 SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}
@@ -30,10 +30,8 @@ class Deployment:
     def reconciled(self) -> list[tuple[str, str]]:
         """Asks for all parts, page by page, as the command does; returns what differed."""
         found: list[tuple[str, str]] = []
-        tables = self.tables
-        claims = TableSummaries(tables.client, FINGERPRINT.id)
-        compare = ReconcileTables(claims, tables.index, tables.store, tables.queues, tables.index.namespace_suffix())
-        reconcile = replace(self.pages.reconcile, tables=ReconcileVersions([compare]))
+        tables = reconciling(self.tables.clients, self.tables.kept)().tables
+        reconcile = replace(self.pages.reconcile, tables=tables)
         for kind in KINDS:
             after = None
             while True:

@@ -4,25 +4,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import psycopg
 import pytest
-from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.postgres import LearnsRecords
-from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin.settings import Settings
 from sakuin.wiring import mcp
 from sakuin.wiring.clients import Clients
-from sakuin_local.supabase.database import Database
 
-from tests.builders import a_page, a_source
+from tests.builders import a_page
 from tests.contracts.openai_server import OpenAIServer
 from tests.contracts.scripted_server import Said, scripted_server
-from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import MemoryEmbedder
 from tests.events import ENDPOINT_KEY, KEY, Context, event
+from tests.worlds import Worlds
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 AWAY = "http://127.0.0.1:9"
@@ -44,17 +34,9 @@ def result(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]) -> str:
+def page(a_world: Worlds) -> str:
     """Indexes one page; returns the title of its explanation."""
-    sql.execute("truncate material cascade")
-    bucket = MemoryBucket()
-    version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
-    index = KnowledgeIndex(connected(database.rest_url, database.service_key))
-    fingerprint = PageIndexVersion(Settings.read(environ).embedding_model, TEXT_TEMPLATE, ANALYZER)
-    learns = LearnsSources(bucket, LearnsRecords(index.client), None, "")
-    IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(
-        "a", "a.html", version, a_source("a.html", 1, version=version)
-    )
+    a_world().put("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
     return "解の公式"
 
 
