@@ -3,27 +3,40 @@
 Synthetic pages of twenty chunks, each with some 300 terms of a Zipf vocabulary, are searched with questions of 8 to 40
 terms. Printed is the processor time of the server's process, which other programs on the machine do not change, and how
 each query reads its tables (auto_explain, with the statements inside functions).
+
+Then the product writes a page of 2,000 explanations, changes all of it and deletes it, for two index versions. Each
+statement has to end within the 8 seconds of a hosted database, which PostgREST's role has here, too.
 """
 
 import json
 import re
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import LiteralString, cast
 
+import httpx
 import numpy as np
 import psycopg
-from sakuin_local.supabase.database import running_database
+from sakuin.knowledge.model import KnowledgeChunk, Learns, PageChange, Source, padded
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.language.model import IndexedWords
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin_local.supabase.database import Database, running_database
 
 A_PAGE = 20
 DIMENSIONS = 64
 QUESTIONS = 20
 # The clock of a process has steps of ten milliseconds.
 REPETITIONS = 3
+# The limit `page_explanations`.
+LARGE_PAGE = 2_000
 # One chunk in so many has the rare category.
 RARE = 5_000
 CHUNK_COLUMNS = (
@@ -92,28 +105,17 @@ def main(count: int) -> None:
         for name, query in OTHERS:
             _print_times(name, [_milliseconds(sql, query) for _ in range(3)])
         words = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
-        vectors = _megabytes(sql, ["knowledge_vector", "knowledge_vector_embedding"])
+        vectors = _megabytes(sql, ["knowledge_vector", "knowledge_vector_embedding", "embedded_text"])
         print(f"{words:,.0f} MB of words, {vectors:,.0f} MB of vectors with their graph")
         _print_plans(database.dsn, questions[0])
+        _write_large_page(sql, database, rng)
 
 
 def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
     """Fills the index; returns questions made of the vectors and some of the terms of some chunks."""
     words = [f"語{number:x}" for number in range(60_000)]
     grams = [f"^{number:x}" for number in range(20_000)]
-    knowledge = {
-        **{
-            "fingerprint": "f",
-            "space": "s",
-            "model": "m",
-            "dimensions": 1536,
-            "query_prefix": "",
-            "passage_prefix": "",
-        },
-        **{"text_template": "r", "analyzer": "a", "vocabulary": ""},
-    }
-    version = {"fingerprint": "f", "parts": {}, "knowledge": knowledge, "tables": "f", "table_space": "s"}
-    sql.execute("select record_index_version(%s)", (json.dumps(version),))
+    _record_version(sql, "f", "s")
     sql.execute("drop index knowledge_vector_embedding")
     questions: list[tuple[str, str]] = []
     drawn = set(rng.choice(count, QUESTIONS, replace=False).tolist())
@@ -127,6 +129,7 @@ def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Qu
         topics = [_zipf(rng, len(words), 260, 8), _zipf(rng, len(grams), 500, 30)]
         chunks: list[tuple[object, ...]] = []
         vectors: list[tuple[object, ...]] = []
+        texts: list[tuple[object, ...]] = []
         its_words: list[tuple[object, ...]] = []
         for place in range(A_PAGE):
             number = page * A_PAGE + place
@@ -145,17 +148,101 @@ def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Qu
                     *(f"l{page % 3}", f"p{page}", [], place, hashed, hashed, [], "f", 1),
                 )
             )
-            vectors.append((chunk, "s", hashed, vector))
+            vectors.append(("s", hashed, vector))
+            texts.append((chunk, "s", hashed))
             impacts = [TITLE_IMPACT] * 5 + [BODY_IMPACT] * (len(terms) - 5)
-            its_words.append((chunk, f"p{page}", terms, impacts))
+            its_words.append((chunk, f"p{page}", terms, impacts, True))
         _copied(sql, f"knowledge_chunks ({CHUNK_COLUMNS})", chunks)
-        _copied(sql, "knowledge_vector (id, space, text_hash, embedding)", vectors)
-        _copied(sql, "chunk_words (id, material, terms, impacts)", its_words)
+        _copied(sql, "knowledge_vector (space, text_hash, embedding)", vectors)
+        _copied(sql, "embedded_text (id, space, text_hash)", texts)
+        _copied(sql, "chunk_words (id, material, terms, impacts, is_current)", its_words)
     sql.execute(POSTINGS)
     sql.execute("set maintenance_work_mem = '2GB'")
     sql.execute("create index knowledge_vector_embedding on knowledge_vector using hnsw (embedding halfvec_cosine_ops)")
     sql.execute("vacuum analyze")
     return questions
+
+
+def _write_large_page(sql: psycopg.Connection, database: Database, rng: np.random.Generator) -> None:
+    """Prints the slowest statement of each kind, and Postgres's processor time for it."""
+    _record_version(sql, "g", "s2")
+    client = connected(database.rest_url, database.service_key)
+    statements: dict[str, list[tuple[float, float]]] = defaultdict(list)
+
+    def processor_seconds() -> float:
+        backends = sql.execute("select pid from pg_stat_activity where usename = 'authenticator'").fetchall()
+        return sum(map(_processor_seconds, [pid for (pid,) in backends]))
+
+    def execute(request: httpx.Request) -> None:
+        request.extensions["began"] = time.perf_counter(), processor_seconds()
+
+    def measure(response: httpx.Response) -> None:
+        response.read()
+        began, processor = response.request.extensions["began"]
+        name = response.request.url.path.rpartition("/")[2]
+        statements[name].append((time.perf_counter() - began, processor_seconds() - processor))
+
+    client.session.event_hooks = {"request": [execute], "response": [measure]}
+    index = KnowledgeIndex(client)
+    words = [f"語{number:x}" for number in range(60_000)]
+    chunks: list[KnowledgeChunk] = []
+    for number, name in enumerate(("a new page", "all of it changed", "the same again", "deleted"), 1):
+        statements.clear()
+        if number < 3:
+            topic, topics = rng.normal(size=DIMENSIONS), _zipf(rng, len(words), 5_000, 8)
+            chunks = [_explanation(number, place, words, topics, rng) for place in range(LARGE_PAGE)]
+        if number < 4:
+            for space in ("s", "s2"):
+                version = cast(PageIndexVersion, SimpleNamespace(space=space))
+                missing = index.missing_vectors([chunk.text_hash for chunk in chunks], version)
+                index.store_vectors({text: _numbers(topic + rng.normal(size=DIMENSIONS)) for text in missing}, version)
+        source = Source("b", "large.html", f"v{number}", padded(f"{number:06X}"))
+        change = PageChange("large", source, chunks=chunks, fingerprint="f")
+        if number == 4:
+            change = PageChange("large", source, deleted=True)
+        state = index.state("large")
+        index.apply(change, expected_generation=state.generation if state else None)
+        while index.sweep_words():
+            pass
+        print(f"\n{name}, {LARGE_PAGE} explanations: statements, worst seconds, worst processor seconds")
+        for statement, figures in statements.items():
+            seconds, processor = zip(*figures, strict=True)
+            print(f"{statement:<40} {len(figures):8} {max(seconds):8.2f} {max(processor):8.2f}")
+
+
+def _record_version(sql: psycopg.Connection, fingerprint: str, space: str) -> None:
+    pages = {"fingerprint": fingerprint, "space": space, "model": "m", "dimensions": 1536, "query_prefix": ""}
+    pages |= {"passage_prefix": "", "text_template": "r", "analyzer": "a", "vocabulary": ""}
+    version = {"fingerprint": fingerprint, "parts": {}, "knowledge": pages, "tables": "f", "table_space": "s"}
+    sql.execute("select record_index_version(%s)", (json.dumps(version),))
+
+
+def _explanation(
+    version: int, place: int, words: Sequence[str], topics: np.ndarray, rng: np.random.Generator
+) -> KnowledgeChunk:
+    """An explanation of 800 characters and some 300 terms."""
+    terms = [words[at] for at in _of_a_chunk(rng, topics, len(words), 360, 8)]
+    hashed = f"{version:04d}{place:060d}"
+    return KnowledgeChunk(
+        id=f"large#rule-{place}",
+        material="large",
+        anchor=f"rule-{place}",
+        title="名",
+        content="文" * 800,
+        learns=Learns(("一", "二", "三"), "written"),
+        type="rule",
+        category=None,
+        level=None,
+        page_title="large",
+        section=None,
+        language="ja",
+        prerequisites=(),
+        position=place,
+        content_hash=hashed,
+        text_hash=hashed,
+        illustrates=(),
+        words=IndexedWords(dict.fromkeys(terms, 0.5), frozenset()),
+    )
 
 
 def _copied(sql: psycopg.Connection, into: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -175,8 +262,11 @@ def _zipf(rng: np.random.Generator, size: int, count: int, flat: int) -> np.ndar
 
 
 def _vector(direction: np.ndarray) -> str:
-    numbers = direction / np.linalg.norm(direction)
-    return "[" + ",".join([*(f"{number:.4f}" for number in numbers), *["0"] * (1536 - DIMENSIONS)]) + "]"
+    return "[" + ",".join(f"{number:.4g}" for number in _numbers(direction)) + "]"
+
+
+def _numbers(direction: np.ndarray) -> list[float]:
+    return [*(direction / np.linalg.norm(direction)).tolist(), *[0.0] * (1536 - DIMENSIONS)]
 
 
 def _slots(terms: Sequence[str]) -> str:
@@ -189,10 +279,10 @@ def _slots(terms: Sequence[str]) -> str:
 def _milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
     """Processor time of a query that was asked once before, in steps of a millisecond."""
     sql.execute(query, arguments)
-    began = _processor_seconds(sql)
+    began = _processor_seconds(sql.info.backend_pid)
     for _ in range(REPETITIONS):
         sql.execute(query, arguments)
-    return (_processor_seconds(sql) - began) * 1000 / REPETITIONS
+    return (_processor_seconds(sql.info.backend_pid) - began) * 1000 / REPETITIONS
 
 
 def _print_times(name: str, times: Sequence[float]) -> None:
@@ -223,9 +313,9 @@ def _print_plans(dsn: str, question: tuple[str, str]) -> None:
             print(f"{name}: {'; '.join(shown) or 'no table'}")
 
 
-def _processor_seconds(sql: psycopg.Connection) -> float:
-    """What the server's process of this connection has used, in steps of 10 ms (Linux: proc_pid_stat(5))."""
-    fields = Path(f"/proc/{sql.info.backend_pid}/stat").read_text().rpartition(")")[2].split()
+def _processor_seconds(process: int) -> float:
+    """What a process has used, in steps of 10 ms (Linux: proc_pid_stat(5))."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
 
 

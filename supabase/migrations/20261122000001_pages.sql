@@ -202,7 +202,7 @@ create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
-  perform release_vectors(p_material, p_chunks, p_fingerprint);
+  perform remove_texts(p_material, p_chunks, p_fingerprint);
   delete from knowledge_chunks k
   where k.material = p_material
     and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
@@ -220,7 +220,7 @@ begin
     illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
   where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
 
-  perform replace_vectors(p_material, p_chunks, p_fingerprint);
+  perform add_texts(p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);
 end $$;
 
@@ -272,9 +272,19 @@ begin
                                p_learns_files, null);
 end $$;
 
+-- Adds the row of a material, without a version. A change without a source adds none.
+create function public.add_material(p_material text, p_source jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into material (material, bucket, key, sequencer, status, generation)
+  select p_material, s.bucket, s.key, '', 'deleted', 0 from jsonb_populate_record(null::material, p_source) s
+  -- An insert that conflicts uses up a number, and blocks would not be filled.
+  where p_source is not null and not exists (select from material m where m.material = p_material)
+  on conflict do nothing
+$$;
+
 -- Applies one version of a page.
 --   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
---   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that cannot be read (p_error) or a deletion (p_deleted).
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
@@ -291,13 +301,7 @@ declare
   newest boolean;
   searchable text;
 begin
-  if seq is not null then
-    insert into material (material, bucket, key, sequencer, status, generation)
-    select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
-    -- An insert that conflicts uses up a number, and blocks would not be filled.
-    where not exists (select from material m where m.material = p_material)
-    on conflict do nothing;
-  end if;
+  perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
   if not found then
     return jsonb_build_object('outcome', 'conflict', 'generation', 0);
@@ -378,10 +382,7 @@ declare
   done jsonb;
   searchable text;
 begin
-  insert into material (material, bucket, key, sequencer, status, generation)
-  select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
-  where not exists (select from material m where m.material = p_material)
-  on conflict do nothing;
+  perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
   if r.generation <> coalesce(p_expected_generation, 0) then
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);

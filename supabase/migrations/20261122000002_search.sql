@@ -2,69 +2,66 @@
 
 -- ---------------------------------------------------------------- vectors
 
--- Vectors of texts that no chunk has, by the hash of the text. A text is embedded into this table before the transaction
--- that applies its page, which moves the vector into the chunk's row; a text that goes leaves its vector here for 30 days
--- (delete_unused_texts).
-create table public.embedding_cache (
+-- The vector of each text, by the hash of the text. The writer of a page stores its vectors in portions, before the
+-- transaction that applies the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
+create table public.knowledge_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
-  unused_since timestamptz not null default now(),
   primary key (space, text_hash)
 );
-create index embedding_cache_unused on public.embedding_cache (unused_since);
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
 
--- The vectors of a chunk, one for each space. The other columns are the same in all versions (docs/decisions/0031).
-create table public.knowledge_vector (
+-- The text that a chunk is embedded as, one for each space. The other columns of a chunk are the same in all versions
+-- (docs/decisions/0031).
+create table public.embedded_text (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
   text_hash text collate "C" not null,
-  embedding extensions.halfvec(1536) not null,
-  primary key (id, space)
+  primary key (id, space),
+  foreign key (space, text_hash) references public.knowledge_vector
 );
-create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
--- Finds the vector of a text, and the same sample for every question: hashes order texts at random.
-create index knowledge_vector_text on public.knowledge_vector (space, text_hash);
+-- Finds the chunks of a vector, and the same sample for every question: hashes order texts at random.
+create index embedded_text_vector on public.embedded_text (space, text_hash, id);
+
+-- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts). An update of a vector's own
+-- row would add it to the graph again.
+create table public.unused_vector (
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  unused_since timestamptz not null default now(),
+  primary key (space, text_hash),
+  foreign key (space, text_hash) references public.knowledge_vector on delete cascade
+);
+create index unused_vector_since on public.unused_vector (unused_since);
+
+create function public.record_unused_vectors() returns trigger
+language plpgsql set search_path = public, extensions as $$
+begin
+  -- In one order, so that writers cannot deadlock.
+  insert into unused_vector (space, text_hash) select distinct c.space, c.text_hash from changed c order by 1, 2
+  on conflict (space, text_hash) do update set unused_since = now();
+  return null;
+end $$;
+create trigger new_vectors after insert on public.knowledge_vector referencing new table as changed
+  for each statement execute function public.record_unused_vectors();
+create trigger removed_texts after delete on public.embedded_text referencing old table as changed
+  for each statement execute function public.record_unused_vectors();
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
 language sql set search_path = public, extensions set enable_seqscan = off as $$
   -- They are needed soon.
-  update embedding_cache e set unused_since = now()
-  where e.space = p_space and e.text_hash = any (p_text_hashes) and e.unused_since < now() - interval '1 day';
+  update unused_vector u set unused_since = now()
+  where u.space = p_space and u.text_hash = any (p_text_hashes) and u.unused_since < now() - interval '1 day';
   select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
-  where not exists (select from embedding_cache e where e.space = p_space and e.text_hash = h)
-    and not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
+  where not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
 $$;
 
--- Moves the vectors of texts that a material will not have with p_chunks into the cache. An index version of another text
--- template keeps the vector of a chunk while title, content and learns are the same. Otherwise the chunk is found by its
--- words in that version until the page is built again.
-create function public.release_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
-language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
-declare
-  spaces constant text[] := spaces_of_template(p_fingerprint);
-begin
-  with gone as (
-    delete from knowledge_vector v
-    using knowledge_chunks k
-    left join jsonb_to_recordset(p_chunks) as c(
-      id text, title text, content_hash text, text_hash text, learns text[]) on c.id = k.id
-    where k.material = p_material and v.id = k.id
-      and (c.id is null or case when v.space = any (spaces) then v.text_hash <> c.text_hash
-           else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
-                or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash end)
-    returning v.space, v.text_hash, v.embedding
-  )
-  -- In one order, so that writers cannot deadlock.
-  insert into embedding_cache (space, text_hash, embedding)
-  select distinct on (g.space, g.text_hash) g.space, g.text_hash, g.embedding from gone g order by g.space, g.text_hash
-  on conflict (space, text_hash) do update set unused_since = now();
-end $$;
-
--- Gives each of p_chunks its vector, in every index version of the writer's text template: from the cache, or from a
--- chunk with the same text. A text without a vector gets none, except in the live version: there it is an error, because
--- each text must have been embedded before.
-create function public.replace_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+-- Makes p_chunks the texts of a material, in every index version of the writer's text template, after the chunks. A text
+-- without a vector is left out, except in the live version: there it is an error, because each text must have been
+-- embedded before. A version of another template keeps the text of a chunk while title, content and learns are the same
+-- (see remove_texts).
+create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
@@ -72,31 +69,43 @@ declare
     then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
     else spaces[1] end;
 begin
-  insert into knowledge_vector (id, space, text_hash, embedding)
-  select c.id, s.space, c.text_hash, known.embedding
-  from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
-  left join lateral (
-    select e.embedding from embedding_cache e where e.space = s.space and e.text_hash = c.text_hash
-    union all
-    select v.embedding from knowledge_vector v where v.space = s.space and v.text_hash = c.text_hash
-    limit 1) known on true
-  where (known.embedding is not null or s.space = answers)
-    and not exists (select from knowledge_vector old where old.id = c.id and old.space = s.space);
-  -- Without waiting for another page of the same text: a vector that stays in both places is deleted as an unused one.
-  delete from embedding_cache e where e.ctid = any (array(
-    select x.ctid from embedding_cache x
-    where x.space = any (spaces)
-      and x.text_hash = any (array(select c.text_hash from jsonb_to_recordset(p_chunks) as c(text_hash text)))
-      and exists (select from knowledge_vector v where v.space = x.space and v.text_hash = x.text_hash)
+  with added as (
+    insert into embedded_text (id, space, text_hash)
+    select c.id, s.space, c.text_hash
+    from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
+    where (s.space = answers
+           or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = c.text_hash))
+      and not exists (select from embedded_text old where old.id = c.id and old.space = s.space)
+    returning space, text_hash
+  )
+  -- Without waiting for another page of the same text: a row that stays is deleted as an old one.
+  delete from unused_vector u where u.ctid = any (array(
+    select x.ctid from unused_vector x where (x.space, x.text_hash) in (select a.space, a.text_hash from added a)
     for update skip locked));
+end $$;
+
+-- Removes the texts that a material will not have with p_chunks, before its chunks change.
+create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+begin
+  delete from embedded_text t
+  using knowledge_chunks k
+  left join jsonb_to_recordset(p_chunks) as c(
+    id text, title text, content_hash text, text_hash text, learns text[]) on c.id = k.id
+  where k.material = p_material and t.id = k.id
+    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> c.text_hash
+         else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
+              or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash end);
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
 create function public.spaces_with_all_vectors(p_material text) returns text[]
 language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(s.space order by s.space), '{}')
-  from (select v.space from knowledge_chunks k join knowledge_vector v on v.id = k.id where k.material = p_material
-        group by v.space
+  from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
+        group by t.space
         having count(*) = (select count(*) from knowledge_chunks k where k.material = p_material)) s
 $$;
 
@@ -106,15 +115,22 @@ $$;
 -- An impact is the part of BM25F that does not depend on how rare the term is: 1 to 32767 stand for (0, 1]. It depends
 -- on no other text, so that a page writes only its own words.
 
--- The words of each chunk. A search scores its candidates by them, and they name the postings to remove with it.
+-- The words of each chunk. A search scores its candidates by them, and they name the postings to remove with it. Rows
+-- that are not current are staged for a version that is not applied yet, or were replaced by one (`changed_at`:
+-- -infinity). No search finds a chunk by them; sweep_words deletes them.
 create table public.chunk_words (
   number integer generated always as identity primary key,
-  id text collate "C" not null unique,
+  id text collate "C" not null,
   material text collate "C" not null references public.material,
   terms text[] collate "C" not null,
   impacts smallint[] not null,
+  is_current boolean not null default false,
+  changed_at timestamptz not null default now(),
   check (cardinality(terms) = cardinality(impacts))
 );
+create index chunk_words_id on public.chunk_words (id);
+create unique index chunk_words_current on public.chunk_words (id) where is_current;
+create index chunk_words_other on public.chunk_words (changed_at) where not is_current;
 create index chunk_words_material on public.chunk_words (material);
 
 -- The chunks of each term, in blocks of up to 32 pages. A block is small enough to be rewritten for one chunk, and a
@@ -134,59 +150,129 @@ language sql immutable set search_path = public, extensions as $$
   select p_number % 64 + 64 * (p_number / 2048)
 $$;
 
--- Makes p_chunks the words of a material. Each writer locks one block only, and locks it last: writers of one block
--- wait for each other here and nowhere else, and cannot deadlock.
-create function public.replace_postings(p_material text, p_chunks jsonb) returns void
-language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
-declare
-  here constant integer := posting_block((select m.number from material m where m.material = p_material));
-  stale integer[];  -- numbers of the chunks whose words have changed
-  stale_terms text[];
-  fresh integer[];
-begin
-  select array_agg(w.number) into stale
-  from chunk_words w
-  left join jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[]) using (id)
-  where w.material = p_material and (c.id is null or (w.terms, w.impacts) is distinct from (c.terms, c.impacts));
-  stale_terms := array(select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (stale));
+create function public.block_of(p_material text) returns integer
+language sql stable set search_path = public, extensions as $$
+  select posting_block(m.number) from material m where m.material = p_material
+$$;
 
-  delete from chunk_words w
-  where w.number = any (stale) and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = w.id);
-  with written as (
-    insert into chunk_words as w (id, material, terms, impacts)
-    select c.id, p_material, c.terms, c.impacts
-    from jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[])
-    left join chunk_words old using (id)
-    where old.id is null or old.number = any (stale)
-    on conflict (id) do update set terms = excluded.terms, impacts = excluded.impacts
-    returning w.number
-  )
-  select array_agg(number) into fresh from written;
-  if stale is null and fresh is null then
+-- Adds the rows p_fresh of chunk_words to the postings of a block, and removes p_stale. Each writer locks one block only,
+-- and locks it last: writers of one block wait for each other here and nowhere else, and cannot deadlock.
+create function public.change_postings(p_block integer, p_fresh integer[], p_stale integer[]) returns void
+language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off
+-- The array of a generic plan is not hashed.
+set plan_cache_mode = force_custom_plan as $$
+declare
+  stale_terms constant text[] := array(
+    select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (p_stale));
+begin
+  if cardinality(p_fresh || p_stale) = 0 then
     return;
   end if;
-
-  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
+  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), p_block);
   with brought as materialized (
     select u.term, array_agg(w.number) as chunks, array_agg(u.impact) as impacts
     from chunk_words w, unnest(w.terms, w.impacts) as u(term, impact)
-    where w.number = any (fresh) group by u.term
+    where w.number = any (p_fresh) group by u.term
   ), changed as (
     insert into posting (term, block, chunks, impacts)
-    select s.term, here, kept.chunks || b.chunks, kept.impacts || b.impacts
+    select s.term, p_block, kept.chunks || b.chunks, kept.impacts || b.impacts
     from unnest(stale_terms) as s(term) left join brought b using (term)
     cross join lateral (
       select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
       from posting own, unnest(own.chunks, own.impacts) as u(chunk, impact)
-      where own.term = s.term and own.block = here and u.chunk <> all (stale)) as kept
+      where own.term = s.term and own.block = p_block and u.chunk <> all (p_stale)) as kept
     on conflict (term, block) do update set chunks = excluded.chunks, impacts = excluded.impacts
   )
   insert into posting as p (term, block, chunks, impacts)
-  select b.term, here, b.chunks, b.impacts
+  select b.term, p_block, b.chunks, b.impacts
   from brought b left join unnest(stale_terms) as s(term) using (term) where s.term is null
   on conflict (term, block) do update set
     chunks = p.chunks || excluded.chunks, impacts = p.impacts || excluded.impacts;
-  delete from posting p where p.block = here and p.term = any (stale_terms) and p.n = 0;
+  delete from posting p where p.block = p_block and p.term = any (stale_terms) and p.n = 0;
+end $$;
+
+-- Adds the words of those p_chunks that have no such row yet, and returns the numbers of the new rows.
+create function public.add_words(p_material text, p_chunks jsonb) returns integer[]
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with added as (
+    insert into chunk_words (id, material, terms, impacts)
+    select c.id, p_material, c.terms, c.impacts
+    from jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[])
+    where c.terms is not null and not exists (
+      select from chunk_words w where w.id = c.id and (w.terms, w.impacts) = (c.terms, c.impacts))
+    returning number
+  )
+  select coalesce(array_agg(a.number), '{}') from added a
+$$;
+
+-- The rows of the words of p_chunks: {id: number}. A chunk has its words (`terms`, `impacts`) or their row (`words`).
+create function public.rows_of_words(p_chunks jsonb) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(r.id, r.number), '{}') from (
+    select distinct on (w.id) w.id, w.number
+    from jsonb_to_recordset(p_chunks) as c(id text, words integer, terms text[], impacts smallint[])
+    join chunk_words w on w.id = c.id and (w.number = c.words or (w.terms, w.impacts) = (c.terms, c.impacts))
+    order by w.id, w.is_current desc, w.number) r
+$$;
+
+-- Writes words for a version of a page that is not applied yet, and returns their rows as rows_of_words does. A page with
+-- many words takes several calls: one statement could not write them all within its time limit.
+create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  fresh integer[];
+  staged jsonb;
+begin
+  perform add_material(p_material, p_source);
+  fresh := add_words(p_material, p_chunks);
+  staged := rows_of_words(p_chunks);
+  update chunk_words w set changed_at = now()
+  where not w.is_current and w.number <> all (fresh)
+    and w.number = any (array(select n.value::integer from jsonb_each_text(staged) n));
+  perform change_postings(block_of(p_material), fresh, '{}');
+  perform add_readings(p_chunks);
+  return staged;
+end $$;
+
+-- Makes p_chunks the words of a material. The words of a large page are removed by sweep_words, in portions.
+create function public.replace_words(p_material text, p_chunks jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  fresh constant integer[] := add_words(p_material, p_chunks);
+  words constant integer[] := array(select r.value::integer from jsonb_each_text(rows_of_words(p_chunks)) r);
+  stale integer[] := array(
+    select w.number from chunk_words w where w.material = p_material and w.is_current and w.number <> all (words));
+begin
+  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505',
+                  'The words of this page were deleted before it was applied');
+  if (select sum(cardinality(w.terms)) from chunk_words w where w.number = any (stale)) > 60000 then
+    update chunk_words w set is_current = false, changed_at = '-infinity' where w.number = any (stale);
+    stale := '{}';
+  end if;
+  perform change_postings(block_of(p_material), fresh, stale);
+  delete from chunk_words w where w.number = any (stale);
+  update chunk_words w set is_current = true where w.number = any (words) and not w.is_current;
+  perform add_readings(p_chunks);
+end $$;
+
+-- Deletes about p_terms words of one page that are not current: replaced ones, and those that were staged more than
+-- p_seconds ago. Returns the number of rows; 0: nothing is left.
+create function public.sweep_words(p_seconds integer, p_terms integer) returns integer
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  due constant timestamptz := now() - make_interval(secs => p_seconds);
+  page constant text := (select w.material from chunk_words w where not w.is_current and w.changed_at < due
+                         order by w.changed_at limit 1);
+  stale constant integer[] := array(
+    select x.number from (
+      select w.number, sum(cardinality(w.terms)) over (order by w.number) - cardinality(w.terms) as terms_before
+      from (select s.* from chunk_words s where s.material = page and not s.is_current and s.changed_at < due
+            for update skip locked) w) x
+    where x.terms_before < p_terms);
+begin
+  perform change_postings(block_of(page), '{}', stale);
+  delete from chunk_words w where w.number = any (stale);
+  return cardinality(stale);
 end $$;
 
 -- ---------------------------------------------------------------- readings
@@ -215,12 +301,10 @@ language sql immutable set search_path = public, extensions as $$
     '(.)\1+', '\1', 'g')
 $$;
 
--- Writes the words of a material, then their readings: two writers of one new row wait for each other. `spelled` of a
+-- Writes the readings of words, after their postings: two writers of one new row wait for each other. `spelled` of a
 -- chunk has the words of scripts with spaces with their terms.
-create function public.replace_words(p_material text, p_chunks jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform replace_postings(p_material, p_chunks);
+create function public.add_readings(p_chunks jsonb) returns void
+language sql set search_path = public, extensions as $$
   -- In one order, so that writers cannot deadlock.
   insert into reading (reading, written, term, sound)
   select p.reading, p.written, p.term, sound_of(p.reading)
@@ -232,8 +316,8 @@ begin
   where not exists (
     select from reading r where r.reading = p.reading and r.written = p.written and r.term = p.term)
   order by p.reading collate "C", p.written collate "C", p.term collate "C"
-  on conflict do nothing;
-end $$;
+  on conflict do nothing
+$$;
 
 create function public.chunk_count(r public.reading) returns bigint
 language sql stable set search_path = public, extensions as $$
@@ -372,7 +456,7 @@ end $$;
 -- deepest folder that its page is in: those that name it in `folders`, and those without.
 -- Returns an object:
 --   total        the number of chunks of the index
---   frequency    {term: the number of chunks with it}, exact
+--   frequency    {term: the number of chunks with it}; it counts words that are not current, too
 --   cosines      the cosines of the question with p_sample chunks, which are the same for every question
 --   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
@@ -390,11 +474,12 @@ set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
   is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
-  only_block constant integer := posting_block((select m.number from material m where m.material = p_material));
+  only_block constant integer := block_of(p_material);
   -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
   nearest text[] := '{}';
   total bigint;
+  not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines jsonb := '[]';
 begin
   -- The scan of the graph continues until enough chunks pass the filters.
@@ -414,33 +499,30 @@ begin
     if not is_narrow then
       -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
       perform set_config('enable_sort', 'off', true);
-      if is_filtered then
-        nearest := array(
-          select v.id from knowledge_vector v
-          where v.space = p_space and exists (
-            select from knowledge_chunks k
-            where k.id = v.id and (p_type is null or k.type = p_type)
-              and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0)
-          order by v.embedding <=> p_embedding limit p_depth);
-      else
-        nearest := array(
-          select v.id from knowledge_vector v
-          where v.space = p_space order by v.embedding <=> p_embedding limit p_depth);
-      end if;
+      nearest := array(
+        select t.id from knowledge_vector v
+        -- None for a text that no chunk has.
+        cross join lateral (
+          select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
+          where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
+            and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0) t
+        where v.space = p_space order by v.embedding <=> p_embedding limit p_depth);
       perform set_config('enable_sort', 'on', true);
     end if;
     if cardinality(nearest) < least(p_depth, total) then
       -- Compare every row that passes the filters.
       nearest := array(
-        select k.id from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space
+        select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+        join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
         order by (v.embedding <=> p_embedding) + 0, k.id limit p_depth);
     end if;
     if p_sample > 0 then
       select coalesce(jsonb_agg(s.cosine), '[]') into cosines
-      from (select 1 - (v.embedding <=> p_embedding) as cosine from knowledge_vector v
-            where v.space = p_space order by v.text_hash limit p_sample) s;
+      from (select 1 - (v.embedding <=> p_embedding) as cosine
+            from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+            join knowledge_vector v using (space, text_hash) order by v.text_hash) s;
     end if;
   end if;
 
@@ -450,7 +532,7 @@ begin
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
   ), counted as materialized (
-    select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
+    select t.term, least(total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
     from (select distinct s.term from question s) t
   ), asked as materialized (
     select s.folders, s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
@@ -488,10 +570,10 @@ begin
       -- One by one in this order, until enough have passed the filters.
       select s.chunk, s.score, k.id
       from (select * from scored order by score desc, chunk
-            limit case when coalesce(p_type, p_category, p_level, p_material) is null then p_depth end) s
+            limit case when coalesce(p_type, p_category, p_level, p_material) is null then p_depth + not_current end) s
       cross join lateral (
         select k.id from knowledge_chunks k
-        where k.id = (select w.id from chunk_words w where w.number = s.chunk)
+        where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
           and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
         offset 0) k
@@ -514,7 +596,7 @@ begin
   ), matched as materialized (
     select c.id, jsonb_object_agg(u.term, u.impact) as impacts
     from candidates c
-    cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id offset 0) w
+    cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id and w.is_current offset 0) w
     cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
     where u.term in (select a.term from asked a)
     group by c.id
@@ -528,8 +610,8 @@ begin
         'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
         'impacts', coalesce(m.impacts, '{}'),
-        'cosine', (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
-                   where v.id = c.id and v.space = p_space))), '[]')
+        'cosine', (select 1 - (v.embedding <=> p_embedding) from embedded_text e
+                   join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
       -- One by one by primary key: the planner cannot know how few they are.
       cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k

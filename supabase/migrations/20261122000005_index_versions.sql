@@ -261,13 +261,15 @@ language sql set search_path = public, extensions as $$
     set complete_spaces = array(select unnest(m.complete_spaces) except select u.space from unused u)
     from believing b where m.material = b.material
     returning 1
-  ), vectors as (
-    delete from knowledge_vector v where not exists (select from believing) and v.ctid = any (array(
-      select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u)) limit p_limit))
-    returning 1
   ), texts as (
-    delete from embedding_cache v where v.ctid = any (array(
-      select x.ctid from embedding_cache x where x.space = any (array(select u.space from unused u)) limit p_limit))
+    delete from embedded_text t where not exists (select from believing) and t.ctid = any (array(
+      select x.ctid from embedded_text x where x.space = any (array(select u.space from unused u)) limit p_limit))
+    returning 1
+  ), vectors as (
+    delete from knowledge_vector v where v.ctid = any (array(
+      select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u))
+        and not exists (select from embedded_text t where t.space = x.space and t.text_hash = x.text_hash)
+      limit p_limit))
     returning 1
   )
   select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)

@@ -756,8 +756,8 @@ language sql stable set search_path = public, extensions set jit = off set enabl
       when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
       when p.chunks_count <> c.n then 'a wrong number of chunks'
       when exists (select from knowledge_chunks k where k.material = p.material
-                   and not exists (select from chunk_words w where w.id = k.id))
-        or exists (select from chunk_words w where w.material = p.material
+                   and not exists (select from chunk_words w where w.id = k.id and w.is_current))
+        or exists (select from chunk_words w where w.material = p.material and w.is_current
                    and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
       when exists (
         select from chunk_words w cross join lateral unnest(w.terms) as t(term)
@@ -781,7 +781,7 @@ language plpgsql set search_path = public, extensions set jit = off set enable_s
 declare
   r material;
   here integer;
-  words jsonb;
+  words integer[];
 begin
   select * into r from material m where m.material = p_material for update;
   here := posting_block(r.number);
@@ -796,15 +796,12 @@ begin
   delete from posting p where p.block = here and p.n = 0;
 
   if r.status = 'deleted' then
-    delete from knowledge_chunks k where k.material = p_material;
+    perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
     update material m set chunks_count = 0 where m.material = p_material;
-    perform replace_postings(p_material, '[]');
-    return;
+  else
+    words := array(select w.number from chunk_words w where w.material = p_material);
+    perform change_postings(here, words, words);
   end if;
-  select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'terms', w.terms, 'impacts', w.impacts)), '[]') into words
-  from chunk_words w where w.material = p_material;
-  perform replace_postings(p_material, '[]');
-  perform replace_postings(p_material, words);
 end $$;
 
 -- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
@@ -832,7 +829,7 @@ begin
 end $$;
 
 -- Deletes answers, and vectors of Tables, that no chunk has used for p_seconds, among p_limit after p_after, and as many
--- old vectors of the pages' cache: {deleted, next}. The first run that finds one unused records when; a vector of a
+-- vectors of texts that no page has: {deleted, next}. The first run that finds one unused records when; a vector of a
 -- deleted index version goes at once. p_after is "answer" with a key, or "vector" with project, space and hash, separated
 -- by tabs. A row that changes meanwhile has another ctid, and is left alone.
 create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
@@ -878,18 +875,25 @@ returns jsonb language sql set search_path = public, extensions set enable_seqsc
   ), vectors as (
     delete from chunk_vector v where v.ctid = any (array(
       select u.place from checked u where u.kind = 'vector' and u.is_old and not u.used)) returning 1
-  ), cached as (
-    delete from embedding_cache e where not p_dry_run and e.ctid = any (array(
-      select x.ctid from embedding_cache x where x.unused_since < now() - make_interval(secs => p_seconds)
-      order by x.unused_since limit p_limit)) returning 1
+  ), old_rows as materialized (
+    select x.space, x.text_hash, x.ctid as place from unused_vector x
+    where not p_dry_run and x.unused_since < now() - make_interval(secs => p_seconds)
+    order by x.unused_since limit p_limit
+  ), old_vectors as (
+    delete from knowledge_vector v using old_rows o
+    where (v.space, v.text_hash) = (o.space, o.text_hash)
+      and not exists (select from embedded_text t where t.space = o.space and t.text_hash = o.text_hash) returning 1
+  ), forgotten as (
+    delete from unused_vector u where u.ctid = any (array(select o.place from old_rows o))
   ), counted as (
-    select (select count(*) from cached) as cached,
+    select (select count(*) from old_rows) as old_rows,
       (select concat_ws(chr(9), p.kind, p.project_id, nullif(p.space, ''), p.hash) from page p
        order by p.kind desc, p.project_id desc, p.space desc, p.hash desc limit 1) as last
   )
-  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors) + n.cached,
+  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors)
+      + (select count(*) from old_vectors),
     'next', case when (select count(*) from page) = p_limit then n.last
-                 when n.cached = p_limit then coalesce(n.last, nullif(p_after, ''), 'answer') end)
+                 when n.old_rows = p_limit then coalesce(n.last, nullif(p_after, ''), 'answer') end)
   from counted n
 $$;
 

@@ -171,10 +171,10 @@ BREAKAGES: dict[str, tuple[Callable[[Target], AbstractContextManager[None]], str
     "a Data API without the schema": (lambda p: p.unexposed(), "database", "does not expose the schema public"),
     "other vectors": (
         lambda p: p.changed(
-            "alter table embedding_cache alter embedding type extensions.halfvec(3)",
-            "alter table embedding_cache alter embedding type extensions.halfvec(1536)",
+            "alter table knowledge_vector alter embedding type extensions.halfvec(3)",
+            "alter table knowledge_vector alter embedding type extensions.halfvec(1536)",
         ),
-        *("vector dimensions", r"embedding_cache.embedding is .*halfvec\(3\)"),
+        *("vector dimensions", r"knowledge_vector.embedding is .*halfvec\(3\)"),
     ),
     "a missing migration": (
         lambda p: p.changed(

@@ -19,8 +19,12 @@ _NEVER = {
         " where u.number not in (select number from chunk_words)"
     ),
     "chunks without words, or words without chunks": (
-        "select id from chunk_words w full join knowledge_chunks k using (id)"
+        "select id from (select * from chunk_words where is_current) w full join knowledge_chunks k using (id)"
         " where w.number is null or k.anchor is null"
+    ),
+    "vectors that are never deleted": (
+        "select space, text_hash from knowledge_vector except select space, text_hash from embedded_text"
+        " except select space, text_hash from unused_vector"
     ),
 }
 _WRONG = " union all ".join(
@@ -54,6 +58,7 @@ def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     for name in names:
         _check_material(world, oracle, name, found.get(name, {}))
     _check_synonyms(world, oracle)
+    assert world.backend.sql.execute("select id from chunk_words where not is_current").fetchall() == [], "staged words"
     ids = {f"{name}#{anchor}" for name, contents in found.items() for anchor in contents}
     listed, _ = world.read.concepts(Filters(), None)
     assert {concept.id for concept in listed} == ids, "concepts"

@@ -31,9 +31,11 @@ from tests.doubles.sqs import ModelledSqs
 from tests.worlds import doubles
 
 _QUEUE = "materials"
+# So few that some pages are staged.
+_TERMS = 60
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
-    *("authored_file", "pending_learns", "learns_cache", "material", "unfinished_work", "embedding_cache"),
+    *("authored_file", "pending_learns", "learns_cache", "material", "unfinished_work", "knowledge_vector"),
 )
 
 
@@ -113,7 +115,7 @@ class MaterialsWorld:
         outside.embedder_of = lambda _model: embedder
         clients = doubles(outside, silent_telemetry())
         events = index_material.bucket_events(clients, tuple)
-        self.index = self.broken_index(events.index)
+        self.index = self.broken_index(replace(events.index, terms_per_request=_TERMS))
         read_from = Gate(self.broken_bucket(self.bucket), "s3", unavailable("s3"))
         pages = replace(events.pages, bucket=read_from, index=self.index)
         ask_model = replace(events.ask_model, pages=pages)
@@ -140,7 +142,7 @@ class MaterialsWorld:
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
         resumed = self.resumes and bool(self.resume())
-        return resumed | (self.asks and bool(self.send_learns()))
+        return resumed | (self.asks and bool(self.send_learns())) | bool(self.index.sweep_words())
 
     def waits_for_model(self) -> bool:
         """Returns whether any page waits for the language model."""

@@ -24,7 +24,8 @@ _MATERIALS = (
     b"update competing_key set since = since - %(t)s",
     b"update authored_file set applied_at = applied_at - %(t)s",
     b"update learns_cache set asked_at = asked_at - %(t)s, unused_since = unused_since - %(t)s",
-    b"update embedding_cache set unused_since = unused_since - %(t)s",
+    b"update chunk_words set changed_at = changed_at - %(t)s where not is_current",
+    b"update unused_vector set unused_since = unused_since - %(t)s",
     b"update pending_learns set due_at = due_at - %(t)s, claimed_until = claimed_until - %(t)s",
 )
 

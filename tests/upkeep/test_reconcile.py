@@ -212,8 +212,7 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
     world.settle()
     assert texts(world) == before
-    # The vectors were in the rows.
-    assert len(world.embedder.embedded) == 2 * embedded
+    assert len(world.embedder.embedded) == embedded
     assert world.synonyms()
     assert "公式で解く方法" in world.chunks("a")[0].learns.items
     assert found(world) == []
@@ -269,7 +268,7 @@ def test_answers_and_vectors_that_no_page_used_for_thirty_days_are_deleted(world
     world.model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")})
     world.put("m.html", ONE)
     world.ask_model()
-    # The vector of the provisional text, which no page has any more. The present one is in its row.
+    # The vector of the provisional text, which no page has any more.
     assert cached(world) == (1, 1)
     world.put("m.html", TWO)
     world.ask_model()
@@ -287,8 +286,8 @@ def test_answers_and_vectors_that_no_page_used_for_thirty_days_are_deleted(world
 
 
 def cached(world: World) -> tuple[int, int]:
-    """The numbers of cached answers and cached vectors."""
-    answers, vectors = world.rows("learns_cache", "embedding_cache")
+    """The numbers of cached answers and vectors that no page uses."""
+    answers, vectors = world.rows("learns_cache", "unused_vector")
     return len(answers), len(vectors)
 
 

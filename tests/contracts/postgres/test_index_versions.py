@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.errors import Conflict, NotFound
 from sakuin.knowledge.model import EVERYTHING, PageChange, Source
 from sakuin.knowledge.postgres_search import Question
 from sakuin.platform.supabase.client import Client
@@ -162,7 +162,7 @@ def test_the_former_index_can_be_activated_again_while_edits_go_to_both(library:
 def test_the_active_index_needs_each_vector_and_another_may_wait(library: Library) -> None:
     library.indexes.add(BLUE)
     library.indexes.add(GREEN)
-    with pytest.raises(Invalid):
+    with pytest.raises(Conflict):
         library.write("m", "平方完成", 1, by=GREEN, embedded=(GREEN,))
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE,))
     assert (library.missing(BLUE), library.missing(GREEN)) == ((), ("m",))
@@ -241,8 +241,8 @@ def test_a_dropped_index_is_swept_and_the_live_one_is_untouched(library: Library
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     library.indexes.activate(GREEN.id)
     library.indexes.delete(BLUE.id, seconds=0)
-    # The material is no longer complete in that space, then the vector goes.
-    assert [library.indexes.sweep_vectors(limit=100) for _ in range(3)] == [1, 1, 0]
+    # The material is no longer complete in that space, then its text goes, and then the vector.
+    assert [library.indexes.sweep_vectors(limit=100) for _ in range(4)] == [1, 1, 1, 0]
     assert library.cosines("たすき掛け", BLUE) == {}
     assert library.cosines("たすき掛け", GREEN) == {"m": pytest.approx(1.0)}
 

@@ -1,20 +1,23 @@
 """`KnowledgeIndex`: the fence of versions, vectors and receipts."""
 
 import unicodedata
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
 
 import psycopg
 import pytest
-from sakuin.errors import Invalid, Unavailable
-from sakuin.knowledge.model import EVERYTHING, AuthoredFile, PageChange, UploadResult
-from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.errors import Conflict, Unavailable
+from sakuin.knowledge.model import EVERYTHING, AuthoredFile, KnowledgeChunk, PageChange, UploadResult
+from sakuin.knowledge.postgres import KnowledgeIndex, written_words
+from sakuin.knowledge.postgres_search import Question
+from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import FINGERPRINT
+from tests.doubles.embedder import FINGERPRINT, vector_of
 
 KEY = "m.html"
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
@@ -195,7 +198,7 @@ def test_only_changed_chunks_get_the_new_generation(knowledge: Knowledge) -> Non
 def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二")])
     state, contents = knowledge.index.state("m"), knowledge.contents()
-    with pytest.raises(Invalid):
+    with pytest.raises(Conflict):
         knowledge.index.apply(
             PageChange("m", a_source(KEY, 20), chunks=[a_chunk("m", "rule-a", "新しい")], fingerprint=FINGERPRINT.id),
             expected_generation=None,
@@ -234,10 +237,10 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     knowledge.index.store_vectors({}, FINGERPRINT)
 
 
-def test_a_vector_is_in_one_place_and_outlives_its_text(knowledge: Knowledge, sql: psycopg.Connection) -> None:
-    def places() -> list[int]:
-        query = "select (select count(*) from knowledge_vector), (select count(*) from embedding_cache)"
-        return list(sql.execute(query).fetchall()[0])
+def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    def unused() -> set[str]:
+        assert sql.execute("select count(*) from knowledge_vector").fetchall() == [(2,)]
+        return {text for (name,) in sql.execute("select text_hash from unused_vector") for text in texts[name]}
 
     def apply(material: str, number: int, text: str) -> None:
         # Without new vectors: each text was embedded before.
@@ -246,19 +249,21 @@ def test_a_vector_is_in_one_place_and_outlives_its_text(knowledge: Knowledge, sq
         change = PageChange(material, a_source(material, number), chunks=[chunk], fingerprint=FINGERPRINT.id)
         assert knowledge.index.apply(change).outcome == "applied"
 
-    knowledge.embed([a_chunk("a", "rule-a", text) for text in ("一", "二")])
-    assert places() == [0, 2]
+    chunks = {text: a_chunk("a", "rule-a", text) for text in ("一", "二")}
+    texts = {chunk.text_hash: text for text, chunk in chunks.items()}
+    knowledge.embed(list(chunks.values()))
+    assert unused() == {"一", "二"}
+    # No search finds a vector that is stored before its page.
+    assert knowledge.search.matches(Question(vector_of("一"), (), FINGERPRINT, EVERYTHING, 5)) == []
     apply("a", 1, "一")
-    assert places() == [1, 1]
+    assert unused() == {"二"}
     # Another page has the same text, then the first one has another, and the other one is deleted.
     apply("b", 1, "一")
-    assert places() == [2, 1]
     apply("a", 2, "二")
-    assert places() == [2, 1]
     knowledge.delete(a_source("b", 2), material="b")
-    assert places() == [1, 1]
+    assert unused() == {"一"}
     apply("a", 3, "一")
-    assert places() == [1, 1]
+    assert unused() == {"二"}
 
 
 def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
@@ -315,6 +320,142 @@ def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(
     assert knowledge.apply(new, [a_chunk("m", "rule-a", "新")]).outcome == "applied"
     assert knowledge.apply(old, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
     assert knowledge.contents() == {"rule-a": "新"}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The client, with the arguments of each request and the rows of each table."""
+
+    client: Client
+    requests: list[tuple[str, Any]] = field(default_factory=list)
+
+    def rpc(self, function: str, arguments: dict[str, Any]) -> Any:
+        self.requests.append((function, arguments))
+        return self.client.rpc(function, arguments)
+
+    def table(self, name: str) -> Any:
+        return self.client.table(name)
+
+
+def a_long_page(version: int, count: int = 250) -> list[KnowledgeChunk]:
+    """Explanations of ten words, of which five are those of every version."""
+    return [
+        a_chunk("m", f"rule-{number}", f"{version}番目の{number}", position=number, words=words_of(version, number))
+        for number in range(count)
+    ]
+
+
+def words_of(version: int, number: int) -> IndexedWords:
+    same = {f"語{number}の{place}": 0.5 for place in range(5)}
+    return IndexedWords(same | {f"版{version}の{place}": 0.5 for place in range(5)}, frozenset())
+
+
+def found_by(knowledge: Knowledge, version: int) -> set[str]:
+    """The contents that the words of a version find."""
+    slots = [Slot("word", (WeightedTerm(f"版{version}の0", 1.0),))]
+    question = Question(None, slots, FINGERPRINT, EVERYTHING, 50)
+    return {match.content for match in knowledge.search.matches(question)}
+
+
+def test_a_long_page_is_written_in_portions_and_becomes_current_without_writing_a_vector(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
+    client = Recording(knowledge.index.client)
+    long = replace(knowledge, index=KnowledgeIndex(cast(Client, client), terms_per_request=500))
+    for version in (1, 2):
+        client.requests.clear()
+        assert long.apply(a_source(KEY, version), a_long_page(version)).outcome == "applied"
+        *staged, (last, arguments) = [each for each in client.requests if each[0] != "record_page_index_version"]
+        assert last == "apply_material"
+        assert all(chunk.keys().isdisjoint({"terms", "impacts"}) for chunk in arguments["p_chunks"])
+        assert {name for name, _ in staged} == {"stage_words"}
+        terms = [sum(len(chunk["terms"]) for chunk in given["p_chunks"]) for _, given in staged]
+        assert (len(terms), max(terms)) == (5, 500)
+        # The rows that each transaction wrote.
+        for table, most in (("knowledge_vector", 100), ("embedded_text", 250)):
+            query = f"select count(*) from {table} group by xmin::text order by 1 desc limit 1"
+            assert sql.execute(query.encode()).fetchall() == [(most,)], table
+    assert len(found_by(knowledge, 2)) == 50
+    assert found_by(knowledge, 1) == set()
+    assert long.apply(a_source(KEY, 3), a_long_page(2)).outcome == "applied"
+    assert sql.execute("select count(*), count(*) filter (where is_current) from chunk_words").fetchall() == [
+        (250, 250)
+    ]
+
+
+def test_staged_words_are_seen_when_their_version_is_applied_and_deleted_if_it_never_is(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
+    def stage(version: int, material: str = "m") -> dict[str, int]:
+        words = [(chunk.id, written_words(chunk.words)) for chunk in a_long_page(version, 3)]
+        chunks = [{"id": id, "terms": list(impacts), "impacts": list(impacts.values())} for id, impacts in words]
+        source = {"bucket": "materials", "key": f"{material}.html"}
+        return call(
+            knowledge.index.client, "stage_words", {"p_material": material, "p_source": source, "p_chunks": chunks}
+        )
+
+    def swept() -> int:
+        sql.execute("update chunk_words set changed_at = changed_at - interval '16 minutes'")
+        return knowledge.index.sweep_words()
+
+    knowledge.apply(a_source(KEY, 1), a_long_page(1, 3))
+    first = {chunk.content for chunk in a_long_page(1, 3)}
+    # A worker that dies here leaves what nobody sees; the next one continues with it.
+    assert stage(2) == stage(2)
+    assert (found_by(knowledge, 1), found_by(knowledge, 2), knowledge.index.sweep_words()) == (first, set(), 0)
+    assert (swept(), swept()) == (3, 0)
+    assert sql.execute("select count(*) from posting where term = '版2の0'").fetchall() == [(0,)]
+    # Of two versions that are staged at once, each one finds its own words; so does a page that is not there yet.
+    stage(2), stage(3), stage(1, "new")
+    knowledge.apply(a_source(KEY, 3), a_long_page(3, 3))
+    assert (found_by(knowledge, 1), len(found_by(knowledge, 3)), swept()) == (set(), 3, 3)
+    knowledge.delete(a_source(KEY, 4))
+    stage(3)
+    assert (found_by(knowledge, 3), swept(), swept()) == (set(), 3, 0)
+    assert sql.execute("select count(*) from posting").fetchall() == [(0,)]
+
+
+def test_a_page_whose_staged_words_were_deleted_is_not_applied(knowledge: Knowledge) -> None:
+    (chunk,) = a_long_page(1, 1)
+    knowledge.apply(a_source(KEY, 1), [chunk])
+    arguments = {
+        **{"p_material": "m", "p_source": asdict(a_source(KEY, 2)), "p_deleted": False, "p_error": None},
+        **{"p_fingerprint": FINGERPRINT.id, "p_learns_files": {}, "p_expected_generation": 1},
+    }
+    row = {name: value for name, value in asdict(chunk).items() if name not in ("words", "learns")}
+    rows = [row | {"learns": chunk.learns.items, "learns_source": "written", "words": 0}]
+    with pytest.raises(Conflict, match="were deleted before it was applied"):
+        call(knowledge.index.client, "apply_material", arguments | {"p_chunks": rows})
+    assert knowledge.state().source == a_source(KEY, 1)
+
+
+def test_the_words_of_a_large_page_that_is_deleted_go_in_portions(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
+    words = IndexedWords({f"語{number}": 0.5 for number in range(25_000)}, frozenset())
+    chunks = [a_chunk("m", f"rule-{number}", "同じ", words=words) for number in range(3)]
+    knowledge.apply(a_source(KEY, 1), chunks)
+    knowledge.delete(a_source(KEY, 2))
+    assert knowledge.contents() == {}
+    assert [knowledge.index.sweep_words() for _ in range(3)] == [2, 1, 0]
+    assert sql.execute("select (select count(*) from posting), (select count(*) from chunk_words)").fetchall() == [
+        (0, 0)
+    ]
+
+
+def test_a_statement_that_takes_too_long_is_no_outage_of_supabase(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
+    create = "create function material_counts() returns jsonb language plpgsql as $$ begin raise query_canceled; end $$"
+    with sql.transaction():
+        sql.execute("alter function material_counts() rename to counts_of_materials")
+        sql.execute(create)
+    try:
+        with pytest.raises(Unavailable, match="time limit \\(57014\\)") as raised:
+            knowledge.records.counts()
+    finally:
+        sql.execute("drop function material_counts(); alter function counts_of_materials() rename to material_counts")
+    assert raised.value.vendor is None
 
 
 def test_a_database_that_is_away_is_unavailable() -> None:

@@ -1,6 +1,6 @@
 """The functions in Postgres that change materials."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,13 +24,19 @@ _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
     *("page_title", "section", "language", "content_hash", "text_hash", "illustrates"),
 )
+# Longer than a worker takes from its first staged words to the transaction that applies their page.
+_STAGED_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeIndex:
-    """Changes materials. Each change is one transaction."""
+    """Changes materials. Each change is one transaction.
+
+    The words of a page with more than `terms_per_request` are staged before it, in portions of about so many.
+    """
 
     client: Client
+    terms_per_request: int = 30_000
 
     def record_index_version(self, version: PageIndexVersion) -> None:
         """Records the parts of an index version. Idempotent."""
@@ -48,7 +54,7 @@ class KnowledgeIndex:
 
     def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
         """Stores vectors by the hash of their text. Idempotent."""
-        add_vectors(self.client, "embedding_cache", vectors, space=version.space)
+        add_vectors(self.client, "knowledge_vector", vectors, space=version.space)
 
     def apply(
         self, change: PageChange, *, expected_generation: int | None = None, current: bool = False
@@ -68,7 +74,7 @@ class KnowledgeIndex:
             "p_source": asdict(change.source) if change.source else None,
             "p_deleted": change.deleted,
             "p_error": change.error,
-            "p_chunks": None if change.chunks is None else [_row(chunk) for chunk in change.chunks],
+            "p_chunks": None if change.chunks is None else self._chunks(change.material, change.source, change.chunks),
             "p_fingerprint": change.fingerprint,
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
@@ -80,6 +86,26 @@ class KnowledgeIndex:
             generation=done["generation"],
             next_owner=Source(**next_owner) if next_owner else None,
         )
+
+    def _chunks(self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
+        """Returns the rows of chunks, with their words or the numbers of their staged words."""
+        portions = list(_portions(chunks, self.terms_per_request))
+        if len(portions) <= 1:
+            return [_row(chunk) | _words(chunk) for chunk in chunks]
+        staged: dict[str, int] = {}
+        for portion in portions:
+            arguments = {"p_material": material, "p_source": asdict(source) if source else None}
+            words = [{"id": chunk.id, **_words(chunk)} for chunk in portion]
+            staged |= call(self.client, "stage_words", arguments | {"p_chunks": words})
+        return [_row(chunk) | {"words": staged[chunk.id]} for chunk in chunks]
+
+    def sweep_words(self) -> int:
+        """Deletes a portion of the words that no search sees: replaced ones, and those of versions never applied.
+
+        Returns the number of rows; 0 when nothing is left.
+        """
+        arguments = {"p_seconds": _STAGED_SECONDS, "p_terms": self.terms_per_request}
+        return int(call(self.client, "sweep_words", arguments))
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Records the result of a version that changed no material."""
@@ -170,17 +196,32 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
 
 
 def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
-    row = {name: getattr(chunk, name) for name in _COPIED}
-    impacts = written_words(chunk.words)
-    return row | {
+    return {name: getattr(chunk, name) for name in _COPIED} | {
         "learns": chunk.learns.items,
         "learns_source": chunk.learns.source,
         "learns_given": chunk.learns.given,
         "learns_key": chunk.learns.key,
-        "terms": list(impacts),
-        "impacts": list(impacts.values()),
-        "spelled": dict(chunk.words.spelled),
     }
+
+
+def _words(chunk: KnowledgeChunk) -> dict[str, Any]:
+    impacts = written_words(chunk.words)
+    return {"terms": list(impacts), "impacts": list(impacts.values()), "spelled": dict(chunk.words.spelled)}
+
+
+def _portions(chunks: Sequence[KnowledgeChunk], most_terms: int) -> Iterator[list[KnowledgeChunk]]:
+    """Divides chunks into portions of at most so many terms, or of one chunk."""
+    portion: list[KnowledgeChunk] = []
+    terms = 0
+    for chunk in chunks:
+        count = len(chunk.words.impacts) + len(chunk.words.readings)
+        if portion and terms + count > most_terms:
+            yield portion
+            portion, terms = [], 0
+        portion.append(chunk)
+        terms += count
+    if portion:
+        yield portion
 
 
 def written_words(words: IndexedWords) -> dict[str, int]:

@@ -87,6 +87,8 @@ class Maintain:
     # It returns 0.
     write_quotas: Callable[[], int] = lambda: 0
     delete_questions: Callable[[], int] = lambda: 0
+    # It deletes a portion and returns its size.
+    sweep_words: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
     rows_per_portion: int = ROWS_PER_PORTION
     work: CurrentWork = field(default_factory=CurrentWork)
@@ -97,12 +99,13 @@ class Maintain:
             self.write_quotas,
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
-            *(self.delete_uploads, self.delete_questions),
+            *(self.delete_uploads, self.delete_questions, self._sweep_words),
             # A store that hangs takes the most time.
             *(self._complete_tables, self._delete_namespaces, self._delete_indexes),
         )
-        _, left, resumed, sent, restarted, learns, uploads, questions, completed, *removed = run_all(parts, self._run)
-        return MaintenanceResult(sent, restarted, sum(removed) + uploads + questions, resumed, learns, left, completed)
+        _, left, resumed, sent, restarted, learns, *rows, completed, spaces, indexes = run_all(parts, self._run)
+        removed = sum((*rows, spaces, indexes))
+        return MaintenanceResult(sent, restarted, removed, resumed, learns, left, completed)
 
     def _run(self, part: Callable[[], int]) -> int:
         with self.work.limited(LONGEST_PART):
@@ -119,6 +122,13 @@ class Maintain:
             if self.clock() > until:
                 break
         return left
+
+    def _sweep_words(self) -> int:
+        """Deletes words of pages that no search sees, in portions."""
+        until, swept = self.clock() + _SECONDS_PER_PART, 0
+        while (rows := self.sweep_words()) and self.clock() < until:
+            swept += rows
+        return swept
 
     def _complete_tables(self) -> int:
         """Completes Tables whose chunks turbopuffer has indexed meanwhile, so that searches see them."""

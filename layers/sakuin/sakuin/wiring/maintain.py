@@ -63,6 +63,7 @@ def schedule(clients: Clients) -> "Schedule":
 def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     """Returns the maintenance of each minute."""
     from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
+    from sakuin.knowledge.postgres import KnowledgeIndex
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
@@ -98,6 +99,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         SendPendingLearns(LearnsRecords(client), materials),
         write_quotas,
         delete_questions,
+        sweep_words=KnowledgeIndex(client).sweep_words,
         work=clients.telemetry.work,
     )
 

@@ -110,6 +110,12 @@ def _translated(error: APIError) -> SakuinError:
     if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
         message = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"
         return Refused(message, vendor=VENDOR)
+    if code == "57014":
+        # No vendor: the work is not deferred without limit, since the same statement may fail each time.
+        return Unavailable(
+            "Supabase ended a statement after its time limit (57014). If this happens again, divide the page or the "
+            "Table, or choose a larger database"
+        )
     # The code of a proxy's error is an HTTP status; a code of the database has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
         return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)
