@@ -136,7 +136,8 @@ class Doubles(Clients):
     def question_embedder(self, model: EmbeddingModel) -> Any:
         return self.world.embedder_of(model)
 
-    indexing_embedder = question_embedder
+    def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None) -> Any:
+        return self.world.embedder_of(model)
 
     def learns_model(self) -> LearnsModel | None:
         return self.world.model

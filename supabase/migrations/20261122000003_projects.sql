@@ -264,7 +264,8 @@ language sql set search_path = public, extensions as $$
 $$;
 
 -- Takes p_amount of a quota in a period of so many seconds; raises an error, with the seconds until the next period as
--- its detail, if too little is left. 0 is no limit. Runs as postgres: nobody changes his own count.
+-- its detail, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
+-- changes his own count.
 create function public.take_quota(
   p_principal text, p_name text, p_seconds integer, p_amount bigint, p_what text
 ) returns void language plpgsql security definer set search_path = public, extensions, pg_temp as $$
@@ -275,12 +276,12 @@ declare
   total bigint;
 begin
   if most = 0 then return; end if;
-  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, p_amount)
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, greatest(p_amount, 0))
   on conflict (principal, quota) do update set
-    used = case when u.began = this_period then u.used else 0 end + p_amount, began = this_period
+    used = greatest(case when u.began = this_period then u.used else 0 end + p_amount, 0), began = this_period
   returning used into total;
   -- A single amount that is larger than the quota passes alone: otherwise it would never pass.
-  if total > most and total > p_amount then
+  if total > most and total > p_amount and p_amount > 0 then
     raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
       message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
         to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));

@@ -107,6 +107,9 @@ create table public.table_scan (
   heartbeat_at timestamptz not null default now(),
   -- When chunks were last stored; null once the store has indexed them (see unindexed_tables).
   stored_at timestamptz,
+  -- How many chunks were stored since the scan began, at scanned_at: the speed of indexing.
+  stored_chunks integer not null default 0,
+  scanned_at timestamptz not null default now(),
   primary key (table_id, fingerprint)
 );
 create index table_scan_fingerprint on public.table_scan (fingerprint);
@@ -257,6 +260,8 @@ begin
       from tool o where o.table_id = p_table and o.enabled;
     end if;
     perform record_scan_state(p_table, p_fingerprint, null, null);
+    update table_scan s set stored_chunks = 0, scanned_at = now()
+    where s.table_id = p_table and s.fingerprint = p_fingerprint;
   end if;
   return jsonb_build_object(
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
@@ -590,7 +595,8 @@ begin
     readings = coalesce(c.readings, array(
       select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
   from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
-  update table_scan s set stored_at = clock_timestamp(), complete_generation = null
+  update table_scan s set stored_at = clock_timestamp(), complete_generation = null,
+    stored_chunks = s.stored_chunks + jsonb_array_length(p_stored)
   where s.table_id = p_table and s.fingerprint = p_fingerprint;
   select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
   from jsonb_array_elements(p_stored) s
@@ -693,6 +699,7 @@ $$;
 
 -- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
 -- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
+-- `minutes_left`: by the speed since the scan began; null if that is not known yet.
 create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -718,10 +725,15 @@ begin
           where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
         where is_within(x.skipped->>'json_pointer', o.json_path)))
     || (f.status - 'missing')
-    || case when not done then '{}'
+    || case when not done then jsonb_build_object('minutes_left', (
+              select ceil(((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
+                          * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0))
+              from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint))
             when f.status->>'missing' is not null
-            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0)
-            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0) end)
+            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0,
+                                    'minutes_left', null)
+            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0,
+                                    'minutes_left', null) end)
   from tool o
   cross join lateral (
     -- `missing` is why the document has no part for the Tool.

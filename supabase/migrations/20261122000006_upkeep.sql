@@ -10,7 +10,7 @@
 -- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
 --   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
 -- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
--- `attempts`: how often it failed; `waits`: how often it had to wait.
+-- `attempts`: how often it failed; `waits`: how often it had to wait. Work that a rate limit delays has not failed.
 -- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
 -- `sent_at`: when maintenance sent a message for it; null after a result of that message.
 create table public.unfinished_work (
@@ -59,8 +59,9 @@ end $$;
 -- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}. p_state
 -- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
 -- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
--- at least p_seconds; with p_vendor null, for exactly p_seconds. Returns false, and records nothing, if the work has
--- been unfinished for longer than p_longest seconds.
+-- at least p_seconds; with p_vendor null, for exactly p_seconds. p_state 'retrying' with p_longest: nothing has failed,
+-- the work has to wait for p_seconds. Returns false, and records nothing, if the work has been unfinished for longer than
+-- p_longest seconds.
 create function public.record_unfinished(
   p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
 ) returns boolean language plpgsql set search_path = public, extensions as $$
@@ -71,6 +72,7 @@ declare
      where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
        and (u.state <> 'failed' or u.retry_at > now())), now());
   beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
+  delayed constant boolean := p_state = 'retrying' and p_longest is not null;
   pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
     else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
                              * (0.5 + random() / 2)) end;
@@ -81,6 +83,10 @@ begin
     perform from context_table c where c.id = w.subject::uuid for update;
     perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
   end if;
+  if delayed and w.kind = 'table' and is_live_for_tables(w.fingerprint) then
+    -- It is alive, and the time that is left grows.
+    perform update_tool_status(w.subject::uuid, w.fingerprint);
+  end if;
   if p_state = 'waiting' and p_vendor is not null then
     perform lock_vendors();
     update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
@@ -88,12 +94,12 @@ begin
   insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, version_id, sequencer, removed,
                                     attempts, waits, since, retry_at)
   values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
-          coalesce(w.sequencer, ''), coalesce(w.removed, false), 1, (p_state = 'waiting')::integer,
+          coalesce(w.sequencer, ''), coalesce(w.removed, false), (not delayed)::integer, (p_state = 'waiting')::integer,
           case when p_state = 'failed' and not beforehand then now() else began end,
           now() + make_interval(secs => pause))
   on conflict (kind, subject, fingerprint) do update set
     state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
-    attempts = u.attempts + (not beforehand)::integer,
+    attempts = u.attempts + (not beforehand and not delayed)::integer,
     -- Several messages of one Table that meet the same outage are one wait.
     waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
     since = excluded.since, retry_at = excluded.retry_at, released = false,

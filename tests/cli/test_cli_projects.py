@@ -213,6 +213,17 @@ def test_a_tool_that_is_waited_for_is_shown_when_it_is_ready(operator: Operator)
     assert (created.code, created.document) == (0, {"tool_id": "tool-1", "search_index": {"state": "ready"}})
 
 
+def test_a_tool_that_waits_for_embeddings_says_how_long(operator: Operator) -> None:
+    index = {"state": "indexing", "chunks_count": 3_101, "indexed_chunks_count": 224, "minutes_left": 48}
+
+    def answer(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
+        return 200, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": index}}
+
+    with recorded(answer) as url:
+        shown = operator.sakuin("status", "--tool", "tool-1", SAKUIN_URL=url).out
+    assert "progress  Waiting for embeddings, about 48 minutes" in shown
+
+
 def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Operator, project: str) -> None:
     table = put(operator, project)
     one, two = (

@@ -2,8 +2,10 @@
 
 import json
 import unicodedata
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import boto3
 import httpx
@@ -349,11 +351,36 @@ def test_a_push_without_a_path_takes_the_folder_of_sakuin_toml(operator: Operato
     assert [page["material"] for page in document["pages"]] == ["docs/x"]
 
 
-def pushed_to(bucket: MemoryBucket, folder: Path) -> list[Change]:
-    """What becomes of a folder's files at a bucket of this process, beside a deployment that applies every version."""
+def test_pages_that_wait_for_embeddings_say_so_and_how_long(operator: Operator) -> None:
+    for name in "abc":
+        operator.file(f"{name}.html")
+    waits = work_row("b.html", "Waiting for embeddings, about 3 minutes", attempts=0)
+    fails = work_row("b.html", "The embedding service did not answer", attempts=1)
+    later = "; it continues automatically, see `sakuin status`"
+    for row, late, first in (
+        # One of three is applied, and the others take as long.
+        (waits, {"b.html", "c.html"}, "Waiting for embeddings, about 1 minute" + later),
+        (waits, {"a.html", "b.html", "c.html"}, waits["reason"] + later),
+        (fails, {"a.html", "b.html", "c.html"}, "not searchable after 0 s; see `sakuin status`"),
+    ):
+        files = {file.key: file.reason for file in pushed_to(MemoryBucket(), operator.folder, late=late, work=[row])}
+        assert (files["b.html"], files["c.html"]) == (row["reason"] + later, first)
+
+
+def work_row(key: str, reason: str, *, attempts: int) -> dict[str, Any]:
+    named = {"kind": "file", "subject": key, "index": "", "state": "retrying", "reason": reason, "vendor": None}
+    return {**named, "attempts": attempts, "since": "2026-11-25T00:00:00Z", "retry_at": "2026-11-25T00:03:00Z"}
+
+
+def pushed_to(
+    bucket: MemoryBucket, folder: Path, *, late: Collection[str] = (), work: Sequence[dict[str, Any]] = ()
+) -> list[Change]:
+    """What becomes of a folder's files at a bucket of this process, beside a deployment that applies all but `late`."""
 
     def applied(request: httpx.Request) -> httpx.Response:
-        asked = json.loads(request.content)["versions"]
+        if request.method == "GET":
+            return httpx.Response(200, json={"counts": {}, "work": work})
+        asked = [one for one in json.loads(request.content)["versions"] if one["key"] not in late]
         return httpx.Response(200, json={"receipts": [{**one, "outcome": "applied", "reason": None} for one in asked]})
 
     client = DeploymentClient(httpx.Client(transport=httpx.MockTransport(applied), base_url="http://sakuin"))

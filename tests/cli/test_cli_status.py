@@ -146,6 +146,15 @@ def test_a_page_says_how_often_it_was_tried(operator: Operator) -> None:
     assert operator.sakuin("status", "--material", "x", "--json").document["status"] == "failed"
 
 
+def test_a_page_that_waits_its_turn_has_not_failed(operator: Operator) -> None:
+    waits = "Waiting for embeddings, about 2 minutes"
+    assert unfinished(operator).record_wait(page("x"), waits, seconds=70, longest=3600)
+    shown = operator.sakuin("status", "--material", "x").out
+    assert "… waiting since " in shown
+    assert waits in shown
+    assert f"… 1 retrying  {waits}" in operator.sakuin("status").out
+
+
 def test_a_page_that_is_only_on_its_way_is_known(operator: Operator) -> None:
     waiting(operator, page("junior/new"))
     document = operator.sakuin("status", "--material", "junior/new", "--json").document

@@ -33,6 +33,7 @@ class OpenAIServer:
     tokens: int | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    priorities: list[str | None] = field(default_factory=list)
     error: dict[str, str] = field(default_factory=dict)
     # What the client would otherwise wait before it tries again.
     headers: dict[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
@@ -81,6 +82,7 @@ def openai_server() -> Iterator[OpenAIServer]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             script.requests.append(request)
+            script.priorities.append(self.headers["Priority"])
             script.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
             if script.wrongs:
                 self.go_wrong(script.wrongs.pop(0), json.dumps(script.answer(request)).encode())

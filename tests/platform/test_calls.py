@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from sakuin.errors import CircuitOpen, Invalid, OutOfTime, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Change, Circuit, Retries, RetryBudget, VendorCalls, retry_after
 
 
@@ -45,6 +45,7 @@ class Vendor:
             jitter=lambda: 0.5,
             seconds_left=lambda: ends - self.now,
             longest_call=35.0,
+            max_wait=60.0,
         )
 
 
@@ -95,6 +96,24 @@ def test_a_long_retry_time_is_not_waited_for() -> None:
     with pytest.raises(Unavailable) as failure:
         vendor.retries()(vendor)
     assert (failure.value.retry_after, vendor.calls, vendor.naps) == (5.1, 1, [])
+
+
+def busy(seconds: float) -> RateLimited:
+    return RateLimited("embeddings", vendor="openai", retry_after=seconds)
+
+
+def test_a_rate_limit_is_waited_for_and_takes_no_attempt() -> None:
+    vendor, budget = Vendor(3, busy(18.0)), RetryBudget()
+    assert vendor.retries(attempts=1, budget=budget)(vendor) == "an answer"
+    assert (vendor.naps, budget.left) == ([18.0] * 3, 10.0)
+
+
+@pytest.mark.parametrize(("seconds", "ends", "calls"), [(61.0, math.inf, 1), (25.0, math.inf, 3), (25.0, 90.0, 2)])
+def test_a_rate_limit_is_waited_for_within_the_worker_s_time(seconds: float, ends: float, calls: int) -> None:
+    vendor = Vendor(9, busy(seconds))
+    with pytest.raises(RateLimited, match="Waiting for embeddings, about"):
+        vendor.retries(ends=ends)(vendor)
+    assert vendor.calls == calls
 
 
 def test_an_outage_multiplies_no_calls() -> None:
@@ -249,6 +268,26 @@ def test_however_often_a_namespace_is_busy_the_vendor_s_circuit_stays_closed(wor
     worker.fails(10, Unavailable("429", vendor="turbopuffer", namespace="hot"), namespace="hot")
     assert worker.call("cold") == "an answer"
     assert worker.changes == []
+
+
+def test_rate_limits_open_no_circuit_and_are_respected(worker: Worker) -> None:
+    for _ in range(5):
+        worker.fails(1, busy(20.0))
+        worker.now += 19
+        with pytest.raises(RateLimited) as limited:
+            worker.call()
+        assert (str(limited.value), limited.value.retry_after) == ("Waiting for embeddings, about 1 minute", 1.0)
+        worker.now += 1
+    assert worker.call() == "an answer"
+    assert (worker.calls, set(worker.changes)) == (6, {"not called"})
+
+
+def test_a_rate_limit_is_an_answer_and_closes_the_circuit(worker: Worker) -> None:
+    worker.fails(3)
+    worker.now += 30
+    worker.fails(1, busy(0.0))
+    assert worker.changes == ["opened", "closed"]
+    assert worker.call() == "an answer"
 
 
 def test_namespaces_that_are_busy_no_more_are_forgotten(worker: Worker) -> None:

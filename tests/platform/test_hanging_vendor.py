@@ -81,6 +81,7 @@ class Worker:
     clock: Clock = field(default_factory=Clock)
     current: CurrentWork = field(default_factory=CurrentWork)
     circuits: dict[str, Circuit] = field(default_factory=dict)
+    queue: WorkedQueue = field(init=False)
 
     def __post_init__(self) -> None:
         ask = self.calls("passages", attempts=3, longest_call=LONGEST_CALL)
@@ -106,7 +107,8 @@ class Worker:
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         work = self.world.events
         self.clock.passes(begins_after)
-        self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
+        self.queue = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current)
+        self.is_done = self.queue.deliver(body)
         return self.clock.now - started
 
     def row(self, page: str) -> UnfinishedWork:
@@ -153,5 +155,7 @@ def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_
     assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
     assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
     row = worker.row("a")
-    assert (row.state, row.reason) == ("waiting", "The worker had too little time left; this continues automatically")
-    assert [work.subject.id for work in worker.unfinished.claim_due(limit=10)] == ["a.html"]
+    assert (row.state, row.attempts) == ("retrying", 0)
+    assert row.reason == "The worker had too little time left; this continues automatically"
+    (copy,) = worker.queue.sqs.waiting
+    assert (copy.receives, "a.html" in copy.body) == (0, True)

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 from botocore.exceptions import EndpointConnectionError
-from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, RateLimited, SakuinError, Unavailable
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
@@ -285,6 +285,38 @@ def test_what_looks_like_an_outage_for_days_becomes_a_dead_letter(queue: Queue) 
     assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", "openai keeps failing")])
 
 
+# ---------------------------------------------------------------- messages that a vendor asks to wait
+
+
+def test_a_rate_limit_uses_up_no_delivery_and_leaves_no_failure(queue: Queue) -> None:
+    queue.work.error = RateLimited("embeddings", vendor="openai", retry_after=70)
+    queue.send()
+    for _ in range(20):
+        message = queue.sqs.receive(0)
+        assert (queue.handle(message.as_record()), message.receives, queue.hidden[1:]) == ([], 1, [70])
+        queue.sqs.delete(message.id)
+        row = queue.row
+        assert (row.state, row.reason, row.vendor, row.attempts) == (
+            "retrying",
+            "Waiting for embeddings, about 2 minutes",
+            None,
+            0,
+        )
+        queue.sqs.until_next()
+    queue.work.error = None
+    message = queue.sqs.receive(0)
+    assert (queue.handle(message.as_record()), queue.rows.rows(), queue.work.gave_up) == ([], [], [])
+
+
+@pytest.mark.parametrize("error", [RateLimited("embeddings", vendor="openai", retry_after=70), OutOfTime("No time")])
+def test_work_that_waits_for_days_becomes_a_dead_letter(queue: Queue, error: SakuinError) -> None:
+    queue.work.error = error
+    assert queue.deliver()
+    time_passes_in(queue.dsn, 2 * A_DAY + 60)
+    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * MAX_RECEIVES
+    assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", str(error))])
+
+
 # ---------------------------------------------------------------- messages that wait while Postgres is away
 
 
@@ -350,6 +382,7 @@ def test_a_message_stays_in_its_queue_without_postgres_and_sqs(queue: Queue) -> 
     [
         (OverBudget("The day's tokens are used up"), "WorkOverBudget"),
         (OutOfTime("There was no time"), "WorkDeferred"),
+        (RateLimited("embeddings", vendor="openai", retry_after=70), "WorkDeferred"),
         (CircuitOpen("openai is not asked", vendor="openai"), "WorkDeferred"),
         (Invalid("It is wrong"), "MessagesFailed"),
     ],

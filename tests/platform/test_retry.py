@@ -1,13 +1,14 @@
 """The decision after a failure: retry, defer or dead letter."""
 
 import pytest
-from sakuin.errors import CircuitOpen, Conflict, Invalid, OutOfTime, OverBudget, Refused, Unavailable
+from sakuin.errors import CircuitOpen, Conflict, Invalid, OutOfTime, OverBudget, RateLimited, Refused, Unavailable
 from sakuin.platform.retry import (
     MAX_RECEIVES,
     DeadLetter,
     Defer,
     Retry,
     RetryDecision,
+    SendAgain,
     decide_retry,
     retry_or_dead_letter,
 )
@@ -87,7 +88,17 @@ def test_work_over_the_budget_continues_with_the_next_day_whatever_its_deliverie
 @pytest.mark.parametrize("receives", EACH_DELIVERY)
 def test_work_that_its_worker_had_no_time_for_continues_at_once_and_ends_after_two_days(receives: int) -> None:
     error = OutOfTime("There was no time")
-    assert decision(error, receives=receives) == Defer(0, "There was no time", longest=2 * A_DAY)
+    assert decision(error, receives=receives) == SendAgain(0, "There was no time", longest=2 * A_DAY)
+
+
+@pytest.mark.parametrize("receives", EACH_DELIVERY)
+@pytest.mark.parametrize(("seconds", "waits"), [(130, 130), (4_000, 900)])
+def test_work_that_a_vendor_asks_to_wait_is_sent_again_after_that_time(
+    receives: int, seconds: float, waits: float
+) -> None:
+    error = RateLimited("embeddings", vendor="openai", retry_after=seconds)
+    reason = f"Waiting for embeddings, about {3 if seconds == 130 else 67} minutes"
+    assert decision(error, receives=receives) == SendAgain(waits, reason, longest=2 * A_DAY)
 
 
 @pytest.mark.parametrize("receives", EACH_DELIVERY)

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from sakuin.errors import CircuitOpen, Refused, Unavailable
+from sakuin.errors import CircuitOpen, RateLimited, Refused, Unavailable
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
 from sakuin.wiring.clients import Clients, start_telemetry
+from sakuin.wiring.embed_chunks import URGENCY
 
 from tests.contracts.openai_server import OpenAIServer
 
@@ -53,6 +54,21 @@ def test_a_refused_key_opens_no_circuit_and_is_counted(
     assert (watched.circuits[CIRCUIT].failures, len(openai.requests)) == (0, 4)
     watched.metrics.flush_metrics()
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["CallsDenied"] == [1, 1, 1, 1]
+
+
+def test_a_rate_limit_opens_no_circuit_and_the_texts_of_tables_come_after_those_of_pages(
+    openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
+    clients = Clients(settings, secrets, watched)
+    clients.indexing_embedder(settings.embedding_model).passages(["a page"])
+    embedder = clients.indexing_embedder(settings.embedding_model, urgency=URGENCY)
+    openai.statuses, openai.headers = [429], {"Retry-After": "100"}
+    for _ in range(4):
+        with pytest.raises(RateLimited, match="Waiting for embeddings, about 2 minutes"):
+            embedder.passages(["a Table"])
+    assert openai.priorities == [None, "u=5"]
+    assert watched.circuits["openai-passages"].failures == 0
 
 
 def test_each_kind_of_work_has_a_circuit_of_its_own_and_its_clients_share_it(

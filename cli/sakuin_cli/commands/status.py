@@ -83,7 +83,7 @@ def _state_of(row: "Work") -> str:
     attempts, since = row["attempts"], minute(row["since"])
     if row["retry_at"] is None:
         return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
-    if row["state"] == "waiting":
+    if row["state"] == "waiting" or not attempts:
         return f"waiting since {since}, continues automatically at {minute(row['retry_at'])}"
     return f"failed {counted(attempts, 'time')} since {since}, next attempt {minute(row['retry_at'])}"
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from sakuin.errors import waiting_for
 
 from sakuin_cli.connections import deployment, project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
 
-_OF_SCAN = ("strings_count", "large_strings_count", "chunk_threshold_chars", "warning")
+_OF_SCAN = ("strings_count", "large_strings_count", "chunk_threshold_chars", "warning", "minutes_left")
 
 app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_args_is_help=True)
 
@@ -103,6 +104,8 @@ def index_fields(index: Mapping[str, Any]) -> dict[str, Any]:
         large, least = index["large_strings_count"], index["chunk_threshold_chars"]
         found = f"{large:,} with at least {counted(least, 'character')}"
         fields["found"] = f"{counted(index['strings_count'], 'string')}, {found}"
+    if index.get("state") == "indexing" and (minutes := index.get("minutes_left")):
+        fields["progress"] = waiting_for("embeddings", minutes * 60)
     if warning := index.get("warning"):
         fields["warning"] = warning
     return fields

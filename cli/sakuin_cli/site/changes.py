@@ -1,10 +1,11 @@
 """Uploads to the library and deletions from it, until the index has applied them."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Misconfigured, SakuinError, Unavailable, waiting_for
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.terminal import OnProgress
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sakuin_cli.site.uploads import Upload, Uploads
 
 _UPLOADS_AT_ONCE = 8
+_LATELY_SECONDS = 60.0
 _HTML = "text/html; charset=utf-8"
 _YAML = "application/yaml; charset=utf-8"
 
@@ -134,15 +136,39 @@ def _with_results(
     client: "DeploymentClient", changes: Sequence[Change], seconds: float, phase: str, on_progress: OnProgress
 ) -> list[Change]:
     versions = [(one.key, one.version_id) for one in changes if one.key and one.version_id]
-    results = await_upload_results(
-        client, versions, poll(seconds), on_progress=lambda count: on_progress(phase, count, len(versions))
-    )
+    began, times = time.monotonic(), [0.0]
+
+    def show(count: int) -> None:
+        times.extend([time.monotonic() - began] * (count + 1 - len(times)))
+        on_progress(phase, count, len(versions))
+
+    results = await_upload_results(client, versions, poll(seconds), on_progress=show)
+    late = sorted({key for key, version_id in versions if (key, version_id) not in results})
+    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
     after: list[Change] = []
     for one in changes:
         if result := results.get((one.key or "", one.version_id or "")):
             one = replace(one, outcome=result["outcome"], reason=result["reason"])
         elif one.outcome == "pending":
             missing = "still searchable" if one.path is None else "not searchable" if one.material else "not applied"
-            one = replace(one, reason=f"{missing} after {seconds:g} s; see `sakuin status`")
+            reason = reasons.get(one.key or "", f"{missing} after {seconds:g} s; see `sakuin status`")
+            one = replace(one, reason=reason)
         after.append(one)
     return after
+
+
+def _waiting_reasons(
+    client: "DeploymentClient", keys: Sequence[str], times: Sequence[float], seconds: float
+) -> dict[str, str]:
+    """Returns by key why files have no result yet, if their work waits. `times` are those of the results, from 0.
+
+    Of a file that no worker has begun, the time that is left is estimated from the results, if there was one lately.
+    """
+    rows = {row["subject"]: row for row in client.work(keys)["work"] if row["state"] != "failed"}
+    # Work without a failure waits for its turn.
+    delayed = [row["reason"] for row in rows.values() if not row["attempts"]]
+    reasons = dict.fromkeys(keys, delayed[0]) if delayed else {}
+    if len(times) > 1 and (delayed or seconds - times[-1] < _LATELY_SECONDS):
+        reasons = dict.fromkeys(keys, waiting_for("embeddings", times[-1] / (len(times) - 1) * len(keys)))
+    reasons |= {key: row["reason"] for key, row in rows.items()}
+    return {key: f"{reason}; it continues automatically, see `sakuin status`" for key, reason in reasons.items()}

@@ -10,12 +10,15 @@ SakuinError
 ├── Conflict             changed since the caller read it: read it again
 ├── Unavailable          an outside system failed: try again later
 │   ├── CircuitOpen
+│   ├── RateLimited      it works and names a time to wait: a rate limit, or a long queue
 │   └── Refused          a wrong key, account, address or model: the operator has to correct it
 ├── OverLimit            a quota is used up: wait for `retry_after` seconds (0: waiting does not help)
 ├── OverBudget           the budget of the day is used up: the work continues on the next day
 ├── OutOfTime            the worker has too little time left: another one continues
 └── Misconfigured        a setting is missing or wrong
 """
+
+import math
 
 
 class SakuinError(Exception):
@@ -75,6 +78,15 @@ class CircuitOpen(Unavailable):
     """The vendor was not called, because it failed too often."""
 
 
+class RateLimited(Unavailable):
+    """The vendor works and asks to wait for `retry_after` seconds. `what` is what the work waits for."""
+
+    def __init__(self, what: str, *, vendor: str, retry_after: float) -> None:
+        super().__init__(waiting_for(what, retry_after), vendor=vendor, retry_after=retry_after)
+        self.what = what
+        self.seconds = retry_after
+
+
 class Refused(Unavailable):
     """The vendor rejects every request until a key, an account or a setting is corrected; the message names it."""
 
@@ -97,3 +109,9 @@ class OutOfTime(SakuinError):
 
 class Misconfigured(SakuinError):
     """A setting is missing or wrong. The message names it and where to set it."""
+
+
+def waiting_for(what: str, seconds: float) -> str:
+    """Returns the sentence about work that waits, with whole minutes: "Waiting for embeddings, about 3 minutes"."""
+    minutes = max(math.ceil(seconds / 60), 1)
+    return f"Waiting for {what}, about {minutes:,} minute{'s' if minutes > 1 else ''}"

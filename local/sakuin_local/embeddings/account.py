@@ -12,10 +12,10 @@ from sakuin_local.embeddings.question import Refused
 
 
 class RateLimited(Refused):
-    """The requests or tokens of this minute are used up, or the line for the model is too long."""
+    """The requests or tokens of this minute are used up, or the queue of the model is too long."""
 
     def __init__(self, kind: str, limit: int, seconds: float) -> None:
-        units = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)", "line": "waiting requests"}
+        units = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)", "queue": "waiting requests"}
         super().__init__(
             f"Rate limit reached on {units[kind]}: Limit {limit}. Please try again in {seconds:.3f}s.",
             parameter=None,

@@ -18,9 +18,9 @@ from starlette.routing import Route
 from sakuin_local.embeddings.account import Account, error_answer, unlimited
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.completions import Completion
-from sakuin_local.embeddings.line import Line
 from sakuin_local.embeddings.model import NAME, Model, Text, Vector, slices
 from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
+from sakuin_local.embeddings.queue import RequestQueue
 
 _MODEL = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
 
@@ -35,11 +35,11 @@ def application(
     cache: VectorCache,
     account: Account | None = None,
     today: Callable[[], date] = date.today,
-    line: Line | None = None,
+    queue: RequestQueue | None = None,
 ) -> Starlette:
     """Returns the endpoint with this model and this cache, for an account without limits unless one is given."""
     account = account or unlimited()
-    work = _Work(model, cache, line or Line())
+    work = _Work(model, cache, queue or RequestQueue())
 
     async def embeddings(request: Request) -> Response:
         try:
@@ -101,7 +101,7 @@ class _Work:
 
     model: Model
     cache: VectorCache
-    line: Line
+    queue: RequestQueue
     thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     async def vectors(self, request: Request, texts: Sequence[Text]) -> dict[Text, Vector]:
@@ -110,9 +110,9 @@ class _Work:
         parts = list(slices([text for text in dict.fromkeys(texts) if text not in vectors]))
         if not parts:
             return vectors
-        async with self.line.place(_urgency(request, texts), sum(map(_characters, parts))) as place:
+        async with self.queue.place(_urgency(request, texts), sum(map(_characters, parts))) as place:
             for part in parts:
-                async with self.line.turn(place, _characters(part)):
+                async with self.queue.turn(place, _characters(part)):
                     if await request.is_disconnected():
                         raise ClientDisconnect
                     vectors |= await self._embedded(part)

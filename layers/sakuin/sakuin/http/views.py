@@ -19,6 +19,7 @@ _SEARCH_INDEX = {
         "indexed_at": {"type": "string", "format": "date-time", "description": "Last complete."},
         "chunks_count": {"type": "integer"},
         "indexed_chunks_count": {"type": "integer"},
+        "minutes_left": {"type": ["integer", "null"], "description": "While it waits for embeddings; null: not known."},
         "last_error": {"type": ["string", "null"], "description": "What to do; null after success."},
         "warning": {"type": ["string", "null"], "description": "Why nothing can be found."},
     },

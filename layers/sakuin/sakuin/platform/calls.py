@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, Protocol, TypeVar
 
-from sakuin.errors import CircuitOpen, OutOfTime, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, OutOfTime, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.retry import LONGEST_PAUSE
 
 T = TypeVar("T")
@@ -94,21 +94,27 @@ class Retries:
     seconds_left: Callable[[], float] = lambda: math.inf
     longest_call: float = 0.0
     to_finish: float = TO_FINISH
+    max_wait: float = 0.0
 
     def __call__(self, call: Callable[[], T], *, namespace: str | None = None) -> T:
         self.budget.add()
         started = self.clock()
         attempt = 0
         while True:
-            attempt += 1
             try:
                 return call()
             except (CircuitOpen, Refused):
                 raise
-            except Unavailable as error:
-                pause = self.pause(attempt, started, wanted=error.retry_after)
-                if pause is None:
+            except RateLimited as error:
+                pause = max(error.seconds, self.first_pause)
+                if self.clock() - started + pause > self.max_wait or not self.has_time(pause):
                     raise
+            except Unavailable as error:
+                attempt += 1
+                next_pause = self.pause(attempt, started, wanted=error.retry_after)
+                if next_pause is None:
+                    raise
+                pause = next_pause
             self.sleep(pause)
 
     def pause(self, attempt: int, started: float, *, wanted: float | None) -> float | None:
@@ -129,6 +135,7 @@ def background(
     seconds_left: Callable[[], float] = lambda: math.inf,
     longest_call: float = LONGEST_CALL,
     to_finish: float = TO_FINISH,
+    max_wait: float = 60.0,
 ) -> Retries:
     """Returns the retries of workers. Their functions run for two minutes; a call that hangs for 30 s is made twice."""
     return Retries(
@@ -138,12 +145,13 @@ def background(
         seconds_left=seconds_left,
         longest_call=longest_call,
         to_finish=to_finish,
+        max_wait=max_wait,
     )
 
 
 def interactive(*, attempts: int = 3) -> Retries:
     """Returns the retries of searches, whose callers wait."""
-    return Retries(attempts=attempts, max_seconds=4.0, max_pause=1.0, first_pause=0.1)
+    return Retries(attempts=attempts, max_seconds=4.0, max_pause=1.0, first_pause=0.1, max_wait=1.0)
 
 
 @dataclass(slots=True)
@@ -152,7 +160,7 @@ class Circuit:
 
     Three failures in a row open it for 30 seconds; then one call is made, and its success closes it. A `Retry-After` is
     respected. A failure of one namespace (429) counts for that namespace only. A failure is an `Unavailable` that is
-    not `Refused`: a vendor that refuses a request is available.
+    neither `Refused` nor `RateLimited`: then the vendor is available.
     """
 
     name: str
@@ -162,9 +170,14 @@ class Circuit:
     failures: int = 0
     # By namespace, None for the whole vendor: the earliest time of the next call.
     not_before: dict[str | None, float] = field(default_factory=dict)
+    rate_limit: RateLimited | None = None
+    rate_limited_until: float = 0.0
 
     def check(self, namespace: str | None = None) -> None:
-        """Raises `CircuitOpen` if no call may be made now."""
+        """Raises `CircuitOpen`, or `RateLimited`, if no call may be made now."""
+        if self.rate_limit is not None and (wait := self.rate_limited_until - self.clock()) > 0:
+            self.on_change(self.name, "not called")
+            raise RateLimited(self.rate_limit.what, vendor=self.vendor, retry_after=wait)
         until = max(self.not_before.get(None, 0.0), self.not_before.get(namespace, 0.0))
         left = until - self.clock()
         if left > 0:
@@ -185,6 +198,11 @@ class Circuit:
         if self.failures >= _FAILURES_TO_OPEN:
             self.on_change(self.name, "closed")
         self.failures = 0
+
+    def record_rate_limit(self, error: RateLimited) -> None:
+        """Records that the vendor answered, and for how long it must not be called."""
+        self.record_success()
+        self.rate_limit, self.rate_limited_until = error, self.clock() + min(error.seconds, LONGEST_PAUSE)
 
     def record_failure(self, error: Unavailable) -> None:
         """Records that the vendor, or one of its namespaces, failed."""
@@ -224,6 +242,9 @@ class VendorCalls:
                 answer = self.retries(call)
         except Refused:
             self.circuit.on_change(self.circuit.name, "refused")
+            raise
+        except RateLimited as error:
+            self.circuit.record_rate_limit(error)
             raise
         except Unavailable as error:
             self.circuit.record_failure(error)

@@ -10,7 +10,15 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, OverBudget, SakuinError, Unavailable
-from sakuin.platform.retry import MAX_RECEIVES, DeadLetter, Defer, Retry, decide_retry, retry_or_dead_letter
+from sakuin.platform.retry import (
+    MAX_RECEIVES,
+    DeadLetter,
+    Defer,
+    Retry,
+    SendAgain,
+    decide_retry,
+    retry_or_dead_letter,
+)
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
 from sakuin.platform.telemetry import CurrentWork, work_id_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
@@ -136,7 +144,7 @@ class QueueHandler:
         self, received: _Received, request: object, subject: WorkSubject | None, error: Exception
     ) -> dict[str, Any]:
         decision = decide_retry(error, receives=received.receives, now=time.time())
-        if isinstance(decision, Defer):
+        if isinstance(decision, Defer | SendAgain):
             if subject is not None and self._defer(received, subject, decision):
                 name = "WorkOverBudget" if isinstance(error, OverBudget) else "WorkDeferred"
                 self.metrics.add_metric(name, MetricUnit.Count, 1)
@@ -154,20 +162,30 @@ class QueueHandler:
             self.logger.warning("the retry delay is not set; the visibility timeout applies", reason=str(unavailable))
         return _failures(received.id)
 
-    def _defer(self, received: _Received, subject: WorkSubject, decision: Defer) -> bool:
+    def _defer(self, received: _Received, subject: WorkSubject, decision: Defer | SendAgain) -> bool:
         """Returns whether the message may leave its queue."""
         try:
-            deferred = self.unfinished.defer(subject, decision)
+            if isinstance(decision, SendAgain):
+                deferred = self.unfinished.record_wait(
+                    subject, decision.reason, seconds=decision.seconds, longest=decision.longest
+                )
+            else:
+                deferred = self.unfinished.defer(subject, decision)
         except SakuinError as error:
             self.logger.warning("a deferral is not recorded", reason=str(error))
-            return self._send_copy(received, decision)
+            return self._send_copy(received, decision.seconds, is_slower=isinstance(decision, Defer))
+        if deferred and isinstance(decision, SendAgain):
+            deferred = self._send_copy(received, decision.seconds)
         if deferred:
-            self.logger.warning("work deferred", reason=decision.reason, vendor=decision.vendor)
+            vendor = decision.vendor if isinstance(decision, Defer) else None
+            self.logger.warning("work deferred", reason=decision.reason, vendor=vendor)
         return deferred
 
-    def _send_copy(self, received: _Received, decision: Defer) -> bool:
+    def _send_copy(self, received: _Received, seconds: float, *, is_slower: bool = False) -> bool:
+        """Sends a copy of the message that is delivered after `seconds`, or, if `is_slower`, later with each copy."""
         copies = int(received.attributes.get(COPIES_ATTRIBUTE, "0"))
-        delay = min(max(decision.seconds, _FIRST_COPY_SECONDS * _DELAY_FACTOR**copies), LONGEST_DELAY_SECONDS)
+        least = _FIRST_COPY_SECONDS * _DELAY_FACTOR**copies if is_slower else 0.0
+        delay = min(max(seconds, least), LONGEST_DELAY_SECONDS)
         attributes = {**received.attributes, COPIES_ATTRIBUTE: str(min(copies + 1, _MAX_COPIES))}
         try:
             self.queue.send_copy(received.body, attributes, delay_seconds=round(delay), group=received.group)

@@ -1,9 +1,9 @@
-"""The decision about a failed message: retry, defer or dead letter."""
+"""The decision about a message that is not done: retry, send again, defer or dead letter."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, RateLimited, Refused, SakuinError, Unavailable
 
 # The queues of the template. Each has a queue of dead letters.
 QueueName = Literal["material", "tool", "embed"]
@@ -45,27 +45,40 @@ class Defer:
 
 
 @dataclass(frozen=True, slots=True)
+class SendAgain:
+    """A copy of the message is sent to its queue, which delivers it after `seconds`: nothing has failed.
+
+    Work that has been unfinished for more than `longest` seconds is not sent again.
+    """
+
+    seconds: float
+    reason: str
+    longest: float = _LONGEST_OUTAGE
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLetter:
     """The queue moves the message to its dead letters."""
 
     reason: str
 
 
-RetryDecision = Retry | Defer | DeadLetter
+RetryDecision = Retry | SendAgain | Defer | DeadLetter
 
 
 def decide_retry(error: Exception, *, receives: int, now: float) -> RetryDecision:
     """Returns the decision about a message that failed with `error` at delivery number `receives`.
 
-    `now` is in seconds since 1970. Work over the day's budget waits for the next day (UTC), work whose worker had too
-    little time for the next minute. In an outage of a vendor the message is deferred before its last delivery, or at
-    once if the circuit is open or the vendor refuses everything.
+    `now` is in seconds since 1970. Work over the day's budget waits for the next day (UTC). Work whose worker had too
+    little time is sent again at once, work that a vendor asks to wait after the time that it names. In an outage of a
+    vendor the message is deferred before its last delivery, or at once if the circuit is open or the vendor refuses
+    everything.
     """
     reason = reason_of(error)
     if isinstance(error, OverBudget):
         return Defer(_DAY - now % _DAY, reason, longest=None)
-    if isinstance(error, OutOfTime):
-        return Defer(0.0, reason)
+    if isinstance(error, OutOfTime | RateLimited):
+        return SendAgain(_retry_after(error), reason)
     if isinstance(error, Unavailable) and _is_outage(error, receives):
         return _defer(error, reason)
     return retry_or_dead_letter(error, receives=receives)

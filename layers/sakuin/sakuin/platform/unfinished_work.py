@@ -87,6 +87,10 @@ class UnfinishedWorkStore:
         """Records that the queue delivers the message again after `seconds`."""
         self._record(subject, "retrying", reason, vendor, seconds=seconds, longest=None)
 
+    def record_wait(self, subject: WorkSubject, reason: str, *, seconds: float, longest: float) -> bool:
+        """Records the same of work that did not fail; False if it has been unfinished for more than `longest`."""
+        return self._record(subject, "retrying", reason, None, seconds=seconds, longest=longest)
+
     def defer(self, subject: WorkSubject, decision: Defer) -> bool:
         """Records that the work waits; False if it has been unfinished for longer than `decision.longest`."""
         return self._record(

@@ -1,13 +1,14 @@
 """Embedding of the chunks of Tables: one batch, and the work of the embed queue."""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, Vector
@@ -24,6 +25,8 @@ from sakuin.tables.recovery import RecordTableFailure, complete_indexed
 
 # Of a project's quota; what a vendor counts is known only afterwards, and not by project.
 _BYTES_PER_TOKEN = 3
+# A batch that takes longer stores what is embedded, so that the status counts it.
+_SECONDS_PER_PORTION = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +41,58 @@ class ChunksEmbedded:
 
 @dataclass(frozen=True, slots=True)
 class EmbedChunks:
-    """Stores the chunks of a batch that are wanted and not stored yet."""
+    """Stores the chunks of a batch that are wanted and not stored yet, in portions if embedding is slow."""
 
     index: TableIndex
     store: ChunkStore
     embedder: Embedder
     suffix: str = ""
+    clock: Callable[[], float] = time.monotonic
 
     def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
-        """Processes one batch. Idempotent, also with several workers."""
+        """Processes one batch. Idempotent, also with several workers.
+
+        If the embedder fails, what it embedded before is stored.
+        """
         name = namespace(project_id, table_id, self.suffix)
         wanted = self.index.chunks_to_store(table_id, ids, namespace=name)
         if len(wanted) < len(ids):
             # The message was delivered before. That worker may have ended between publishing and sweeping.
             sweep_nodes(self.store, self.index, name, table_id, self.index.nodes_to_sweep(table_id))
-        vectors, refused, embedded = self._vectors(project_id, wanted)
-        if refused:
-            wanted = self._without_refused(table_id, name, wanted, refused)
-        if wanted:
-            self._store(table_id, name, wanted, vectors)
+        stored, embedded, refused = self._embed(project_id, table_id, name, wanted) if wanted else (0, 0, 0)
         done = self.index.mark_ready_if_complete(table_id)
         ready = done.ready or complete_indexed(self.store, self.index, done.unindexed)
-        return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
+        return ChunksEmbedded(stored, embedded, ready, refused)
+
+    def _embed(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> tuple[int, int, int]:
+        """Embeds and stores chunks; returns how many are stored, and how many texts were embedded and refused."""
+        texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
+        portion = _Portion(list(wanted), dict(self.index.known_vectors(project_id, texts.keys())), self.clock())
+        missing = {hashed: texts[hashed] for hashed in sorted(texts.keys() - portion.vectors.keys())}
+
+        def store() -> None:
+            if chunks := portion.take(self.clock()):
+                self._store(table_id, name, chunks, portion.vectors)
+
+        def keep(vectors: Mapping[str, Vector]) -> None:
+            self.index.store_vectors(project_id, vectors)
+            portion.vectors |= vectors
+            if self.clock() - portion.began >= _SECONDS_PER_PORTION:
+                store()
+                self.index.mark_ready_if_complete(table_id)
+
+        self.index.take_tokens(project_id, _tokens(missing.values()))
+        try:
+            refused = embed_texts(self.embedder, missing, keep).refused
+        except SakuinError:
+            unused = [text for hashed, text in missing.items() if hashed not in portion.vectors]
+            self.index.take_tokens(project_id, -_tokens(unused))
+            store()
+            raise
+        if refused:
+            portion.chunks = self._without_refused(table_id, name, portion.chunks, refused)
+        store()
+        return portion.stored, len(missing), len(refused)
 
     def _without_refused(
         self, table_id: str, name: str, wanted: Sequence[WantedChunk], refused: Mapping[str, str]
@@ -95,22 +128,27 @@ class EmbedChunks:
             self.store.delete(name, result.unwanted, generation=newest)
         sweep_nodes(self.store, self.index, name, table_id, result.published)
 
-    def _vectors(
-        self, project_id: str, wanted: Sequence[WantedChunk]
-    ) -> tuple[Mapping[str, Vector], Mapping[str, str], int]:
-        """Returns vectors by text hash, reasons why a text has none by text hash, and how many texts were embedded."""
-        if not wanted:
-            return {}, {}, 0
-        texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
-        known = dict(self.index.known_vectors(project_id, texts.keys()))
-        missing = sorted(texts.keys() - known.keys())
-        self.index.take_tokens(project_id, sum(len(texts[name].encode()) for name in missing) // _BYTES_PER_TOKEN)
-        new = embed_texts(
-            self.embedder,
-            {name: texts[name] for name in missing},
-            lambda vectors: self.index.store_vectors(project_id, vectors),
-        )
-        return known | dict(new.vectors), new.refused, len(missing)
+
+@dataclass(slots=True)
+class _Portion:
+    """The chunks of a batch that are not stored, since `began`, and all vectors by text hash."""
+
+    chunks: Sequence[WantedChunk]
+    vectors: dict[str, Vector]
+    began: float
+    stored: int = 0
+
+    def take(self, now: float) -> Sequence[WantedChunk]:
+        """Returns the chunks that have a vector, and begins the next portion with the others."""
+        embedded = [chunk for chunk in self.chunks if text_hash(chunk.chunk_text) in self.vectors]
+        self.chunks = [chunk for chunk in self.chunks if text_hash(chunk.chunk_text) not in self.vectors]
+        self.began = now
+        self.stored += len(embedded)
+        return embedded
+
+
+def _tokens(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts) // _BYTES_PER_TOKEN
 
 
 def repeated_terms(impacts: Mapping[str, float]) -> tuple[str, ...]:

@@ -186,7 +186,10 @@ class TableIndex:
         call(self.client, "reserve_chunks", {"p_table": table_id, "p_chunks": chunks})
 
     def take_tokens(self, project_id: str, tokens: int) -> None:
-        """Takes tokens of the project's quota of the day. Raises `OverBudget` if too few are left."""
+        """Takes tokens of the project's quota of the day. Raises `OverBudget` if too few are left.
+
+        A negative number gives back tokens that were not used.
+        """
         if not tokens:
             return
         quota = {"p_name": "project_daily_tokens", "p_seconds": 86_400, "p_what": "tokens of one project in a day"}

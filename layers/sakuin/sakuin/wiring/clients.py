@@ -145,8 +145,12 @@ class Clients:
         client.basic_auth = auth_of(httpx.Auth, renewed)
         return client
 
-    def openai(self, *, system: str) -> "OpenAI":
-        """Returns the client of OpenAI, or of an endpoint with its API."""
+    def openai(self, *, system: str, urgency: int | None = None) -> "OpenAI":
+        """Returns the client of OpenAI, or of an endpoint with its API.
+
+        An endpoint with a queue takes requests by their urgency: 0 first, 7 last, 3 by default (RFC 9218). OpenAI
+        ignores it.
+        """
         import httpx2
         from openai import DefaultHttpxClient, OpenAI, Timeout
 
@@ -158,6 +162,7 @@ class Clients:
             base_url=self.settings.openai_base_url,
             timeout=Timeout(_OPENAI_SECONDS, connect=_OPENAI_CONNECT_SECONDS),
             max_retries=0,
+            default_headers={} if urgency is None else {"Priority": f"u={urgency}"},
             http_client=session,
         )
 
@@ -172,17 +177,17 @@ class Clients:
         ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
         return OpenAIQuestions(session, model, self._count_tokens, ask)
 
-    def indexing_embedder(self, model: EmbeddingModel) -> "Embedder":
+    def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None) -> "Embedder":
         """Returns the embedder of texts for a model, within the budget of the day if there is one."""
         limit = self.settings.limits.embedding_daily_tokens
         if not limit:
-            return self._embedder(model, lambda _tokens: None)
+            return self._embedder(model, lambda _tokens: None, urgency)
         from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
 
         ledger = EmbeddingLedger(self.supabase)
-        return BudgetedEmbedder(self._embedder(model, TokenCounter(ledger)), ledger, limit)
+        return BudgetedEmbedder(self._embedder(model, TokenCounter(ledger), urgency), ledger, limit)
 
-    def _embedder(self, model: EmbeddingModel, spend: Callable[[int], None]) -> "Embedder":
+    def _embedder(self, model: EmbeddingModel, spend: Callable[[int], None], urgency: int | None) -> "Embedder":
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
         def on_tokens(tokens: int) -> None:
@@ -190,7 +195,7 @@ class Clients:
             spend(tokens)
 
         ask = self._calls(self._background(attempts=3), vendor="openai", work="passages")
-        return OpenAIEmbedder(self.openai(system="Embedding"), model, on_tokens, ask)
+        return OpenAIEmbedder(self.openai(system="Embedding", urgency=urgency), model, on_tokens, ask)
 
     def _count_tokens(self, tokens: int) -> None:
         meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
@@ -211,7 +216,7 @@ class Clients:
             self.telemetry.meter.count("LearnsTokens", tokens)
             spend(tokens)
 
-        ask = self._calls(self._background(attempts=1), vendor="openai", work="learns")
+        ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
         model = OpenAILearnsModel(self.openai(system="Learns"), self.settings.learns_model, on_tokens, ask=ask)
         limit = self.settings.limits.learns_daily_tokens
         return BudgetedLearnsModel(model, ledger, limit) if limit else model

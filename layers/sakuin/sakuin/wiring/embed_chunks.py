@@ -1,7 +1,7 @@
 """The function `embed_chunks`: embeds and stores the chunks of Tables."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
@@ -11,6 +11,9 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, table_ind
 
 if TYPE_CHECKING:
     from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
+
+# After pages, whose authors wait.
+URGENCY = 5
 
 
 def handler(clients: Clients) -> Handler:
@@ -36,7 +39,8 @@ def embedders(clients: Clients, kept: Kept) -> "Callable[[], dict[str, EmbedChun
     from sakuin.tables.embed_chunks import EmbedChunks
     from sakuin.tables.postgres import TableIndex
 
-    client, store, embedder_for = clients.supabase, clients.chunk_store(), cache(clients.indexing_embedder)
+    client, store = clients.supabase, clients.chunk_store()
+    embedder_for = cache(partial(clients.indexing_embedder, urgency=URGENCY))
 
     def by_version() -> dict[str, EmbedChunks]:
         return {

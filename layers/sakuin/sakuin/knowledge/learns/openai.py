@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from openai import APIStatusError, LengthFinishReasonError, OpenAI, OpenAIError, Timeout
 from pydantic import BaseModel, Field
 
-from sakuin.errors import Refused, Unavailable
+from sakuin.errors import RateLimited, Refused, Unavailable
 from sakuin.knowledge.learns.postgres import Items
 from sakuin.knowledge.learns.sources import LearnsModel, shown_text
 from sakuin.knowledge.page import Explanation
@@ -56,7 +56,7 @@ class OpenAILearnsModel:
     model: str
     on_tokens: Callable[[int], None] = lambda _tokens: None
     timeout: Timeout = field(default_factory=lambda: LEARNS_TIMEOUT)
-    ask: Ask = field(default_factory=lambda: background(attempts=1))
+    ask: Ask = field(default_factory=lambda: background(attempts=1, max_wait=0))
 
     @property
     def name(self) -> str:
@@ -99,7 +99,7 @@ class OpenAILearnsModel:
 
 def _failure(error: APIStatusError) -> Unavailable:
     refusal = status_error(error.status_code, error.response.headers, error.body, service="language model")
-    if isinstance(refusal, Refused):
+    if isinstance(refusal, Refused | RateLimited):
         return refusal
     setting = error.body.get("param") if isinstance(error.body, dict) else None
     if error.status_code == 400 and setting in _SETTINGS:

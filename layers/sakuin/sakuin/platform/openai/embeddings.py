@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
+from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.embedding import EmbeddingModel, Vector, requests
 
@@ -17,7 +17,10 @@ VENDOR = "openai"
 NO_ANSWER = "The embedding service did not answer"
 NOT_UNDERSTOOD = "The embedding service's answer could not be read"
 
-_BUSY = {408, 409, 429}
+_BUSY = {408, 409}
+_RATE_LIMITED = 429
+# If the answer names no time.
+_WAIT_SECONDS = 20.0
 # A wrong key, address or model, an open bill, a missing right: no text is the reason.
 _REFUSED = {401, 402, 403, 404}
 # https://developers.openai.com/api/docs/guides/error-codes: these come with the status 429, like a rate limit.
@@ -34,6 +37,10 @@ def status_error(
             "platform.openai.com/settings/organization/billing",
             vendor=VENDOR,
         )
+    if status == _RATE_LIMITED:
+        what = "embeddings" if service == "embedding service" else f"the {service}"
+        seconds = retry_after(headers)
+        return RateLimited(what, vendor=VENDOR, retry_after=_WAIT_SECONDS if seconds is None else seconds)
     if status in _BUSY or status >= 500:
         return Unavailable(f"The {service} answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
     if status in _REFUSED:

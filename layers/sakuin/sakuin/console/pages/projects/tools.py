@@ -30,6 +30,7 @@ class IndexProgress:
     nodes: int
     chunks: int
     indexed: int
+    minutes_left: int
     indexed_at: str
     last_error: str
     warning: str
@@ -51,6 +52,7 @@ class IndexProgress:
             nodes=_count(index.get("nodes_count")),
             chunks=_count(index.get("chunks_count")),
             indexed=_count(index.get("indexed_chunks_count")),
+            minutes_left=_count(index.get("minutes_left")) if state == "indexing" else 0,
             indexed_at=_text(index.get("indexed_at")),
             last_error=_text(index.get("last_error")),
             warning=_text(index.get("warning")),

@@ -1,4 +1,4 @@
-"""The line of requests that wait for the model: questions first, then pages, then Tables."""
+"""The queue of requests that wait for the model: questions first, then pages, then Tables."""
 
 import asyncio
 import itertools
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sakuin_local.embeddings.account import RateLimited
 
 # A request that would wait for longer is refused: a client waits for 30 seconds.
-PATIENCE_SECONDS = 20.0
+LONGEST_WAIT = 20.0
 # Until it is measured: a text of 1,000 Japanese characters takes the model about a second.
 _FIRST_SPEED = 800.0
 _SHARE_OF_LAST = 0.2
@@ -18,8 +18,8 @@ _LEAST_SECONDS = 0.005
 
 
 @dataclass(order=True, slots=True)
-class Place:
-    """The place of a request in the line. `left` is the number of its characters without a vector.
+class QueuedRequest:
+    """The place of a request in the queue. `left` is the number of its characters without a vector.
 
     If the request has to wait after the time `until` of the event loop, it is refused.
     """
@@ -31,24 +31,26 @@ class Place:
 
 
 @dataclass
-class Line:
+class RequestQueue:
     """The requests that are not answered, and the speed of the model in characters a second.
 
     A place keeps the model until it is done, but a more urgent one comes before its next part.
     """
 
-    patience: float = PATIENCE_SECONDS
+    longest_wait: float = LONGEST_WAIT
     speed: float = _FIRST_SPEED
-    _places: list[Place] = field(default_factory=list)
+    _places: list[QueuedRequest] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _is_busy: bool = False
 
     @asynccontextmanager
-    async def place(self, urgency: int, characters: int) -> AsyncIterator[Place]:
+    async def place(self, urgency: int, characters: int) -> AsyncIterator[QueuedRequest]:
         """Gives a request its place while the block runs; raises `RateLimited` if it would wait for too long."""
-        place = Place(urgency, next(self._numbers), characters, asyncio.get_running_loop().time() + self.patience)
-        if self._has_others(place) and (late := self._seconds(place) - self.patience) > 0:
+        place = QueuedRequest(
+            urgency, next(self._numbers), characters, asyncio.get_running_loop().time() + self.longest_wait
+        )
+        if self._has_others(place) and (late := self._seconds(place) - self.longest_wait) > 0:
             raise self._refusal(late)
         self._places.append(place)
         try:
@@ -59,15 +61,15 @@ class Line:
                 self._changed.notify_all()
 
     @asynccontextmanager
-    async def turn(self, place: Place, characters: int) -> AsyncIterator[None]:
-        """Waits until the model is free for the next part of this place; raises `RateLimited` after the patience."""
+    async def turn(self, place: QueuedRequest, characters: int) -> AsyncIterator[None]:
+        """Waits until the model is free for the next part of a request; raises `RateLimited` after the longest wait."""
         async with self._changed:
             if not self._may_embed(place):
                 try:
                     async with asyncio.timeout_at(place.until):
                         await self._changed.wait_for(lambda: self._may_embed(place))
                 except TimeoutError:
-                    raise self._refusal(max(self._seconds(place) - self.patience, 1.0)) from None
+                    raise self._refusal(max(self._seconds(place) - self.longest_wait, 1.0)) from None
             self._is_busy = True
         clock = asyncio.get_running_loop().time
         started = clock()
@@ -82,16 +84,16 @@ class Line:
                 self._is_busy = False
                 self._changed.notify_all()
 
-    def _may_embed(self, place: Place) -> bool:
+    def _may_embed(self, place: QueuedRequest) -> bool:
         return not self._is_busy and place == min(self._places)
 
-    def _has_others(self, place: Place) -> bool:
+    def _has_others(self, place: QueuedRequest) -> bool:
         return any(other < place for other in self._places)
 
-    def _seconds(self, place: Place) -> float:
+    def _seconds(self, place: QueuedRequest) -> float:
         """Returns after how many seconds a request is answered, by what is before it."""
         ahead = sum(other.left for other in self._places if other < place)
         return (ahead + place.left) / max(self.speed, 1.0)
 
     def _refusal(self, seconds: float) -> RateLimited:
-        return RateLimited("line", len(self._places), math.ceil(seconds))
+        return RateLimited("queue", len(self._places), math.ceil(seconds))

@@ -1,4 +1,4 @@
-"""The line for the model of the embeddings endpoint: its order, its length, and requests that their clients gave up."""
+"""The queue of the embeddings endpoint: its order, its length, and requests that their clients gave up."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.endpoint import application
-from sakuin_local.embeddings.line import Line
 from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text, Vector
+from sakuin_local.embeddings.queue import RequestQueue
 from sakuin_local.serving import served
 
 from tests.awaiting import awaited
@@ -42,11 +42,11 @@ class GatedModel:
 
 @dataclass
 class Endpoint:
-    """The endpoint with a gated model; `line` is its line."""
+    """The endpoint with a gated model; `queue` is its queue."""
 
     url: str
     model: GatedModel
-    line: Line
+    queue: RequestQueue
     threads: ThreadPoolExecutor
 
     def ask(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> httpx.Response:
@@ -55,10 +55,10 @@ class Endpoint:
         return httpx.post(f"{self.url}/v1/embeddings", json=body, headers=headers, timeout=timeout)
 
     def begin(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> Future[httpx.Response]:
-        """Sends a request in a thread; returns once it has its place in the line."""
-        places = len(self.line._places)
+        """Sends a request in a thread; returns once it has its place in the queue."""
+        places = len(self.queue._places)
         answer = self.threads.submit(self.ask, *texts, urgency=urgency, timeout=timeout)
-        awaited("its place in the line", lambda: len(self.line._places) > places)
+        awaited("its place in the queue", lambda: len(self.queue._places) > places)
         return answer
 
     def open_gate(self, parts: int) -> None:
@@ -67,14 +67,14 @@ class Endpoint:
 
 @contextmanager
 def endpoint(folder: Path, **limits: float) -> Iterator[Endpoint]:
-    model, line = GatedModel(), Line(**limits)
+    model, queue = GatedModel(), RequestQueue(**limits)
     stub: Any = model
     with (
         ThreadPoolExecutor() as threads,
-        served(application(stub, VectorCache(folder / "v.sqlite"), line=line)) as port,
+        served(application(stub, VectorCache(folder / "v.sqlite"), queue=queue)) as port,
     ):
         try:
-            yield Endpoint(f"http://127.0.0.1:{port}", model, line, threads)
+            yield Endpoint(f"http://127.0.0.1:{port}", model, queue, threads)
         finally:
             model.gate.release(1000)
 
@@ -85,7 +85,7 @@ def long(text: str, number: int = 0) -> str:
 
 
 def test_a_question_comes_before_a_page_and_a_page_before_the_rest_of_a_table(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=600) as running:
+    with endpoint(tmp_path, longest_wait=600) as running:
         table = running.begin(*(long(TABLE, number) for number in range(3)), urgency=5)
         awaited("the first part", lambda: running.model.begun == 1)
         answers = [running.begin(long(PAGE)), running.begin(QUESTION), table]
@@ -94,8 +94,8 @@ def test_a_question_comes_before_a_page_and_a_page_before_the_rest_of_a_table(tm
     assert running.model.embedded == ["Table", "question", "page", "Table", "Table"]
 
 
-def test_a_line_that_is_too_long_is_refused_for_as_long_as_it_is(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=20, speed=100) as running:
+def test_a_queue_that_is_too_long_is_refused_for_as_long_as_it_is(tmp_path: Path) -> None:
+    with endpoint(tmp_path, longest_wait=20, speed=100) as running:
         first = running.begin(long(TABLE), long(TABLE, 1))
         refused = running.ask(long(TABLE, 2))
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limit_exceeded")
@@ -108,13 +108,13 @@ def test_a_line_that_is_too_long_is_refused_for_as_long_as_it_is(tmp_path: Path)
 
 
 def test_a_request_that_is_alone_is_never_too_long(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=0.1, speed=1) as running:
+    with endpoint(tmp_path, longest_wait=0.1, speed=1) as running:
         running.open_gate(3)
         assert running.ask(*(long(TABLE, number) for number in range(3))).status_code == 200
 
 
 def test_a_request_that_more_urgent_ones_delay_too_long_is_refused(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=0.3, speed=1e9) as running:
+    with endpoint(tmp_path, longest_wait=0.3, speed=1e9) as running:
         page = running.begin(long(PAGE))
         table = running.begin(long(TABLE), urgency=5)
         assert table.result().status_code == 429
@@ -124,7 +124,7 @@ def test_a_request_that_more_urgent_ones_delay_too_long_is_refused(tmp_path: Pat
 
 
 def test_a_text_whose_client_has_left_is_not_embedded(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=600) as running:
+    with endpoint(tmp_path, longest_wait=600) as running:
         page = running.begin(long(PAGE))
         awaited("the first part", lambda: running.model.begun == 1)
         abandoned = running.begin(long(TABLE), timeout=0.1)
@@ -134,12 +134,12 @@ def test_a_text_whose_client_has_left_is_not_embedded(tmp_path: Path) -> None:
         assert httpx.get(f"{running.url}/healthz").status_code == 200
         running.open_gate(1)
         assert page.result().status_code == 200
-        awaited("an empty line", lambda: not running.line._places)
+        awaited("an empty queue", lambda: not running.queue._places)
     assert running.model.embedded == ["page"]
 
 
 def test_a_text_that_two_requests_have_is_embedded_once(tmp_path: Path) -> None:
-    with endpoint(tmp_path, patience=600) as running:
+    with endpoint(tmp_path, longest_wait=600) as running:
         answers = [running.begin(long(PAGE)), running.begin(long(PAGE))]
         running.open_gate(1)
         assert [answer.result().status_code for answer in answers] == [200, 200]
