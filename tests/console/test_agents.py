@@ -240,6 +240,7 @@ def test_a_form_without_the_token_of_the_session_allows_nothing(place: Place) ->
         ("https://claude.аi/callback", "claude.xn--i-7sb"),
         ("https://evil.example:8443/https://claude.ai", "evil.example:8443"),
         ("cursor://anysphere.cursor-mcp/oauth", "cursor://anysphere.cursor-mcp"),
+        ("com.example.agent://callback", "com.example.agent://callback"),
     ],
 )
 def test_the_host_that_counts_is_shown(place: Place, redirect_uri: str, shown: str) -> None:
@@ -265,7 +266,14 @@ def test_an_agents_name_is_text(place: Place, name: str) -> None:
         assert "<script>" not in answer.text
 
 
-@pytest.mark.parametrize("address", ["javascript://x/%0aalert(1)", "data:text/html,x", "//evil.example", "https://[x"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("javascript://x/%0aalert(1)", "data:text/html,x", "//evil.example", "https://[x"),
+        # Of programs, only those with a domain in their scheme and known ones; and no address that others can read.
+        *("ms-msdt://x/y", "search-ms://x/y", "mailto:a@b.example", "http://agent.example/callback"),
+    ],
+)
 def test_an_address_that_leads_to_no_agent_is_not_followed(place: Place, address: str) -> None:
     """Supabase Auth registers no such address; this is the second lock."""
     place.sign_in()

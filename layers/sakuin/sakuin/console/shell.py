@@ -84,8 +84,8 @@ class Visit:
 
     @property
     def origin(self) -> str:
-        """The address of the host that served this page."""
-        return f"{self.request.url.scheme}://{self.request.url.netloc}"
+        """The address that agents use: that of the deployment, or of the host that served this page."""
+        return self.shell.api_url or f"{self.request.url.scheme}://{self.request.url.netloc}"
 
     def text(self, name: str) -> str:
         """Returns a field without the spaces around it; empty if it was not sent."""
@@ -109,6 +109,8 @@ class Shell:
 
     sessions: Sessions
     version: str
+    # Empty: agents use the host that serves the pages.
+    api_url: str = ""
     templates: Environment = field(default_factory=_environment)
 
     # ---------------------------------------------------------------- who asks

@@ -16,8 +16,8 @@ from sakuin.errors import Forbidden, NotFound
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _NOWHERE = "This agent waits at an address to which the console does not lead"
-# Schemes that run or show something instead of leading to an agent.
-_NO_AGENTS = ("javascript", "data", "vbscript", "file", "about", "blob")
+# Programs on this computer whose scheme is one word. Others have a domain of theirs in it (RFC 8252, 7.1).
+_EDITORS = ("cursor", "vscode", "vscode-insiders", "windsurf", "zed", "claude")
 
 
 def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
@@ -84,7 +84,10 @@ def _place(target: str) -> tuple[str, bool]:
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
     except ValueError as error:
         raise Forbidden(_NOWHERE) from error
-    if not parts.scheme or not host or parts.scheme in _NO_AGENTS or not target.isprintable():
+    where, is_here = f"{host}:{port}" if port else host, host in _OWN_HOSTS
+    is_program = parts.scheme in _EDITORS or "." in parts.scheme
+    # Over plain HTTP others on the way could read the code that the address carries.
+    is_agent = is_program or (bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_here)))
+    if not is_agent or not target.isprintable():
         raise Forbidden(_NOWHERE)
-    where = f"{host}:{port}" if port else host
-    return where if parts.scheme in ("http", "https") else f"{parts.scheme}://{where}", host in _OWN_HOSTS
+    return f"{parts.scheme}://{where}" if is_program else where, is_here

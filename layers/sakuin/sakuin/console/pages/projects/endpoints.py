@@ -110,5 +110,5 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
 
 
 def _connection(visit: Visit, endpoint: McpEndpoint) -> AgentEndpoint:
-    """Returns what an agent needs for an endpoint, on the host that served this page."""
+    """Returns what an agent needs for an endpoint."""
     return AgentEndpoint("sakuin-tools", f"{visit.origin}/mcp/{endpoint.id}", TOOLS_VARIABLE)
