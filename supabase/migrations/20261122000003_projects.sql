@@ -62,7 +62,7 @@ create table public.context_table (
   constraint body_of_its_table
     check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
-create index context_table_project on public.context_table (project_id);
+create index context_table_project on public.context_table (project_id) include (id, bytes, chunks_count);
 create unique index context_table_of_project on public.context_table (id, project_id);
 
 create table public.tool (
@@ -206,6 +206,12 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(current_setting('role', true), '') = 'service_role' and acting_user() is null
 $$;
 
+-- Whether an account has a verified second factor. Runs as postgres, who may read the factors of Supabase Auth.
+create function public.has_second_factor(p_user uuid) returns boolean
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select exists (select from auth.mfa_factors f where f.user_id = p_user and f.status = 'verified')
+$$;
+
 -- The projects in which the acting user has at least this role. Runs with the owner's rights: a policy cannot query
 -- the table that it protects.
 create function public.acting_projects(p_role public.member_role) returns setof uuid
@@ -229,8 +235,9 @@ create function public.default_quotas() returns jsonb
 language sql immutable set search_path = public, extensions as $$
   select '{
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
-    "project_bytes": 2000000000, "project_chunks": 2000000, "project_daily_tokens": 1000000000,
-    "reindexes_per_hour": 60, "requests_per_minute": 1200
+    "project_bytes": 200000000, "project_chunks": 250000, "project_daily_tokens": 100000000,
+    "user_bytes": 400000000, "user_chunks": 250000, "all_bytes": 1000000000, "all_chunks": 500000,
+    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
   }'::jsonb
 $$;
 
@@ -286,6 +293,21 @@ begin
       message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
         to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
   end if;
+end $$;
+
+-- Counts an attempt to sign in to the console, by the hashes of the caller's address and of the account. Raises PT429 when
+-- one of them has had too many. p_succeeded takes the attempt back: only wrong passwords count in the end.
+create function public.count_sign_in(p_address text, p_account text, p_succeeded boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_succeeded then
+    update quota_use set used = used - 1
+    where (principal, quota) in ((p_address, 'sign_ins_of_address'), (p_account, 'sign_ins_of_account')) and used > 0;
+    return;
+  end if;
+  delete from quota_use where quota like 'sign_ins_of_%' and began < now() - interval '1 hour';
+  perform take_quota(p_address, 'sign_ins_of_address', 900, 1, 'sign-ins from an address in 15 minutes');
+  perform take_quota(p_account, 'sign_ins_of_account', 900, 1, 'sign-ins of an account in 15 minutes');
 end $$;
 
 -- Returns the name without space around it. Null stays null: a change leaves the name as it is.
@@ -521,9 +543,14 @@ begin
     select from jsonb_array_elements(p_groups) g
     where jsonb_typeof(g.value->'plain') is distinct from 'array'
       or jsonb_typeof(g.value->'phrases') is distinct from 'array'
+      or g.value - array['plain', 'phrases'] <> '{}'
       or jsonb_array_length(g.value->'phrases') not between 2 and 20
+      or jsonb_array_length(g.value->'plain') <> jsonb_array_length(g.value->'phrases')
       or exists (select from jsonb_array_elements(g.value->'phrases') p
-                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)),
+                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)
+      -- What normalization makes of a phrase: some characters become several.
+      or exists (select from jsonb_array_elements(g.value->'plain') p
+                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 1 and 600)),
     'PT422', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
   insert into project_synonyms as s (project_id, groups, analyzer)
@@ -643,12 +670,30 @@ end $$;
 create trigger record_deleted_table after delete on public.context_table
   for each row execute function public.record_deleted_table();
 
--- Checks the bytes of all documents of a project, that of p_table as p_bytes.
-create function public.check_bytes(p_project uuid, p_table uuid, p_bytes bigint) returns void
-language sql set search_path = public, extensions as $$
-  select check_quota(coalesce(sum(t.bytes), 0), p_bytes, 'project_bytes', 'bytes in the Tables of one project')
-  from context_table t where t.project_id = p_project and t.id is distinct from p_table
-$$;
+-- Checks that a Table may have so many bytes or chunks (p_unit): in its project, in all projects of its creator, and in the
+-- deployment. A Table that does not grow always may. Only the count of the project is exact while others write. Runs as
+-- postgres, since a member sees his own projects alone; an error tells no total of other projects.
+create function public.check_size(p_project uuid, p_table uuid, p_unit text, p_amount bigint) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  creator constant uuid := (select p.created_by from project p where p.id = p_project);
+  total record;
+begin
+  select coalesce(sum(s.amount) filter (where s.project_id = p_project and s.id is distinct from p_table), 0) as project,
+    coalesce(sum(s.amount) filter (where s.created_by = creator and s.id is distinct from p_table), 0) as creator,
+    coalesce(sum(s.amount) filter (where s.id is distinct from p_table), 0) as deployment,
+    coalesce(max(s.amount) filter (where s.id = p_table), 0) as present
+  into total
+  from (select t.id, t.project_id, p.created_by, case p_unit when 'bytes' then t.bytes else t.chunks_count end as amount
+        from context_table t join project p on p.id = t.project_id) s;
+  if p_amount <= total.present then return; end if;
+  perform check_quota(total.project, p_amount, 'project_' || p_unit, p_unit || ' in the Tables of one project');
+  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429', format(
+    'The projects of one user may have %s %s in their Tables (user_%s). Remove some, or ask the operator to raise the limit.',
+    to_char(quota_of('user_' || p_unit), 'FM999,999,999,999,990'), p_unit, p_unit));
+  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429', format(
+    'This deployment has no room for more %s in Tables (all_%s). Ask the operator to raise the limit.', p_unit, p_unit));
+end $$;
 
 -- Records the chunks that a scan of a Table found, if the project may have them.
 create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void
@@ -659,9 +704,7 @@ begin
   select * into t from context_table c where c.id = p_table for update;
   if t.id is null or t.chunks_count = p_chunks then return; end if;
   perform lock_quotas(t.project_id);
-  perform check_quota((select coalesce(sum(c.chunks_count), 0) from context_table c
-                       where c.project_id = t.project_id and c.id <> p_table), p_chunks,
-                      'project_chunks', 'chunks in the Tables of one project');
+  perform check_size(t.project_id, p_table, 'chunks', p_chunks);
   update context_table set chunks_count = p_chunks where id = p_table;
 end $$;
 
@@ -673,7 +716,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   select check_project(p_project, 'editor');
   select lock_quotas(p_project);
   select check_quota(count(*), 1, 'tables', 'tables') from context_table t where t.project_id = p_project;
-  select check_bytes(p_project, null, coalesce(octet_length(p_data), 0));
+  select check_size(p_project, null, 'bytes', coalesce(octet_length(p_data), 0));
   insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
   values (p_project, check_name(p_name), check_document(p_data), coalesce(octet_length(p_data), 0),
           (p_data is not null)::integer,
@@ -710,7 +753,7 @@ begin
   perform require(p_expected_version is null or p_expected_version = t.version, '23505',
                   format('The table has version %s, not %s', t.version, p_expected_version));
   perform lock_quotas(t.project_id);
-  perform check_bytes(t.project_id, p_table, coalesce(octet_length(p_data), 0));
+  perform check_size(t.project_id, p_table, 'bytes', coalesce(octet_length(p_data), 0));
   update context_table c set data = check_document(coalesce(p_data, '')), data_key = null,
     bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
     upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
@@ -737,7 +780,7 @@ $$;
 create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select lock_quotas(t.project_id) from table_for(p_table, true) t;
-  select check_bytes(t.project_id, p_table, greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
+  select check_size(t.project_id, p_table, 'bytes', greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
   update context_table t set upload = t.upload + 1, bytes = greatest(t.bytes, p_bytes) where t.id = p_table
   returning jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload)
 $$;

@@ -145,9 +145,11 @@ def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) 
             assert is_definer, name
         else:
             # A trigger cannot be called. A policy cannot ask its own table, only the owner may read what migrations are
-            # applied, and nobody may change the count of what he has used; no argument of these says who asks. The last
-            # two write what members may not, for functions that have checked the caller.
-            listed = ("acting_projects", "applied_migrations", "take_quota", "mark_project_deleted", "table_changed")
+            # applied, and nobody may change the count of what he has used; no argument of these says who asks. Only the
+            # owner may read the factors of Supabase Auth, and what others store. The last two write what members may
+            # not, for functions that have checked the caller.
+            listed = ("acting_projects", "applied_migrations", "take_quota", "has_second_factor", "check_size")
+            listed += ("mark_project_deleted", "table_changed")
             assert not is_definer or is_trigger or name in listed, name
 
 

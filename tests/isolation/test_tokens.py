@@ -135,6 +135,7 @@ FORGED: dict[str, Callable[[Stack], str]] = {
     "with the role of the owner": lambda stack: by_secret(stack, role="postgres"),
     "with the role of members' functions": lambda stack: by_secret(stack, role="sakuin_member"),
     "with no role": lambda stack: by_secret(stack, role=None),
+    "of an anonymous user": lambda _: by_key(is_anonymous=True),
     "of nobody": lambda _: by_key(sub=None),
     "of no UUID": lambda _: by_key(sub="' or true --"),
     "of a list": lambda stack: unsigned("HS256", "x", sub=[USER]),

@@ -50,6 +50,17 @@ create table auth.users (
 );
 grant all on auth.users to postgres;
 
+create table auth.mfa_factors (
+    id uuid primary key default gen_random_uuid(),
+    user_id uuid not null,
+    factor_type text not null default 'totp',
+    status text not null default 'unverified'
+);
+create index mfa_factors_user_id_idx on auth.mfa_factors (user_id);
+-- Hosted, too, nobody but its owner and who bypasses row level security sees a row.
+alter table auth.mfa_factors enable row level security;
+grant all on auth.mfa_factors to postgres;
+
 create function auth.jwt() returns jsonb language sql stable as $$
     select coalesce(
         nullif(current_setting('request.jwt.claim', true), ''),

@@ -7,13 +7,14 @@ import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
 
 from cryptography.fernet import Fernet, InvalidToken
 
 from sakuin.errors import Unauthorized
 from sakuin.platform.keys import valid_hash
 from sakuin.platform.secrets import KeyRing
-from sakuin.platform.supabase.client import Client, answer
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.admin.postgres import count_request
 from sakuin.tables.model import User
 
@@ -132,6 +133,15 @@ class Sessions:
         # One statement: of two requests with the same form only one inserts the row.
         return bool(answer(self.client.table("console_form").upsert(row, ignore_duplicates=True)))
 
+    def count_sign_in(self, address: str, email: str, *, succeeded: bool = False) -> None:
+        """Counts a sign-in of an account from an address; `OverLimit` for too many. `succeeded` takes it back.
+
+        Only hashes are stored, and without a key of the deployment nobody can try addresses against them.
+        """
+        names = {"p_address": f"address {_network(address)}", "p_account": f"account {email.lower()}"}
+        hashes = {name: _keyed_hash(self.client.headers["apikey"], text) for name, text in names.items()}
+        call(self.client, "count_sign_in", {**hashes, "p_succeeded": succeeded})
+
     def admin_key(self, key: str) -> str | None:
         """Returns the hash of a valid admin key, else None."""
         return valid_hash(key, self.admin_keys)
@@ -153,6 +163,18 @@ class Sessions:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _keyed_hash(key: str, text: str) -> str:
+    return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def _network(address: str) -> str:
+    """Returns the address, and for IPv6 the network that one customer has."""
+    try:
+        return str(ip_network(f"{address}/64", strict=False)) if ip_address(address).version == 6 else address
+    except ValueError:
+        return address
 
 
 def _cipher(session_id: str) -> Fernet:

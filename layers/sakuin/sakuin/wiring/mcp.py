@@ -20,6 +20,7 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
 
 if TYPE_CHECKING:
     from sakuin.knowledge.search import SearchKnowledge
+    from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.retrieval.refused_questions import RecordRefused
     from sakuin.tables.search import SearchTable
@@ -83,14 +84,14 @@ class Searches:
         self._hints.send([namespace(tool.project_id, tool.table_id, suffix) for tool in tools if tool.table_id in due])
 
 
-def user_tokens(settings: Settings, secret: NamedSecret) -> Callable[[], "UserTokens"]:
+def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Callable[[], "UserTokens"]:
     """Returns what gives the access tokens of users. The first call loads their libraries, which keys do not need."""
 
     @cache
     def tokens() -> "UserTokens":
         from sakuin.platform.supabase.tokens import tokens_of
 
-        return tokens_of(settings.supabase_url, lambda: secret.now().jwt_secrets)
+        return tokens_of(settings.supabase_url, lambda: secret.now().jwt_secrets, client)
 
     return tokens
 
@@ -135,7 +136,7 @@ def handler(clients: Clients) -> Handler:
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
     lexicon_lookup("索引", vocabulary)
     analyze_query("索引", LexiconEntries(), vocabulary)
-    tokens = user_tokens(settings, secret)
+    tokens = user_tokens(settings, secret, client)
     if clients.starts_ahead:
         searches.store()
         tokens()

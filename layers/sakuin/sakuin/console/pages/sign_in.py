@@ -1,7 +1,8 @@
 """Signing in and out, and the choice of a language."""
 
 import logging
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
@@ -10,10 +11,11 @@ from starlette.concurrency import run_in_threadpool
 
 from sakuin.console.answers import ROOT, own_path, redirect, set_cookie
 from sakuin.console.forms import form_fields
+from sakuin.console.sessions import Session
 from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell, Visit
-from sakuin.console.supabase_auth import SupabaseAuth
+from sakuin.console.supabase_auth import NotSignedIn, SupabaseAuth
 from sakuin.console.texts import LANGUAGES
-from sakuin.errors import NotFound, SakuinError
+from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.platform.keys import RecordUse
 
 _YEAR_SECONDS = 365 * 24 * 3600
@@ -25,14 +27,13 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
     """Returns the routes. `record_use` records the use of an admin key; without `auth` only such keys sign in."""
     router = APIRouter()
 
-    def refuse(request: Request, problem: str, target: str, email: str = "") -> Response:
-        return form_page(request, problem, target, email, status=401)
+    def refuse(request: Request, problem: str, target: str, email: str = "", status: int = 401) -> Response:
+        return form_page(request, problem, target, email, status)
 
     def form_page(request: Request, problem: str, target: str, email: str = "", status: int = 200) -> Response:
-        users = bool(auth and auth.key())
-        return shell.page(
-            request, "sign_in.html", status=status, problem=problem, target=target, email=email, users=users
-        )
+        asks_code = problem in ("sign_in.code_needed", "sign_in.wrong_code")
+        shown: dict[str, Any] = {"problem": problem, "target": target, "email": email, "asks_code": asks_code}
+        return shell.page(request, "sign_in.html", status=status, users=bool(auth and auth.key()), **shown)
 
     @router.get("/sign-in")
     def show(request: Request, target: str = "/", code: str = "") -> Response:
@@ -57,10 +58,23 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         target, email = own_path(fields.get("target", "/")), fields.get("email", "").strip()
         if auth is None or not auth.key():
             raise NotFound("Users cannot sign in here")
-        tokens = await run_in_threadpool(auth.sign_in, email, fields.get("password", ""))
-        if tokens is None:
-            return refuse(request, "sign_in.wrong_password", target, email)
-        return shell.begin(request, await run_in_threadpool(shell.sessions.sign_in_user, tokens), target)
+        try:
+            session = await run_in_threadpool(start_session, auth, fields, request)
+        except NotSignedIn as problem:
+            return refuse(request, str(problem), target, email)
+        except OverLimit:
+            return refuse(request, "sign_in.too_many", target, email, 429)
+        return shell.begin(request, session, target)
+
+    def start_session(auth: SupabaseAuth, fields: Mapping[str, str], request: Request) -> Session:
+        """Signs a user in. What does not succeed counts for the address and for the account."""
+        email, code = fields.get("email", "").strip(), "".join(fields.get("code", "").split())
+        # Mangum takes it from the gateway, not from a header that the caller writes.
+        address = request.client.host if request.client else ""
+        shell.sessions.count_sign_in(address, email)
+        tokens = auth.sign_in(email, fields.get("password", ""), code=code, address=address)
+        shell.sessions.count_sign_in(address, email, succeeded=True)
+        return shell.sessions.sign_in_user(tokens)
 
     @router.post("/sign-in/link")
     async def use_link(request: Request) -> Response:

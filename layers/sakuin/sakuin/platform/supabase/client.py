@@ -30,6 +30,7 @@ _VECTORS_A_REQUEST = 100
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
+SECRET_KEYS = "sb_secret_"  # noqa: S105 - the prefix of keys, and no key
 # PostgREST or the gateway rejects the key, or its role has no rights. The first three are about a token's form or time.
 _NOT_ALLOWED = ("PGRST301", "PGRST302", "PGRST303", "42501", "401", "403")
 # The key is right, but its role lacks a grant.

@@ -13,6 +13,7 @@ import httpx
 import jwt
 
 from sakuin.errors import InsufficientScope, Unauthorized, Unavailable
+from sakuin.platform.supabase.client import Client, call
 from sakuin.platform.supabase.sign_in import issuer_of
 
 _AUDIENCE = "authenticated"
@@ -38,11 +39,14 @@ class UserTokens:
 
     Supabase Auth gives every access token the same audience, also if a client names a resource (RFC 8707). What is
     checked instead: the signature by the project's own keys, the issuer, the audience and the role of its users.
+    Anonymous users are nobody, and so is who has only the password of an account with a second factor (`aal1`), as
+    `has_second_factor` tells.
     """
 
     keys: jwt.PyJWKClient = field(repr=False)
     issuer: str
     secrets: Callable[[], Sequence[str]] = field(repr=False, default=tuple)
+    has_second_factor: Callable[[str], bool] = lambda _user: False
 
     def user_of(self, token: str) -> str:
         """Returns the UUID of a user who signed in himself; `InsufficientScope` for a token of an agent.
@@ -62,14 +66,18 @@ class UserTokens:
         """Returns the UUID of the token's user, and whether an agent got the token through OAuth."""
         try:
             claims = self._claims(token)
-            if claims["role"] != _AUDIENCE:
+            if claims["role"] != _AUDIENCE or claims.get("is_anonymous") is True:
                 raise Unauthorized(_REFUSED)
             # Any value: what is not a session of the user himself must not pass as one.
-            return str(UUID(claims["sub"])), "client_id" in claims
+            user, is_agent = str(UUID(claims["sub"])), "client_id" in claims
         except jwt.PyJWKClientConnectionError as error:
             raise Unavailable("Supabase's public keys could not be read", vendor="supabase") from error
         except (jwt.PyJWTError, ValueError, TypeError, AttributeError) as error:
             raise Unauthorized(_REFUSED) from error
+        # Supabase Auth gives agents no second factor: the user gave it when he allowed the agent.
+        if claims.get("aal") != "aal2" and not is_agent and self.has_second_factor(user):
+            raise Unauthorized("This account has a second factor. Sign in with it")
+        return user, is_agent
 
     def _claims(self, token: str) -> dict[str, Any]:
         if jwt.get_unverified_header(token).get("alg") not in _SECRET_ALGORITHMS:
@@ -91,11 +99,20 @@ class UserTokens:
         )
 
 
-def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -> UserTokens:
-    """Returns the tokens of a Supabase project. The first token reads its public keys, which are cached."""
+def tokens_of(
+    supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple, client: Client | None = None
+) -> UserTokens:
+    """Returns the tokens of a Supabase project. The first token reads its public keys, which are cached.
+
+    `client` reads from the database whether an account has a second factor.
+    """
+
+    def has_second_factor(user: str) -> bool:
+        return client is not None and bool(call(client, "has_second_factor", {"p_user": user}))
+
     issuer = issuer_of(supabase_url)
     keys = PublishedKeys(f"{issuer}/.well-known/jwks.json", cache_keys=True, timeout=_TIMEOUT_SECONDS)
-    return UserTokens(keys, issuer, secrets)
+    return UserTokens(keys, issuer, secrets, has_second_factor)
 
 
 class PublishedKeys(jwt.PyJWKClient):
