@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +15,7 @@ from sakuin.language import synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
 from sakuin.mcp import arguments, endpoint_keys, messages
+from sakuin.platform.openai.models import VENDORS
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
@@ -25,6 +27,7 @@ from tests.wiring import test_limits_from_outside
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
 ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
+HABITS = tomllib.loads(VENDORS.read_text())["habits"]
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
 PROJECTS = next((ROOT / "supabase" / "migrations").glob("*_projects.sql")).read_text(encoding="utf-8")
@@ -88,7 +91,7 @@ def test_limits_that_are_none_are_refused_with_their_name(text: str, error: str)
 def test_the_quotas_of_sql_are_those_of_the_code(sql: psycopg.Connection) -> None:
     ((defaults,),) = sql.execute("select default_quotas()").fetchall()
     assert defaults.items() <= asdict(Limits()).items()
-    assert len(defaults) == 11
+    assert len(defaults) == 17
 
 
 def test_every_limit_is_met_from_outside() -> None:
@@ -98,9 +101,26 @@ def test_every_limit_is_met_from_outside() -> None:
         "project_daily_tokens": budgets,
         "learns_daily_tokens": "tests/knowledge/learns/test_ask_model.py",
         "public_queries_per_minute": "tests/isolation/test_public_library.py",
+        "sign_ins_of_address": "tests/console/test_sign_in_of_users.py",
+        "sign_ins_of_account": "tests/console/test_sign_in_of_users.py",
+        "database_bytes": "tests/cli/test_cli_doctor.py",
     }
     assert set(LIMITS) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()
     assert all((ROOT / path).is_file() for path in elsewhere.values())
+
+
+def test_what_tenants_may_store_fits_the_default_database() -> None:
+    """Also while a second index version has its own vectors, beside 100,000 explanations of pages."""
+    limits = Limits()
+    figures = {name: HABITS[name]["value"] for name in ("database_bytes_a_table_chunk", "database_bytes_a_chunk")}
+    vector = 4_280
+    chunks = limits.all_chunks * (figures["database_bytes_a_table_chunk"] + vector)
+    assert chunks + limits.all_bytes + 100_000 * figures["database_bytes_a_chunk"] <= limits.database_bytes
+    assert limits.project_chunks <= limits.user_chunks <= limits.all_chunks
+    assert limits.project_bytes <= limits.user_bytes <= limits.all_bytes
+    assert limits.table_bytes <= limits.project_bytes
+    # A day's tokens have a limit for each project, and for all of them.
+    assert 0 < limits.project_daily_tokens <= limits.embedding_daily_tokens
 
 
 @pytest.mark.parametrize("what", sorted(FIXED))

@@ -200,7 +200,7 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
 def test_the_schedule_s_worker_fails_without_a_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    parts: Any = (Failing(failure) for _ in range(5))
+    parts: Any = (Failing(failure) for _ in range(6))
     schedule = Schedule(*parts, worker.logger, worker.watch.metrics, CurrentWork())
     handler = instrument(schedule.handle, worker.watch)
     for asked in ({}, {"canary": True}):

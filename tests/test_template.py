@@ -11,6 +11,7 @@ import yaml
 from sakuin.knowledge.canary import CANARY_KEY
 from sakuin.limits import Limits
 from sakuin.mcp.arguments import MAX_QUERY
+from sakuin_cli.doctor import RESERVED_FOR_THE_REST
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -131,6 +132,28 @@ def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event:
     assert TEMPLATE["Parameters"][event["ScalingConfig"]["MaximumConcurrency"]["Ref"]]["MinValue"] == 2
     assert queue["VisibilityTimeout"] >= 6 * FUNCTIONS[name]["Timeout"]
     assert "ReservedConcurrentExecutions" not in FUNCTIONS[name]
+
+
+def test_the_defaults_work_in_a_new_account_with_ten_concurrent_executions() -> None:
+    """`maintain` runs its minute beside the canary; one search and one request of the API are left."""
+    workers = [event["ScalingConfig"]["MaximumConcurrency"]["Ref"] for _, event in triggers()]
+    assert sum(TEMPLATE["Parameters"][name]["Default"] for name in workers) + RESERVED_FOR_THE_REST <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "parameter"),
+    [
+        ("SakuinMaintain", "ReservesMaintain", "MaintainReserved"),
+        ("SakuinMcp", "ReservesHttp", "HttpWorkers"),
+        ("SakuinApi", "ReservesHttp", "HttpWorkers"),
+    ],
+)
+def test_executions_are_reserved_only_on_request(name: str, condition: str, parameter: str) -> None:
+    reserved = {"If": [condition, {"Ref": parameter}, {"Ref": "AWS::NoValue"}]}
+    assert FUNCTIONS[name]["ReservedConcurrentExecutions"] == reserved
+    # A new account can reserve none: AWS refuses the stack.
+    assert TEMPLATE["Parameters"][parameter]["Default"] == 0
+    assert TEMPLATE["Conditions"][condition] == {"Not": [{"Equals": [{"Ref": parameter}, 0]}]}
 
 
 @pytest.mark.parametrize("name", [name for name, one in FUNCTIONS.items() if not one.get("Events")])

@@ -11,12 +11,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+from botocore.exceptions import BotoCoreError, ClientError
 from sakuin import __version__
 from sakuin.errors import Misconfigured, SakuinError
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
-from sakuin_cli.connections import agent_of, bucket_of, deployment_of, settings_of
-from sakuin_cli.dead_letters import dead_letter_queues
+from sakuin_cli.connections import agent_of, aws_client, bucket_of, deployment_of, settings_of
+from sakuin_cli.dead_letters import dead_letter_queues, described_stack
 from sakuin_cli.settings import DATA_FOLDER, CommandSettings
 from sakuin_cli.waiting import await_upload_results, poll
 
@@ -24,6 +25,9 @@ from sakuin_cli.waiting import await_upload_results, poll
 PROBE_KEY = "_sakuin/doctor.html"
 _PROBE = b"<!doctype html><html lang=en><title>Doctor</title><body><p>A page of sakuin doctor.</p></body></html>"
 _CONNECT_SECONDS = 1.0
+# Concurrent executions beside the workers: `maintain` and its canary, `mcp` and `api`.
+RESERVED_FOR_THE_REST = 4
+_WORKERS = ("PageWorkers", "ScanWorkers", "EmbedWorkers")
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -64,6 +68,7 @@ class Examination:
             "agent key": self._agent_key,
             "bucket events": self._bucket_events,
             "stack": self._stack,
+            "concurrency": self._concurrency,
         }
 
     def __call__(self) -> Report:
@@ -163,6 +168,20 @@ class Examination:
             yield Problem("stack", "SAKUIN_STACK is not set.", advice)
             return
         dead_letter_queues(settings)
+
+    def _concurrency(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Compares the concurrent executions that Lambda allows the account with those that the stack may use."""
+        try:
+            described = described_stack(settings).get("Parameters", ())
+            limit = aws_client(settings, "lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+        except (Misconfigured, BotoCoreError, ClientError, LookupError) as error:
+            raise _Unchecked("neither the stack nor Lambda (lambda:GetAccountSettings) told the limit") from error
+        values = {each["ParameterKey"]: each["ParameterValue"] for each in described}
+        needed = sum(int(values.get(name, 0)) for name in _WORKERS) + RESERVED_FOR_THE_REST
+        if limit < needed:
+            advice = "Ask AWS for 1,000, or lower the workers: docs/how-to/deploy.md, step 2."
+            problem = f"The account has {limit} concurrent executions; the stack may need {needed}."
+            yield Problem("concurrency", problem, advice)
 
 
 def examine(data: Path | None) -> Report:

@@ -193,6 +193,9 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",
         "TurbopufferBaseUrl": f"http://{LOOPBACK}:{ports['turbopuffer']}",
+        # The emulator has no limit of an account.
+        "PageWorkers": "5",
+        "EmbedWorkers": "5",
     }
 
 

@@ -541,10 +541,12 @@ language sql stable set search_path = public, extensions as $$
                    where day = (now() at time zone 'utc')::date and kind = p_kind), 0)
 $$;
 
-create function public.add_tokens(p_kind text, p_tokens bigint) returns void
+-- Returns the day's sum.
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
 language sql set search_path = public, extensions as $$
   insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
   on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
+  returning tokens
 $$;
 
 -- ---------------------------------------------------------------- freshness
@@ -1024,13 +1026,21 @@ exception when undefined_table or invalid_schema_name then
   return '{}';
 end $$;
 
+create function public.database_bytes() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select pg_database_size(current_database())
+$$;
+
 -- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.
 --   missing: tables, views and functions that the caller may not use; open: tables that a user's token could read or
---   write past the API; vectors: type by column; extensions: schema and version by name
+--   write past the API; vectors: type by column; extensions: schema and version by name; bytes: of the database
 create function public.database_state() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
     'time', now(),
+    'bytes', database_bytes(),
+    -- Hosted Supabase sets it when the disk is full.
+    'is_read_only', current_setting('default_transaction_read_only')::boolean,
     'migrations', applied_migrations(),
     'missing', coalesce((select jsonb_agg(x.thing order by x.thing) from (
       select format('%s (%s)', c.relname, string_agg(r.name, ', ')) as thing

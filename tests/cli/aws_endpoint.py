@@ -1,4 +1,4 @@
-"""What a command asks AWS over the wire: a stack's outputs, and the queues of moto."""
+"""What a command asks AWS over the wire: a stack, Lambda's limit of the account, and the queues of moto."""
 
 import json
 import threading
@@ -15,10 +15,12 @@ from botocore import xform_name
 STACKS = (
     '<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks>'
     "<member><StackName>{name}</StackName><CreationTime>2026-11-22T00:00:00Z</CreationTime>"
-    "<StackStatus>CREATE_COMPLETE</StackStatus><Outputs>{outputs}</Outputs></member>"
+    "<StackStatus>CREATE_COMPLETE</StackStatus><Outputs>{outputs}</Outputs>"
+    "<Parameters>{parameters}</Parameters></member>"
     "</Stacks></DescribeStacksResult></DescribeStacksResponse>"
 )
 OUTPUT = "<member><OutputKey>{name}</OutputKey><OutputValue>{value}</OutputValue></member>"
+PARAMETER = "<member><ParameterKey>{name}</ParameterKey><ParameterValue>{value}</ParameterValue></member>"
 NO_STACK = (
     '<ErrorResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><Error><Type>Sender</Type>'
     "<Code>ValidationError</Code><Message>Stack with id {name} does not exist</Message></Error></ErrorResponse>"
@@ -26,12 +28,21 @@ NO_STACK = (
 
 
 @contextmanager
-def aws_endpoint(stacks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """The address of CloudFormation, which has these stacks with these outputs, and of SQS."""
+def aws_endpoint(
+    stacks: Mapping[str, Mapping[str, str]], parameters: Mapping[str, str] | None = None, limit: int = 1000
+) -> Iterator[str]:
+    """The address of CloudFormation, which has these stacks with these outputs, of Lambda, and of SQS.
+
+    All stacks have the same parameters; Lambda allows the account `limit` concurrent executions.
+    """
     # A command's environment would lead a client that is made later to this very address.
     sqs = boto3.client("sqs")
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            assert "account-settings" in self.path
+            self.answer(200, json.dumps({"AccountLimit": {"ConcurrentExecutions": limit}}), "application/json")
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if target := self.headers.get("X-Amz-Target"):
@@ -42,7 +53,8 @@ def aws_endpoint(stacks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
                 self.answer(400, NO_STACK.format(name=name), "text/xml")
                 return
             outputs = "".join(OUTPUT.format(name=key, value=escape(value)) for key, value in stacks[name].items())
-            self.answer(200, STACKS.format(name=name, outputs=outputs), "text/xml")
+            chosen = "".join(PARAMETER.format(name=key, value=value) for key, value in (parameters or {}).items())
+            self.answer(200, STACKS.format(name=name, outputs=outputs, parameters=chosen), "text/xml")
 
         def answer(self, status: int, text: str, kind: str) -> None:
             sent = text.encode()

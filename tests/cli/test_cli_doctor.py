@@ -18,7 +18,7 @@ from aws_lambda_powertools.utilities import parameters
 from sakuin.errors import SakuinError
 from sakuin.platform.secrets import NamedSecret
 from sakuin.platform.supabase.client import call
-from sakuin.upkeep.doctor import NEWEST_MIGRATION, Doctor, Problem
+from sakuin.upkeep.doctor import NEWEST_MIGRATION, Doctor, Problem, disk_problems
 from sakuin_cli.doctor import Examination, Report
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.addresses import free_port
@@ -137,7 +137,7 @@ def target(operator: Operator, stand_in: str) -> Iterator[Target]:
 
 def test_a_healthy_deployment_has_no_finding(operator: Operator, target: Target) -> None:
     output: Output = operator.sakuin("doctor", "--json", **target.settings)
-    checked = ["machine", "deployment", "admin key", "agent key", "bucket events", "stack"]
+    checked = ["machine", "deployment", "admin key", "agent key", "bucket events", "stack", "concurrency"]
     assert output.document == {"findings": [], "checked": checked, "unchecked": {}}
     assert output.code == 0
     assert operator.deployment.keys() == []
@@ -244,6 +244,17 @@ def test_a_wrong_setting_of_the_command_is_found(target: Target, changed: dict[s
     assert only(target.examination(SAKUIN_BUCKET="", **changed)())[0] == check
 
 
+@pytest.mark.parametrize(("limit", "findings"), [(10, []), (9, ["concurrency"])])
+def test_an_account_with_too_few_concurrent_executions_is_found(
+    target: Target, limit: int, findings: list[str]
+) -> None:
+    workers = dict.fromkeys(("PageWorkers", "ScanWorkers", "EmbedWorkers"), "2")
+    with aws_endpoint({"sakuin": dict.fromkeys(KINDS, "https://sqs/x")}, workers, limit=limit) as aws:
+        report = target.examination(SAKUIN_BUCKET="", AWS_ENDPOINT_URL=aws)()
+    assert [one.check for one in report.problems] == findings
+    assert "concurrency" in report.checked
+
+
 def test_a_clock_that_is_wrong_is_found(target: Target) -> None:
     late = replace(target.examination(SAKUIN_BUCKET=""), now=lambda: datetime.now(UTC) + timedelta(minutes=6))
     check, problem = only(late())
@@ -267,6 +278,7 @@ def inside(target: Target) -> Doctor:
         target.store,
         models=("gpt-new",),
         dimensions=DIMENSIONS,
+        database_bytes=8_000_000_000,
         shutdown_of={"gpt-new": date(2099, 1, 14)}.get,
     )
 
@@ -301,6 +313,17 @@ def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(target: 
 def test_tools_for_chatgpt_without_a_base_url_are_found(target: Target) -> None:
     (found,) = replace(inside(target), lacks_base_url=True)()
     assert (found.check, "BaseUrl=https://" in found.advice) == ("chatgpt tools", True)
+
+
+def test_a_database_that_is_nearly_full_is_found(target: Target) -> None:
+    (found,) = replace(inside(target), database_bytes=1_000_000)()
+    assert (found.check, "of 0.0 GB" in found.problem) == ("disk", True)
+    assert replace(inside(target), database_bytes=0)() == []
+
+
+def test_a_read_only_database_is_found() -> None:
+    (found,) = disk_problems({"bytes": 0, "is_read_only": True}, 8_000_000_000)
+    assert (found.check, "read-only" in found.problem) == ("disk", True)
 
 
 def test_a_region_that_is_far_away_is_found(target: Target) -> None:

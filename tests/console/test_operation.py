@@ -168,6 +168,14 @@ def test_both_pages_are_there_while_sqs_does_not_answer(world: World, sqs: Model
         assert "SQS does not answer" in shown(console, path)
 
 
+@pytest.mark.parametrize(("percent", "is_announced"), [(12.0, False), (81.0, True)])
+def test_a_database_that_is_nearly_full_needs_attention(world: World, percent: float, is_announced: bool) -> None:
+    pages = partial(operation.routes, operation=replace(world.operation, database_percent=lambda: percent))
+    page = ConsoleClient(world, pages).sign_in_admin().get("/").text
+    assert f"{percent:.0f} %" in page
+    assert ("nearly full" in page) == is_announced
+
+
 def test_work_is_listed_with_its_reason_and_filtered(console: ConsoleClient, world: World) -> None:
     world.sql.execute(
         "insert into unfinished_work (kind, subject, state, reason, retry_at)"

@@ -38,6 +38,7 @@ class Parts:
     asked: list[bool] = field(default_factory=list)
     built: int = 0
     canary: Any = None
+    database_percent: float = 12.5
 
     def maintain(self) -> MaintenanceResult:
         if isinstance(self.maintained, Exception):
@@ -62,6 +63,7 @@ class Parts:
             reconcile=lambda: parts.reconcile,
             canary=self.canary,
             unfinished=self.unfinished,
+            database_percent=lambda: self.database_percent,
             logger=Logger(service="test", stream=io.StringIO()),
             metrics=metrics,
             current=CurrentWork(),
@@ -96,6 +98,7 @@ def test_what_was_resumed_and_what_waits_is_counted(parts: Parts, capsys: pytest
     parts.maintained = MaintenanceResult(sent=1, restarted=2, removed=0, resumed=3)
     done, said = parts.handle(), metrics(capsys)
     assert (done["resumed"], said["WorkResumed"], said["TablesRestarted"]) == (3, [3], [2])
+    assert said["DatabasePercent"] == [12.5]
     assert (said["WaitingWork"], 4000 <= said["OldestWaitingSeconds"][0] < 4060) == ([7], True)
 
 

@@ -115,6 +115,10 @@ class Product:
         Parts(self.unfinished).handle()
         return [self.printed("OldestWaitingSeconds")] * 2
 
+    def full_database(self, *, is_broken: bool) -> Sequence[Values]:
+        Parts(self.unfinished, database_percent=81 if is_broken else 40).handle()
+        return [self.printed("DatabasePercent")] * 3
+
     def differences(self, *, is_broken: bool) -> Sequence[Values]:
         Parts(self.unfinished).handle(reconcile=True)
         # The double has one difference in each run; a repair that has an effect leaves none in the next night.
@@ -154,6 +158,7 @@ STATES: Mapping[str, Callable[..., Sequence[Values]]] = {
     "SakuinErrorRateAlarm": aws([[0] * 9 + [1], (), [0] * 9 + [1]], [[0] * 99 + [1]] * 3),
     # The canary calls the function twice in five minutes.
     "SakuinSilenceAlarm": aws([()], [[1] * 12]),
+    "SakuinThrottlesAlarm": aws([[5, 20]], [[3]]),
     "SakuinFailedCallsAlarm": Product.failed_calls,
     "SakuinFreshnessAlarm": Product.late_canary,
     "SakuinMaintainAlarm": Product.failing_maintenance,
@@ -161,6 +166,7 @@ STATES: Mapping[str, Callable[..., Sequence[Values]]] = {
     "SakuinDeniedAlarm": Product.denied_calls,
     "SakuinEmbeddingBudgetAlarm": Product.spent_budget,
     "SakuinWaitingWorkAlarm": Product.waiting_work,
+    "SakuinDatabaseSizeAlarm": Product.full_database,
     "SakuinReconcileAlarm": Product.differences,
     "SakuinReconcileFailedAlarm": Product.failed_reconciliation,
     "SakuinWordsAloneAlarm": Product.searches_by_words_alone,

@@ -33,6 +33,10 @@ LIMITS = {
     "endpoint_tools": 1,
     "project_bytes": 20000,
     "project_chunks": 6,
+    "user_bytes": 30000,
+    "user_chunks": 8,
+    "all_bytes": 10**9,
+    "all_chunks": 10**6,
     "reindexes_per_hour": 2,
     "requests_per_minute": 60,
     "mcp_request_bytes": 5000,
@@ -197,6 +201,29 @@ def test_a_project_has_so_many_bytes_in_all_of_its_tables(person: Person) -> Non
     stack.sql.execute("select set_quotas('{\"project_bytes\": 20000}')")
 
 
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ("user_bytes", "The projects of one user may have 9,000 bytes in their Tables (user_bytes)."),
+        ("all_bytes", "This deployment has no room for more bytes in Tables (all_bytes)."),
+    ],
+)
+def test_a_user_and_a_deployment_have_so_many_bytes_in_all_projects(person: Person, quota: str, said: str) -> None:
+    first = person.table("x" * 8_000)
+    person.project = person.made("/v1/projects", {"name": "another"})["id"]
+    # All Tables of the tests before count for the deployment.
+    before = "0" if quota == "user_bytes" else "(select sum(bytes) - 8002 from context_table)"
+    person.stack.sql.execute(f"select set_quotas(jsonb_build_object('{quota}', {before} + 9000))".encode())
+    try:
+        refused = person.ask("POST", f"/v1/projects/{person.project}/tables", {"name": "t", "data": "x" * 2_000})
+        assert (refused.status, refused.json["detail"].startswith(said)) == (429, True)
+        # No total of others is told, and what does not grow passes.
+        assert not re.search(r"1\d,\d{3} bytes", refused.json["detail"])
+        assert person.ask("PUT", f"/v1/tables/{first}", {"data": "y" * 8_000}).status == 200
+    finally:
+        person.stack.sql.execute(f"select set_quotas('{{\"{quota}\": {LIMITS[quota]}}}')".encode())
+
+
 def test_a_project_has_so_many_reindexes_in_an_hour(person: Person) -> None:
     tool = person.tool(person.table())
     answers = [person.ask("POST", f"/v1/tools/{tool}/reindex") for _ in range(5)]
@@ -330,6 +357,21 @@ def test_a_project_has_so_many_chunks_in_all_of_its_tables(stack: Stack, scan: H
     first, second = (person.ask("GET", f"/v1/tools/{tool}").json["metadata"]["search_index"] for tool in tools)
     assert (first["state"], second["state"]) == ("indexing", "error")
     assert "8 chunks in the Tables of one project; the limit is 6 (project_chunks)" in second["last_error"]
+
+
+@pytest.mark.parametrize("quota", ["user_chunks", "all_chunks"])
+def test_a_user_and_a_deployment_have_so_many_chunks(stack: Stack, scan: Handler, person: Person, quota: str) -> None:
+    first = person.table(dict.fromkeys("ab", "word " * 250))
+    scan_table(scan, person, (person.tool(first), first)[1])
+    person.project = person.made("/v1/projects", {"name": "another"})["id"]
+    second = person.table(dict.fromkeys("ab", "word " * 250))
+    tool = person.tool(second)
+    before = "0" if quota == "user_chunks" else "(select sum(chunks_count) - 4 from context_table)"
+    stack.sql.execute(f"select set_quotas(jsonb_build_object('{quota}', {before} + 6))".encode())
+    scan_table(scan, person, second)
+    status = person.ask("GET", f"/v1/tools/{tool}").json["metadata"]["search_index"]
+    assert (status["state"], f"({quota})" in status["last_error"]) == ("error", True)
+    stack.sql.execute(f"select set_quotas('{{\"{quota}\": {LIMITS[quota]}}}')".encode())
 
 
 def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(scan: Handler, person: Person) -> None:

@@ -30,13 +30,22 @@ class Limits:
     tools: int = _limit(1_000, "Tools of a project")
     endpoints: int = _limit(1_000, "MCP endpoints of a project")
     endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
-    project_bytes: int = _limit(2_000_000_000, "bytes of all Tables of a project")
-    project_chunks: int = _limit(2_000_000, "chunks of all Tables of a project")
+    project_bytes: int = _limit(200_000_000, "bytes of all Tables of a project")
+    project_chunks: int = _limit(250_000, "chunks of all Tables of a project")
+    user_bytes: int = _limit(400_000_000, "bytes of all Tables in the projects that a user created")
+    user_chunks: int = _limit(250_000, "chunks of all Tables in the projects that a user created")
+    all_bytes: int = _limit(1_000_000_000, "bytes of all Tables of the deployment")
+    all_chunks: int = _limit(500_000, "chunks of all Tables of the deployment")
+    database_bytes: int = _limit(
+        8_000_000_000, "bytes of the database's disk: an alarm and `sakuin doctor` announce that 80 % are used"
+    )
     project_daily_tokens: int = _limit(
-        1_000_000_000, "tokens embedded in a day (UTC) for a project, estimated as 3 bytes each; 0: no limit"
+        100_000_000, "tokens embedded in a day (UTC) for a project, estimated as 3 bytes each; 0: no limit"
     )
     reindexes_per_hour: int = _limit(60, "reindexes of Tools that are requested for a project in an hour; 0: no limit")
     requests_per_minute: int = _limit(1_200, "requests of a user to the API's functions in a minute; 0: no limit")
+    sign_ins_of_address: int = _limit(60, "wrong passwords from an address at the console in 15 minutes; 0: no limit")
+    sign_ins_of_account: int = _limit(10, "wrong passwords of an account at the console in 15 minutes; 0: no limit")
     mcp_request_bytes: int = _limit(1_000_000, "bytes of a request to `/mcp`")
     api_request_bytes: int = _limit(
         4_500_000, "bytes of a request to `/v1`; the gateway rejects what is over 6 MB with its envelope"
@@ -45,7 +54,7 @@ class Limits:
     public_queries_per_minute: int = _limit(
         120, "tool calls in a minute by all callers of `/public/mcp` together; 0: no limit but the gateway's"
     )
-    embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
+    embedding_daily_tokens: int = _limit(200_000_000, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(
         20_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"
     )

@@ -12,12 +12,16 @@ from sakuin.platform.supabase.client import Client, call
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EmbeddingLedger:
-    """The sum of tokens that all workers paid for today, from 00:00 UTC: embedded for indexing, or for `learns`."""
+    """The sum of tokens that all workers paid for today, from 00:00 UTC: embedded for indexing, or for `learns`.
+
+    `last` is the sum after the last addition of this worker.
+    """
 
     client: Client
     kind: Literal["embedding", "learns"] = "embedding"
+    last: int | None = None
 
     def spent(self) -> int:
         """Returns today's sum."""
@@ -25,10 +29,15 @@ class EmbeddingLedger:
 
     def add(self, tokens: int) -> None:
         """Adds tokens to today's sum, atomically."""
-        call(self.client, "add_tokens", {"p_kind": self.kind, "p_tokens": tokens})
+        self.last = int(call(self.client, "add_tokens", {"p_kind": self.kind, "p_tokens": tokens}))
 
     def require_budget(self, daily_tokens: int) -> None:
-        """Raises `OverBudget` if today's sum has reached `daily_tokens`."""
+        """Raises `OverBudget` if today's sum has reached `daily_tokens`.
+
+        While the last known sum is lower, the next addition tells what other workers have spent.
+        """
+        if self.last is not None and self.last < daily_tokens:
+            return
         if self.spent() >= daily_tokens:
             tokens = f"The day's {daily_tokens:,} {self.kind} tokens"
             raise OverBudget(f"{tokens} are used up; indexing goes on at 00:00 UTC")

@@ -1,4 +1,4 @@
-"""Counts of projects, Tables and Tools of a deployment."""
+"""Counts of projects, Tables and Tools of a deployment, and the size of its database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +25,18 @@ class ProjectCounts:
     tables: int
     tools: Mapping[str, int]
     errors: tuple[FailedTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSize:
+    """The size of the database, beside `most_bytes`, the size of its disk; 0: the disk is not watched."""
+
+    client: Client
+    most_bytes: int
+
+    def percent(self) -> float:
+        """Returns how much of the disk the database takes; 0 if it is not watched."""
+        return 100 * int(call(self.client, "database_bytes", {})) / self.most_bytes if self.most_bytes else 0.0
 
 
 def project_counts(client: Client, errors: int) -> ProjectCounts:

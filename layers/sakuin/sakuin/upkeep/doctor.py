@@ -20,6 +20,8 @@ NEWEST_MIGRATION = "20261122000007"
 EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", (1, 0))}
 # AWS and Supabase reject signatures and tokens of a clock that is wrong by minutes.
 MOST_SECONDS_APART = 60
+# Of the database's disk. Supabase enlarges a disk at 90 %, at most once in six hours, and makes a full one read-only.
+NEARLY_FULL = 0.8
 _NOTICE = timedelta(days=90)
 _DENIED = "42501"
 # Of one request on an open connection. Within a continent it takes a third of this.
@@ -42,9 +44,10 @@ class Problem:
 class Doctor:
     """Checks the deployment from inside. It changes nothing, and no call of a vendor costs anything.
 
-    `models` are the used models of OpenAI, `shutdown_of` gives the day on which one ends, if it is announced.
-    `lacks_base_url`: tools for ChatGPT are wanted without a host in `BaseUrl`. `http` has a timeout that allows all
-    calls within a request. No text contains a vendor's answer: it may repeat a key.
+    `database_bytes` is the size of the database's disk. `models` are the used models of OpenAI, `shutdown_of` gives the
+    day on which one ends, if it is announced. `lacks_base_url`: tools for ChatGPT are wanted without a host in
+    `BaseUrl`. `http` has a timeout that allows all calls within a request. No text contains a vendor's answer: it may
+    repeat a key.
     """
 
     client: Client
@@ -55,6 +58,7 @@ class Doctor:
     turbopuffer_base_url: str
     models: tuple[str, ...]
     dimensions: int
+    database_bytes: int
     lacks_base_url: bool = False
     shutdown_of: Callable[[str], date | None] = lambda model: model_facts(model).shutdown
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -73,6 +77,7 @@ class Doctor:
             yield Problem("database", str(error), "docs/how-to/deploy.md, step 3; then docs/runbooks/denied.md.")
             return
         yield from database_problems(state, self.dimensions, self.now())
+        yield from disk_problems(state, self.database_bytes)
 
     def _publishable_key(self) -> Iterator[Problem]:
         key = self.secrets().supabase_publishable_key
@@ -192,6 +197,18 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
     if apart > MOST_SECONDS_APART:
         advice = "Compare https://status.supabase.com; a restored or paused project may need a restart."
         yield Problem("clock", f"The database's clock differs by {apart:.0f} seconds.", advice)
+
+
+def disk_problems(state: Mapping[str, Any], most_bytes: int) -> Iterator[Problem]:
+    """Yields what an answer of `database_state` says about a disk of `most_bytes`; 0 is no limit."""
+    advice = "docs/runbooks/database-full.md."
+    if state["is_read_only"]:
+        yield Problem("disk", "The database is read-only: nothing is indexed or changed.", advice)
+    elif most_bytes and state["bytes"] > NEARLY_FULL * most_bytes:
+        sizes = f"{state['bytes'] / 1e9:.1f} of {most_bytes / 1e9:.1f} GB"
+        yield Problem(
+            "disk", f"The database has {sizes} (database_bytes). Supabase makes a full one read-only.", advice
+        )
 
 
 def _listed(names: list[str]) -> str:

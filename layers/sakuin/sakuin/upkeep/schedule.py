@@ -31,6 +31,7 @@ class Schedule:
     reconcile: Callable[[], Reconcile]
     canary: Canary
     unfinished: UnfinishedWorkStore
+    database_percent: Callable[[], float]
     logger: Logger
     metrics: Metrics
     current: CurrentWork
@@ -72,7 +73,10 @@ class Schedule:
         counts = self.unfinished.counts()
         self.metrics.add_metric("WaitingWork", MetricUnit.Count, counts.states.get("waiting", 0))
         self.metrics.add_metric("OldestWaitingSeconds", MetricUnit.Seconds, counts.oldest_waiting_seconds)
-        self.metrics.flush_metrics()
+        try:
+            self.metrics.add_metric("DatabasePercent", MetricUnit.Percent, self.database_percent())
+        finally:
+            self.metrics.flush_metrics()
         return {}
 
     def _begin_reconciliation(self) -> dict[str, Any]:

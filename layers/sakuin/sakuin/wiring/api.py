@@ -72,7 +72,10 @@ def handler(clients: Clients) -> Handler:
 
     services = project_services(clients, secret)
     auth = SupabaseAuth(
-        settings.supabase_url, lambda: secret.now().supabase_publishable_key, clients.http(_CHECK_SECONDS)
+        settings.supabase_url,
+        lambda: secret.now().supabase_publishable_key,
+        clients.http(_CHECK_SECONDS),
+        secret_key=lambda: secret.now().supabase_service_key,
     )
     sessions = Sessions(client, ring, auth.refresh)
     record_use = record_once_a_day(key_use.record)
@@ -95,7 +98,7 @@ def handler(clients: Clients) -> Handler:
                 *(keys.DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes),
             ]
 
-        shell = Shell(sessions, __version__)
+        shell = Shell(sessions, __version__, settings.api_url)
         searches = searching(clients, services.records)
         return console_app(
             shell,
@@ -159,6 +162,7 @@ def doctor(clients: Clients, secret: NamedSecret) -> "Doctor":
         settings.turbopuffer_base_url,
         models=tuple(filter(None, (settings.embedding_model.name, settings.learns_model))),
         dimensions=settings.embedding_model.dimensions,
+        database_bytes=settings.limits.database_bytes,
         lacks_base_url=settings.chatgpt_tools and not settings.offers_chatgpt_tools,
     )
 
@@ -181,7 +185,7 @@ def operation_of(clients: Clients, records: "MaterialRecords", unfinished: "Unfi
     from functools import partial
 
     from sakuin.console.pages.operation import Operation
-    from sakuin.upkeep.counts import project_counts
+    from sakuin.upkeep.counts import DatabaseSize, project_counts
     from sakuin.upkeep.index_versions import IndexVersions
     from sakuin.upkeep.reconcile import ReconciliationRuns
 
@@ -193,6 +197,7 @@ def operation_of(clients: Clients, records: "MaterialRecords", unfinished: "Unfi
         runs=ReconciliationRuns(client),
         indexes=IndexVersions(client),
         counts=partial(project_counts, client),
+        database_percent=DatabaseSize(client, clients.settings.limits.database_bytes).percent,
     )
 
 
@@ -215,7 +220,7 @@ def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices"
 
     settings, client, now = clients.settings, clients.supabase, secret.now
     records = ProjectRecords(client)
-    tokens = tokens_of(settings.supabase_url, lambda: now().jwt_secrets)
+    tokens = tokens_of(settings.supabase_url, lambda: now().jwt_secrets, client)
 
     def user_of(token: str) -> str:
         if not now().supabase_publishable_key:

@@ -30,6 +30,7 @@ def schedule(clients: Clients) -> "Schedule":
     from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.canary import Canary
+    from sakuin.upkeep.counts import DatabaseSize
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
@@ -54,6 +55,7 @@ def schedule(clients: Clients) -> "Schedule":
         reconciling(clients, kept),
         canary,
         UnfinishedWorkStore(client),
+        DatabaseSize(client, settings.limits.database_bytes).percent,
         telemetry.logger,
         telemetry.metrics,
         telemetry.work,

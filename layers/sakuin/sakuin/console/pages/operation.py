@@ -19,6 +19,7 @@ from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.counts import ProjectCounts
 from sakuin.upkeep.dead_letters import DeadLetterQueues, DescribedLetter, KnownFailure, described
+from sakuin.upkeep.doctor import NEARLY_FULL
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import ReconciliationRuns
 
@@ -40,6 +41,7 @@ class Operation:
     runs: ReconciliationRuns
     indexes: IndexVersions
     counts: Callable[[int], ProjectCounts]
+    database_percent: Callable[[], float]
 
     def dead_letter_counts(self) -> Mapping[QueueName, int] | None:
         """Returns their number by queue; None while SQS does not answer, which hides nothing else."""
@@ -82,6 +84,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
             letters=operation.dead_letter_counts(),
             night=operation.runs.report(),
             index=live.settings if live else None,
+            disk=operation.database_percent(),
+            disk_is_nearly_full=NEARLY_FULL * 100,
         )
 
     @router.get("/work")
