@@ -3,8 +3,9 @@
 import json
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.connecting.agents import Agent
-    from sakuin_cli.connecting.files import ConnectedFiles
+    from sakuin_cli.connecting.configurations import Configurations
 
 _KNOWLEDGE, _SEARCH_TOOLS = "search_knowledge", "Search Tools"
 _SIGNS = {"failed": ("✗", "red"), "written": ("✓", "green"), "removed": ("✓", "green")}
@@ -42,28 +43,31 @@ def connect(
     show: Annotated[bool, typer.Option("--print", help="Print it without a key; write nothing.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Remove what this command wrote.")] = False,
     question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="What to ask through each configuration.")
+        str, typer.Option("--question", metavar="TEXT", help="What to ask with the URL and the key that were written.")
     ] = "quadratic formula",
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Write the MCP configuration of agents, and ask a question through it."""
-    from sakuin_cli.connecting.files import ConnectedFiles
+    """Add an MCP server to agents, by their own commands or in their files, and ask it a question."""
+    from sakuin_cli.connecting.configurations import Configurations
 
     name = name or ("sakuin-tools" if tools else "sakuin")
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
         raise typer.BadParameter("use letters, digits, - and _", param_hint="--name")
     with reporting_errors(as_json) as terminal:
-        files = ConnectedFiles(Path.home())
-        chosen = _chosen(terminal, files, agents or (), every=every, show=show, undo=undo)
+        configurations = Configurations(Path.home())
+        chosen = _chosen(terminal, configurations.home, agents or (), every=every, show=show, undo=undo)
         if undo:
-            rows = [_attempt(agent, files, lambda agent: _removed(files, agent)) for agent in chosen]
+            rows = [_attempt(agent, configurations, lambda agent: _removed(configurations, agent)) for agent in chosen]
         else:
             client, to = _endpoint(data, name, tools=tools)
             if show:
-                _print(terminal, files, chosen, to)
+                _print(terminal, configurations.home, chosen, to)
                 return
-            rows = [_attempt(one, files, lambda one: _connected(files, one, to, client, question)) for one in chosen]
+            rows = [
+                _attempt(agent, configurations, lambda agent: _added(configurations, agent, to, client, question))
+                for agent in chosen
+            ]
     if as_json:
         terminal.document({"agents": rows})
     else:
@@ -73,7 +77,7 @@ def connect(
 
 
 def _chosen(
-    terminal: Terminal, files: "ConnectedFiles", named: Sequence[str], *, every: bool, show: bool, undo: bool
+    terminal: Terminal, home: Path, named: Sequence[str], *, every: bool, show: bool, undo: bool
 ) -> "list[Agent]":
     from sakuin_cli.connecting.agents import AGENTS
 
@@ -83,19 +87,19 @@ def _chosen(
         return [AGENTS[name] for name in dict.fromkeys(named)]
     if show or undo:
         return list(AGENTS.values())
-    found = [agent for agent in AGENTS.values() if agent.is_installed(files.home)]
-    if not found:
-        raise Misconfigured(f"None of {', '.join(AGENTS)} was found in {files.home}; --print shows what to write")
+    installed = [agent for agent in AGENTS.values() if agent.is_installed(home)]
+    if not installed:
+        raise Misconfigured(f"None of {', '.join(AGENTS)} was found here; --print shows what to write")
     if every:
-        return found
-    listed = ", ".join(agent.name for agent in found)
+        return installed
+    listed = ", ".join(agent.name for agent in installed)
     if terminal.as_json or not sys.stdin.isatty():
         raise typer.BadParameter(f"found {listed}: name some of them, or give --all", param_hint="AGENT")
-    for agent in found:
-        terminal.line("•", "dim", f"{agent.name:<15} {agent.title}, {agent.file(files.home)}")
+    for agent in installed:
+        terminal.line("•", "dim", f"{agent.name:<15} {agent.title}, {agent.place(home)}")
     answer = typer.prompt("Which? Their names, or all", default="all")
-    names = [agent.name for agent in found] if answer == "all" else answer.replace(",", " ").split()
-    return _chosen(terminal, files, names, every=False, show=show, undo=undo)
+    names = [agent.name for agent in installed] if answer == "all" else answer.replace(",", " ").split()
+    return _chosen(terminal, home, names, every=False, show=show, undo=undo)
 
 
 def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, AgentEndpoint]":
@@ -105,48 +109,53 @@ def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClien
     return client, AgentEndpoint(name, client.url, TOOLS_VARIABLE if tools else LIBRARY_VARIABLE)
 
 
-def _print(terminal: Terminal, files: "ConnectedFiles", chosen: "list[Agent]", to: "AgentEndpoint") -> None:
-    from sakuin.console.agents import HIDDEN_KEY
+def _print(terminal: Terminal, home: Path, chosen: "list[Agent]", to: "AgentEndpoint") -> None:
+    from sakuin.console.agents import HIDDEN_KEY, configurations
 
-    shown = {agent.name: (agent, agent.configuration(to, HIDDEN_KEY)) for agent in chosen}
+    texts = {each.agent: each.text for each in configurations(to, HIDDEN_KEY)}
+    rows = [
+        {
+            "agent": agent.name,
+            "place": agent.place(home),
+            "command": shlex.join(agent.add_command(to)) if agent.program else None,
+            "configuration": texts[agent.name],
+        }
+        for agent in chosen
+    ]
     if terminal.as_json:
-        rows = [
-            {"agent": name, "file": str(agent.file(files.home)), "configuration": text}
-            for name, (agent, text) in shown.items()
-        ]
         terminal.document({"agents": rows})
         return
-    for agent, configuration in shown.values():
-        terminal.line("•", "dim", f"{agent.title}, {agent.file(files.home)}")
-        text, _ = agent.text.insert("", configuration)
-        terminal.out.print(text, soft_wrap=True)
+    for agent, row in zip(chosen, rows, strict=True):
+        terminal.line("•", "dim", f"{agent.title}, {row['place']}")
+        terminal.out.print(f"{row['command'] or row['configuration']}\n", soft_wrap=True, markup=False)
 
 
-def _attempt(agent: "Agent", files: "ConnectedFiles", act: "Callable[[Agent], dict[str, Any]]") -> dict[str, Any]:
+def _attempt(
+    agent: "Agent", configurations: "Configurations", act: "Callable[[Agent], dict[str, Any]]"
+) -> dict[str, Any]:
     """Returns a row about one agent; the failure of one does not stop the others."""
-    row = {"agent": agent.name, "file": str(agent.file(files.home))}
+    row = {"agent": agent.name, "place": agent.place(configurations.home)}
     try:
         return {**row, **act(agent)}
     except SakuinError as error:
         return {**row, "state": "failed", "notes": [str(error)]}
 
 
-def _removed(files: "ConnectedFiles", agent: "Agent") -> dict[str, Any]:
-    if files.undo(agent):
+def _removed(configurations: "Configurations", agent: "Agent") -> dict[str, Any]:
+    if configurations.remove_all(agent):
         return {"state": "removed", "notes": []}
-    return {"state": "unchanged", "notes": ["this command wrote nothing there"]}
+    return {"state": "unchanged", "notes": ["this command added nothing there"]}
 
 
-def _connected(
-    files: "ConnectedFiles", agent: "Agent", to: "AgentEndpoint", client: "AgentClient", question: str
+def _added(
+    configurations: "Configurations", agent: "Agent", to: "AgentEndpoint", client: "AgentClient", question: str
 ) -> dict[str, Any]:
-    """Writes the configuration, reads it again and asks the question with what it says."""
-    if not agent.is_installed(files.home):
+    """Adds the entry and asks the question with its URL and key."""
+    if not agent.is_installed(configurations.home):
         raise Misconfigured(f"{agent.title} was not found here; --print shows what to write")
-    written = files.connect(agent, to.name, agent.configuration(to, client.key))
-    state = "written" if written else "unchanged"
+    state = "written" if configurations.add(agent, to, client.key) else "unchanged"
     try:
-        notes = [_answer(agent.entry(files.configuration(agent), to.name), to, client, question)]
+        notes = [_answer(client, question)]
     except SakuinError as error:
         return {"state": "failed", "notes": [f"the configuration is there, but the question failed: {error}"]}
     if agent.format.key_in == "variable" and not os.environ.get(to.variable):
@@ -158,23 +167,16 @@ def _connected(
     return {"state": state, "notes": notes}
 
 
-def _answer(entry: Mapping[str, Any], to: "AgentEndpoint", client: "AgentClient", question: str) -> str:
-    from sakuin_cli.agent import AgentClient
-    from sakuin_cli.connecting.agents import target_of
-
-    url, key = target_of(entry, {**os.environ, to.variable: client.key}, typed=client.key)
-    asked = AgentClient(url, key)
-    if not (searches := asked.searches()):
-        raise Misconfigured(f"{url} offers no search: bind a Search Tool with `sakuin mcp bind`")
-    found = asked.call(searches[0], {"query": question})
-    return (
-        f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {counted(len(found['results']), 'result')}"
-    )
+def _answer(client: "AgentClient", question: str) -> str:
+    if not (searches := client.searches()):
+        raise Misconfigured(f"{client.url} offers no search: bind a Search Tool with `sakuin mcp bind`")
+    results = client.call(searches[0], {"query": question})["results"]
+    return f"{searches[0]} answered {json.dumps(question, ensure_ascii=False)}: {counted(len(results), 'result')}"
 
 
 def _report(terminal: Terminal, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         sign, style = _SIGNS.get(row["state"], ("•", "dim"))
-        terminal.line(sign, style, f"{row['agent']} {row['state']}: {row['file']}")
+        terminal.line(sign, style, f"{row['agent']} {row['state']}: {row['place']}")
         for note in row["notes"]:
             terminal.line(" ", "dim", f"  {note}")

@@ -1,30 +1,26 @@
-"""The agents: where each keeps its configuration, and what an entry of it points to."""
+"""The agents: their own commands that add an MCP server, or the file where an agent has no command."""
 
+import json
 import os
-import re
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from sakuin.console.agents import FORMATS, AgentEndpoint, AgentFormat
-
-from sakuin_cli.connecting import json_text, toml_text
-
-_REFERENCE: Final = re.compile(r"\$\{(?:(env|input):)?([\w-]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent on this machine."""
+    """An agent on this machine. Without `program` it has a file only."""
 
     name: str
+    # The program with the commands for MCP servers.
+    program: str = ""
     # A desktop application, whose bridge or window no test can drive.
     desktop: bool = False
-    # What shows that the agent is installed, beside the folder of its file.
-    marker: str | None = None
 
     @property
     def format(self) -> AgentFormat:
@@ -36,14 +32,29 @@ class Agent:
         """Returns the name for people."""
         return self.format.title
 
-    @property
-    def text(self) -> ModuleType:
-        """Returns the module that edits the format of the file."""
-        return toml_text if self.format.is_toml else json_text
+    def add_command(self, to: AgentEndpoint) -> list[str]:
+        """Returns the agent's own command that adds an endpoint. It contains no key."""
+        header = f"Authorization: Bearer ${{{to.variable}}}"
+        match self.name:
+            case "claude-code":
+                # The option for headers takes several, so it comes last.
+                user = ["--scope", "user", "--transport", "http"]
+                return [self.program, "mcp", "add", *user, to.name, to.url, "--header", header]
+            case "gemini":
+                user = ["--scope", "user", "--transport", "http"]
+                return [self.program, "mcp", "add", *user, "--header", header, to.name, to.url]
+            case "codex":
+                return [self.program, "mcp", "add", to.name, "--url", to.url, "--bearer-token-env-var", to.variable]
+        configuration = self.format.entry(to, "")
+        server = configuration[self.format.servers][to.name]
+        return [self.program, "--add-mcp", json.dumps({"name": to.name, **server, "inputs": configuration["inputs"]})]
 
-    def configuration(self, to: AgentEndpoint, key: str) -> dict[str, Any]:
-        """Returns the configuration of an endpoint, with its key if the agent cannot read it from elsewhere."""
-        return self.format.entry(to, key)
+    def remove_command(self, name: str) -> list[str]:
+        """Returns the agent's own command that removes an entry; empty if it has none."""
+        if self.name == "vscode":
+            return []
+        user = [] if self.name == "codex" else ["--scope", "user"]
+        return [self.program, "mcp", "remove", *user, name]
 
     def file(self, home: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
         """Returns the file of this user, through links."""
@@ -55,42 +66,23 @@ class Agent:
                 return (Path(environ[variable]) / rest).resolve()
         raise AssertionError("the last place needs no variable")
 
-    def entry(self, configuration: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-        """Returns the entry `name` of a configuration; an empty one if there is none."""
-        servers = configuration.get(self.format.servers)
-        entry = servers.get(name) if isinstance(servers, dict) else None
-        return entry if isinstance(entry, dict) else {}
+    def place(self, home: Path) -> str:
+        """Returns where the configuration is written: by a program, or into a file."""
+        return self.program or str(self.file(home))
 
     def is_installed(self, home: Path) -> bool:
-        """Returns whether the agent was started here once."""
-        file = self.file(home)
-        if self.marker is None:
-            return file.parent.is_dir()
-        return file.exists() or (home / self.marker).is_dir()
+        """Returns whether the agent's program is there; of an agent without one, whether it was started here once."""
+        return shutil.which(self.program) is not None if self.program else self.file(home).parent.is_dir()
 
 
 AGENTS: Final = {
     agent.name: agent
     for agent in (
-        Agent("claude-code", marker=".claude"),
+        Agent("claude-code", "claude"),
         Agent("claude-desktop", desktop=True),
         Agent("cursor", desktop=True),
-        Agent("vscode", desktop=True),
-        Agent("codex"),
-        Agent("gemini"),
+        Agent("vscode", "code", desktop=True),
+        Agent("codex", "codex"),
+        Agent("gemini", "gemini"),
     )
 }
-
-
-def target_of(entry: Mapping[str, Any], variables: Mapping[str, str], typed: str) -> tuple[str, str]:
-    """Returns the URL and the key that an agent would use; `typed` is what its user answers when it asks for the key.
-
-    A variable that is not set is an empty text, as it is for most agents.
-    """
-    arguments = entry.get("args", [])
-    url = entry.get("url") or entry.get("httpUrl") or next(one for one in arguments if one.startswith("http"))
-    if variable := entry.get("bearer_token_env_var"):
-        return url, variables.get(variable, "")
-    header = entry.get("headers", {}).get("Authorization") or entry["env"]["SAKUIN_AUTHORIZATION"]
-    key = _REFERENCE.sub(lambda found: typed if found[1] == "input" else variables.get(found[2], ""), header)
-    return url, key.removeprefix("Bearer ").strip()

@@ -57,13 +57,6 @@ def configurations(to: AgentEndpoint, key: str) -> Sequence[Configuration]:
     ]
 
 
-def toml_table(name: str, members: Mapping[str, str], end: str = "\n") -> str:
-    """Returns a table of TOML after an empty line; `end` ends each line."""
-    # A string of JSON is a basic string of TOML.
-    rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
-    return end.join(["", f"[{name}]", *rows, ""])
-
-
 def _files(each: AgentFormat) -> Sequence[str]:
     return list(dict.fromkeys(f"~/{places[-1]}" for places in each.places.values()))
 
@@ -72,7 +65,10 @@ def _text(each: AgentFormat, to: AgentEndpoint, key: str) -> str:
     written = each.entry(to, key)
     if not each.is_toml:
         return json.dumps(written, ensure_ascii=False, indent=2)
-    return toml_table(f"{each.servers}.{to.name}", written[each.servers][to.name]).strip()
+    # A string of JSON is a basic string of TOML.
+    members = written[each.servers][to.name].items()
+    rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members]
+    return "\n".join([f"[{each.servers}.{to.name}]", *rows])
 
 
 def _claude_code(to: AgentEndpoint, _key: str) -> dict[str, Any]:
