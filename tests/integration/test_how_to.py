@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.cli.connecting.programs import calls_of, installed
 from tests.documents import PAGES, QUESTIONS, build_site
 from tests.integration.conftest import REPOSITORY, Deployed
 from tests.integration.terminal import Terminal
@@ -149,11 +150,12 @@ def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> 
 
 
 def test_clients_are_connected(reader: Terminal) -> None:
-    for name in (".codex", ".cursor"):
-        (reader.folder / name).mkdir()
+    (reader.folder / ".cursor").mkdir()
+    programs = installed(reader.folder / "bin", "codex")
     printed = dict(follow(reader, "clients.md"))
     assert printed["sakuin connect codex cursor"].count("written") == 2
-    assert not (reader.folder / ".codex" / "config.toml").exists()
+    assert not (reader.folder / ".cursor" / "mcp.json").exists()
+    assert calls_of(programs)[-1].startswith("codex mcp remove sakuin")
 
 
 def test_keys_are_replaced(reader: Terminal, deployed: Deployed) -> None:

@@ -59,11 +59,11 @@ class Configurations:
 
     def _remove(self, agent: Agent, name: str) -> None:
         if not agent.program:
-            document = self._document(agent)
-            if document.get(agent.format.servers, {}).pop(name, None) is not None:
-                self._write(
-                    agent, {key: value for key, value in document.items() if key != agent.format.servers or value}
-                )
+            document, servers = self._document(agent), agent.format.servers
+            if document.get(servers, {}).pop(name, None) is not None:
+                if not document[servers]:
+                    del document[servers]
+                self._write(agent, document)
         elif command := agent.remove_command(name):
             _run(agent, command)
         else:

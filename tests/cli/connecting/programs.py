@@ -14,8 +14,8 @@ with (here / "calls").open("a") as calls:
 
 
 def installed(folder: Path, *names: str) -> Path:
-    """Makes the programs in the folder, which becomes the PATH of a test; a file `fails` there ends each with its text."""
-    folder.mkdir()
+    """Makes the programs in a folder for the PATH. A file `fails` in it ends each of them with its text."""
+    folder.mkdir(exist_ok=True)
     for name in names:
         (folder / name).write_text(_PROGRAM.format(python=sys.executable))
         (folder / name).chmod(0o755)

@@ -12,33 +12,18 @@ from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.validation import IndexedChunk, poor_learns
 from sakuin.language.unicode_text import is_japanese
 
-from sakuin_cli.drafting.learns_text import drafted_anchors
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Uploads
 
-State = Literal["missing", "weak", "draft", "good"]
+State = Literal["missing", "weak", "good"]
 SHORTEST_ITEM = 5  # characters of Japanese; other items have two words
 
 
 @dataclass(frozen=True, slots=True)
-class FolderFile:
-    """A `learns.yml` of the folder: its path, its key as in `sakuin push`, its bytes and what they say."""
-
-    path: str
-    key: str
-    data: bytes
-    content: LearnsFile
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewedLearns:
-    """The `learns` of one explanation in the folder's files.
+    """The `learns` of one explanation. `missing`: no file names it; `weak`: `reasons` say why."""
 
-    `missing`: no file names it; `draft`: it is a draft that nobody has reviewed; `weak`: `reasons` say why.
-    """
-
-    page: Page
     explanation: Explanation
     state: State
     given: tuple[str, ...] = ()
@@ -50,54 +35,34 @@ class ReviewedPage:
     """A page with its reviewed `learns`; `error` if it cannot be read."""
 
     path: str
-    key: str
     material: str
     learns: tuple[ReviewedLearns, ...] = ()
     error: str | None = None
 
 
-def folder_files(uploads: Uploads) -> dict[str, FolderFile]:
+def folder_files(uploads: Uploads) -> dict[str, LearnsFile]:
     """Returns the `learns.yml` files of a folder by key. Raises `Invalid` if one cannot be read."""
-    found = (upload for upload in uploads.files if upload.key.rpartition("/")[2] == "learns.yml")
-    return {one.key: _folder_file(one.path, one.key) for one in found}
+    files = (upload for upload in uploads.files if upload.key.rpartition("/")[2] == "learns.yml")
+    return {one.key: parse_learns(read_bytes(one.path)) for one in files}
 
 
-def reviewed_page(path: str, key: str, material: str, files: Mapping[str, FolderFile]) -> ReviewedPage:
+def reviewed_page(path: str, key: str, material: str, files: Mapping[str, LearnsFile]) -> ReviewedPage:
     """Returns the review of a page's `learns`. For each anchor the nearest file counts."""
     page = local_page(path)
     if isinstance(page, str):
-        return ReviewedPage(path, key, material, error=page)
+        return ReviewedPage(path, material, error=page)
     authored: dict[str, tuple[str, ...]] = {}
-    drafts: set[str] = set()
     for file in (files[one] for one in learns_keys(key) if one in files):
-        lists = file.content.for_material(material)
-        names = {material, material.rpartition("/")[2]}
-        drafts |= {
-            anchor
-            for name, anchor in drafted_anchors(file.data)
-            if name in names and anchor in lists and anchor not in authored
-        }
-        authored = {**lists, **authored}
-    return ReviewedPage(path, key, material, tuple(_reviewed(material, page, authored, drafts)))
+        authored = {**file.for_material(material), **authored}
+    return ReviewedPage(path, material, tuple(_reviewed(material, page, authored)))
 
 
-def _folder_file(path: str, key: str) -> FolderFile:
-    data = read_bytes(path)
-    return FolderFile(path, key, data, parse_learns(data))
-
-
-def _reviewed(
-    material: str, page: Page, authored: Mapping[str, tuple[str, ...]], drafts: set[str]
-) -> Iterator[ReviewedLearns]:
+def _reviewed(material: str, page: Page, authored: Mapping[str, tuple[str, ...]]) -> Iterator[ReviewedLearns]:
     for explanation in page.explanations:
-        if not is_anchor(explanation.anchor):
-            continue
-        given = authored.get(explanation.anchor, ())
-        reasons = tuple(_weaknesses(material, explanation, given)) if given else ()
-        state: State = "missing"
-        if given:
-            state = "draft" if explanation.anchor in drafts else "weak" if reasons else "good"
-        yield ReviewedLearns(page, explanation, state, given, reasons)
+        if is_anchor(explanation.anchor):
+            given = authored.get(explanation.anchor, ())
+            reasons = tuple(_weaknesses(material, explanation, given)) if given else ()
+            yield ReviewedLearns(explanation, "missing" if not given else "weak" if reasons else "good", given, reasons)
 
 
 def _weaknesses(material: str, explanation: Explanation, given: Sequence[str]) -> Iterator[str]:

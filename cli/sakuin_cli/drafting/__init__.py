@@ -1,1 +1,0 @@
-"""Drafts of `learns` for the review of an author, for `sakuin learns`."""
