@@ -42,6 +42,7 @@ PURE = (
     "errors",
     "limits",
     "language",
+    "retrieval",
     "knowledge.model",
     "knowledge.names",
     "knowledge.reading",

@@ -18,7 +18,7 @@ from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
 from sakuin.platform.keys import LibraryKeys, hash_of_key
-from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 from starlette.applications import Starlette

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 
 from tests.doubles.sqs import ModelledSqs

@@ -16,7 +16,7 @@ from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import RefusedQuestions
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page

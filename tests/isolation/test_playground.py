@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin.wiring import maintain
 from sakuin.wiring.clients import Clients
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
-from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
+from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger
 
 from tests.doubles.embedder import MODEL
 from tests.worlds import TableWorld, long

@@ -14,10 +14,10 @@ from openai import OpenAI
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background
 from sakuin.platform.embedding import Embedder, EmbeddingModel, QuestionEmbedder
+from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.questions import OpenAIQuestions, connected
 from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
 
 from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of

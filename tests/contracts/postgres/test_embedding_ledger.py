@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 
 import psycopg
 import pytest
+from sakuin.platform.openai.budget import EmbeddingLedger
 from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.embedding_budget import EmbeddingLedger
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from sakuin.knowledge.learns.openai import BudgetedLearnsModel
 from sakuin.knowledge.learns.postgres import PAGES_AT_ONCE
 from sakuin.knowledge.messages import AskLearns
 from sakuin.knowledge.page import Explanation
-from sakuin.retrieval.embedding_budget import EmbeddingLedger
+from sakuin.platform.openai.budget import EmbeddingLedger
 
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, A_MINUTE, AN_HOUR, time_passes

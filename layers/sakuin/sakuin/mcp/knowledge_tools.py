@@ -16,12 +16,14 @@ from sakuin.mcp import knowledge_schemas as schemas
 from sakuin.mcp.answers import (
     NOTE,
     Answer,
+    RecordRefused,
     add_fitting,
     add_texts,
     answered,
     counted,
     failed,
     noted,
+    record_nothing,
     unnoted,
     visible_answer,
 )
@@ -38,7 +40,6 @@ from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
-from sakuin.retrieval.refused_questions import RecordRefused, record_nothing
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150

@@ -8,7 +8,17 @@ from mcp_types import CallToolResult, Tool
 
 from sakuin.errors import NotFound
 from sakuin.language.unicode_text import visible
-from sakuin.mcp.answers import NOTE, Answer, add_fitting, answered, counted, failed, noted
+from sakuin.mcp.answers import (
+    NOTE,
+    Answer,
+    RecordRefused,
+    add_fitting,
+    answered,
+    counted,
+    failed,
+    noted,
+    record_nothing,
+)
 from sakuin.mcp.arguments import ReadAroundArguments, ToolSearchArguments
 from sakuin.mcp.cursors import cursor_of, numbers_of
 from sakuin.mcp.read_around import TOOL as READ_AROUND
@@ -25,7 +35,6 @@ from sakuin.mcp.schemas import (
     records,
 )
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
-from sakuin.retrieval.refused_questions import RecordRefused, record_nothing
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.search import TableSearches
 

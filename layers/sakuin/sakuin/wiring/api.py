@@ -204,7 +204,7 @@ def operation_of(clients: Clients, records: "MaterialRecords", unfinished: "Unfi
 def refused_questions(clients: Clients, places: "Places") -> "RefusedLog":
     """Returns the refused questions of the console."""
     from sakuin.console.pages.refused import RefusedLog
-    from sakuin.retrieval.refused_questions import RefusedQuestions
+    from sakuin.upkeep.refused_questions import RefusedQuestions
 
     questions = RefusedQuestions(clients.supabase)
     return RefusedLog(places, questions.most_frequent, clients.settings.record_refused_questions)

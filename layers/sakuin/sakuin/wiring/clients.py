@@ -182,7 +182,7 @@ class Clients:
         limit = self.settings.limits.embedding_daily_tokens
         if not limit:
             return self._embedder(model, lambda _tokens: None, urgency)
-        from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
+        from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
 
         ledger = EmbeddingLedger(self.supabase)
         return BudgetedEmbedder(self._embedder(model, TokenCounter(ledger), urgency), ledger, limit)
@@ -207,7 +207,7 @@ class Clients:
         if not self.settings.learns_model:
             return None
         from sakuin.knowledge.learns.openai import BudgetedLearnsModel, OpenAILearnsModel
-        from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
+        from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 
         ledger = EmbeddingLedger(self.supabase, "learns")
         spend = TokenCounter(ledger)

@@ -68,12 +68,12 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.knowledge.postgres import KnowledgeIndex
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.retrieval.refused_questions import DAYS, RefusedQuestions
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
     from sakuin.upkeep.maintain import Maintain, ResumeWork
+    from sakuin.upkeep.refused_questions import DAYS, RefusedQuestions
 
     settings, client = clients.settings, clients.supabase
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)

@@ -20,9 +20,9 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
 
 if TYPE_CHECKING:
     from sakuin.knowledge.search import SearchKnowledge
+    from sakuin.mcp.answers import RecordRefused
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
-    from sakuin.retrieval.refused_questions import RecordRefused
     from sakuin.tables.search import SearchTable
 
 
@@ -98,7 +98,8 @@ def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Ca
 
 def record_refused_questions(clients: Clients) -> "RecordRefused":
     """Returns what records refused questions; it does nothing unless the deployment wants that."""
-    from sakuin.retrieval.refused_questions import SECONDS, RefusedQuestions, record_nothing, recorder
+    from sakuin.mcp.answers import record_nothing
+    from sakuin.upkeep.refused_questions import SECONDS, RefusedQuestions, recorder
 
     if not clients.settings.record_refused_questions:
         return record_nothing

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.playground.places import Places
 from sakuin.console.shell import Shell, Visit
-from sakuin.retrieval.refused_questions import DAYS, RefusedQuestion
+from sakuin.upkeep.refused_questions import DAYS, RefusedQuestion
 
 _MOST = 200
 

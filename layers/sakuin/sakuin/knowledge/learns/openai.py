@@ -13,9 +13,9 @@ from sakuin.knowledge.learns.postgres import Items
 from sakuin.knowledge.learns.sources import LearnsModel, shown_text
 from sakuin.knowledge.page import Explanation
 from sakuin.platform.calls import Ask, background, retry_after
+from sakuin.platform.openai.budget import EmbeddingLedger
 from sakuin.platform.openai.embeddings import VENDOR, status_error
 from sakuin.platform.openai.models import model_facts
-from sakuin.retrieval.embedding_budget import EmbeddingLedger
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.refused_questions import RefusedQuestions, recorder
+from sakuin.upkeep.refused_questions import RefusedQuestions, recorder
 from sakuin_local.supabase.database import Database
 
 

@@ -17,14 +17,7 @@ _MOST_A_DAY = 200
 # For a record: the answer waits for it, and a question that is not recorded is no great loss.
 SECONDS = 0.5
 
-# Takes a question that was refused, and the id of the Tool that was asked; None is the library.
-RecordRefused = Callable[[str, str | None], None]
-
 logger = logging.getLogger(__name__)
-
-
-def record_nothing(_question: str, _tool_id: str | None) -> None:
-    """Records no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class RefusedQuestions:
         return int(call(self.client, "delete_refused_questions", {"p_days": keep_days}))
 
 
-def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> RecordRefused:
+def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> Callable[[str, str | None], None]:
     """Returns the function that records a question without secrets, on one line. A failure is logged and not raised."""
 
     def record(question: str, tool_id: str | None) -> None:

@@ -8,8 +8,8 @@ from sakuin.errors import OverBudget
 from sakuin.knowledge.learns.openai import BudgetedLearnsModel
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.platform.embedding import Vector
+from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger
 from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 
 from tests.builders import a_page
 from tests.doubles.embedder import MemoryEmbedder
