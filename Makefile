@@ -33,7 +33,6 @@ CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
 BANDIT := $(call stamp,.tools/bandit,requirements/bandit.txt)
 AUDIT := $(call stamp,.tools/audit,requirements/audit.txt)
 DOCS := $(call stamp,.tools/docs,requirements/docs.txt)
-BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
@@ -41,7 +40,7 @@ BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/bro
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
-	converge fuzz benchmarks bench audit lock clean
+	converge fuzz benchmarks audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -90,7 +89,7 @@ template-checks: $(SAM) $(CHECKOV)
 build: $(PACKAGE) $(SAM)
 	PY=$(MINOR) PLATFORM= STRICT=1 PYTHON_OF_LAYER="$(CURDIR)/$(BIN)/python" .tools/sam/bin/sam build --parallel \
 		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
-	$(BIN)/python -m benchmarks.sizes
+	$(BIN)/python -m scripts.sizes
 
 pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(BROWSER) $(DOCS) ## the tests
 	EFFORT=$(EFFORT) $(BIN)/python -m pytest --numprocesses=$(WORKERS)
@@ -111,8 +110,6 @@ fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
 
 benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks
-
-bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
 
 # Not part of `make test`: it asks the network, and finds something new without any change.
 audit: $(AUDIT) ## known vulnerabilities of everything that is locked
@@ -152,7 +149,7 @@ $(PACKAGE): $(DEV)
 	@touch $@
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH) $(DOCS): | $(PACKAGE)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(DOCS): | $(PACKAGE)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@

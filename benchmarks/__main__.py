@@ -18,26 +18,15 @@ from sakuin_local.places import REPOSITORY
 # Without a stack, and with one; what restarts its parts comes last.
 ALONE: dict[str, tuple[str, ...]] = {
     "analysis": ("samples/junior",),
-    "baselines": ("tests/labels/knowledge.jsonl", "samples"),
-    "cost": (),
     "general": ("--data", "tests/general", "en"),
-    "half_vectors": (),
-    "near_misses": ("tests/general/en/site",),
-    "paraphrases": ("benchmarks/paraphrases.jsonl", "samples", "learns"),
-    "patching": ("1",),
-    "reconcile": ("2",),
-    "sizes": (),
     "table_search": ("200",),
     "tables": ("1",),
-    "large_deletes": ("1000",),
     "large_index": ("200",),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {
     "cold_start": ("1",),
-    "freshness": ("2",),
     "mcp_calls": ("20", "100"),
-    "pushing": ("samples/senior",),
-    "searching": ("5",),
+    "searching": ("5", "2"),
     "load": ("0.2",),
     "kills": ("IndexMaterial",),
 }

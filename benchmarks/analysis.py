@@ -5,9 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 from time import process_time
 
 from sakuin.knowledge.reading.page_reader import read_page
@@ -18,8 +17,6 @@ from sakuin.language.vocabulary import vocabulary_of
 from sudachipy import Dictionary, SplitMode, Tokenizer
 
 ROUNDS = 15
-# Of the texts, which are measured one after the other, each in a process that has read the others only.
-PARTS = 4
 CHUNK = 1000  # characters
 QUESTIONS = (
     "二次方程式の解の公式ってどうやるの？",
@@ -62,7 +59,6 @@ def main(folder: Path) -> None:
         analyze_query(query, LexiconEntries(), vocabulary)
 
     _print(f"a text of {CHUNK} characters", _by_turns(chunks, _index, _tokenize))
-    _print("such a text, not seen before", _unseen(chunks))
     _print("a question", _by_turns(QUESTIONS, asked, _tokenize))
     imported, first = _loaded(LOADING)
     _, sudachi = _loaded(PLAIN_LOADING)
@@ -104,24 +100,6 @@ def _by_turns(
     # By turns: what else the machine does slows both. The first round is slower, and does not count.
     times = [(_seconds(texts, plain), _seconds(texts, ours)) for _ in range(ROUNDS + 1)]
     return [(one, other) for other, one in times[1:]]
-
-
-def _unseen(chunks: Sequence[str]) -> list[tuple[float, float]]:
-    size = -(-len(chunks) // PARTS)
-    parts = [(chunks[:at], chunks[at : at + size], chunks[at + size :]) for at in range(0, len(chunks), size)]
-    # A new process for each: it remembers no word.
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        rounds = [pool.map(_first_time, parts, chunksize=1) for _ in range(ROUNDS // 3)]
-    return [(mean(one for one, _ in times), mean(other for _, other in times)) for times in rounds]
-
-
-def _first_time(parts: tuple[Sequence[str], Sequence[str], Sequence[str]]) -> tuple[float, float]:
-    before, texts, after = parts
-    for text in (*before, *after) * 2:
-        _tokenize(text)
-        _index(text)
-    plain = _seconds(texts, _tokenize)
-    return _seconds(texts, _index), plain
 
 
 def _seconds(texts: Sequence[str], work: Callable[[str], object]) -> float:

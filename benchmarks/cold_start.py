@@ -1,99 +1,80 @@
 """How long a new worker of the `mcp` function takes to start, and to answer its first question.
 
-Each variant runs under Lambda's runtime emulator against the running stack, in turn, N times.
+It runs under Lambda's runtime emulator, of SAM's wheel, with Lambda's own client from PyPI, against the running stack.
 """
 
-import ast
+import hashlib
+import json
 import os
+import platform
+import re
 import shutil
+import signal
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+from sakuin_local.addresses import free_port
 from sakuin_local.aws.layers import built, is_our_own
 from sakuin_local.aws.template import read_template
-from sakuin_local.places import REPOSITORY, TEMPLATE, TOOLS
+from sakuin_local.places import REPOSITORY, TEMPLATE, TOOLS, UV
 
-from benchmarks.lambda_runtime import Start, start
 from benchmarks.stack import Stack
 
 FUNCTION = "SakuinMcp"
 QUESTION = "二次方程式の解の公式"
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
-_CALLS = 4
+REQUIREMENTS = REPOSITORY / "requirements" / "runtime.txt"
+CALLS = 4
+_INVOKE = "http://127.0.0.1:{port}/2015-03-31/functions/function/invocations"
+# The emulator's own "Init Duration" is not the time of INIT; this line is.
+_INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
+_READY_SECONDS = 20
+_ANSWER_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """A function's folder and its layers."""
+class Start:
+    """INIT of a new worker, then its answers one after the other, in milliseconds.
 
-    name: str
-    folder: Path
-    layers: tuple[Path, ...]
+    `processor` is the processor time of INIT and the first answer: other programs on the machine hardly change it.
+    """
+
+    init: float
+    processor: float
+    answers: tuple[float, ...]
 
 
 def main() -> None:
-    """Print the table."""
+    """Prints the medians."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     stack = Stack()
     environment, event = _environment(stack), _event(stack)
-    with tempfile.TemporaryDirectory(dir=TOOLS, prefix="cold-start-") as place:
-        variants = _variants(Path(place))
-        starts: dict[str, list[Start]] = {variant.name: [] for variant in variants}
-        for _ in range(rounds):
-            for variant in variants:
-                starts[variant.name].append(start(variant.folder, variant.layers, environment, event, _CALLS))
-    _show(starts)
-
-
-def _show(starts: Mapping[str, list[Start]]) -> None:
-    reference = next(iter(starts.values()))
-    print("| Variant | INIT ms | of the reference | first search ms | a search then ms | processor ms | of it |")
-    print("|---|---|---|---|---|---|---|")
-    for name, runs in starts.items():
-        first = statistics.median(run.answers[0] for run in runs)
-        then = statistics.median(answer for run in runs for answer in run.answers[1:])
-        init, processor = _init(runs), _processor(runs)
-        shares = [f"1/{_init(reference) / init:.1f}", f"1/{_processor(reference) / processor:.1f}"]
-        print(f"| {name} | {init:,.0f} | {shares[0]} | {first:.0f} | {then:.0f} | {processor:,.0f} | {shares[1]} |")
-
-
-def _init(runs: list[Start]) -> float:
-    return statistics.median(run.init for run in runs)
-
-
-def _processor(runs: list[Start]) -> float:
-    return statistics.median(run.processor for run in runs)
-
-
-def _variants(place: Path) -> list[Variant]:
-    """The reference first: no bytecode, and every import of our code at the top."""
     resources = read_template(TEMPLATE)["Resources"]
-    sources = {name: REPOSITORY / one["Properties"]["ContentUri"] for name, one in resources.items() if _is_layer(one)}
-    layers = {name: _layer(name, source, place) for name, source in sources.items()}
-    mine = [layer["Ref"] for layer in resources[FUNCTION]["Properties"]["Layers"]]
-    folder = REPOSITORY / resources[FUNCTION]["Properties"]["CodeUri"]
-
-    bare = {name: _without_bytecode(layer, place / "bare" / name) for name, layer in layers.items()}
-    eager = place / "eager"
-    eager.mkdir()
-    hoisted = "\n".join(dict.fromkeys(_imports(bare["SakuinLayer"])))
-    (eager / "app.py").write_text(f"{hoisted}\n{(folder / 'app.py').read_text('utf-8')}", "utf-8")
-    return [
-        Variant("no bytecode, everything imported at the top", eager, tuple(bare.values())),
-        Variant("no bytecode", folder, tuple(bare[name] for name in mine)),
-        Variant("everything imported at the top", eager, tuple(layers.values())),
-        Variant("as deployed", folder, tuple(layers[name] for name in mine)),
-    ]
-
-
-def _is_layer(resource: Mapping[str, Any]) -> bool:
-    return bool(resource["Type"] == "AWS::Serverless::LayerVersion")
+    with tempfile.TemporaryDirectory(dir=TOOLS, prefix="cold-start-") as place:
+        names = [layer["Ref"] for layer in resources[FUNCTION]["Properties"]["Layers"]]
+        sources = [(name, REPOSITORY / resources[name]["Properties"]["ContentUri"]) for name in names]
+        layers = [_layer(name, source, Path(place)) for name, source in sources]
+        folder = REPOSITORY / resources[FUNCTION]["Properties"]["CodeUri"]
+        starts = [_start(folder, layers, environment, event) for _ in range(rounds)]
+    figures = {
+        "INIT": [start.init for start in starts],
+        "first search": [start.answers[0] for start in starts],
+        "a search then": [answer for start in starts for answer in start.answers[1:]],
+        "processor time of INIT and the first search": [start.processor for start in starts],
+    }
+    for name, milliseconds in figures.items():
+        print(f"{name}: {statistics.median(milliseconds):,.0f} ms")
 
 
 def _layer(name: str, source: Path, place: Path) -> Path:
@@ -105,22 +86,6 @@ def _layer(name: str, source: Path, place: Path) -> Path:
     given = [f"ARTIFACTS_DIR={target}", f"PY={MINOR}", "STRICT=1"]
     subprocess.run([*command, *given], check=True, env={**os.environ, "PYTHON_OF_LAYER": sys.executable})
     return target / "python"
-
-
-def _without_bytecode(layer: Path, target: Path) -> Path:
-    shutil.copytree(layer, target, copy_function=os.link, ignore=shutil.ignore_patterns("__pycache__"))
-    return target
-
-
-def _imports(layer: Path) -> Iterator[str]:
-    """An import of each of our modules, and each import that stands inside a function."""
-    for file in sorted(layer.rglob("*.py")):
-        yield f"import {'.'.join(file.relative_to(layer).with_suffix('').parts).removesuffix('.__init__')}"
-        for function in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                inside = (node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom))
-                # What Lambda's runtime alone brings is asked for where it may be missing.
-                yield from (text for text in map(ast.unparse, inside) if "snapshot_restore_py" not in text)
 
 
 def _environment(stack: Stack) -> dict[str, str]:
@@ -152,6 +117,105 @@ def _event(stack: Stack) -> dict[str, Any]:
         f'{{"name":"search_knowledge","arguments":{{"query":"{QUESTION}"}}}}}}',
         "isBase64Encoded": False,
     }
+
+
+def _start(folder: Path, layers: Sequence[Path], environment: Mapping[str, str], event: Mapping[str, Any]) -> Start:
+    """Starts a new worker for `folder`/app.py and calls it; raises RuntimeError if it does not answer with 200."""
+    with tempfile.TemporaryFile() as log, _emulator(folder, layers, environment, log) as (port, emulator):
+        whole = [_asked(port, event)]
+        processor = sum(sum(child.cpu_times()[:2]) for child in emulator.children(recursive=True)) * 1000
+        whole += [_asked(port, event) for _ in range(CALLS - 1)]
+        log.seek(0)
+        init = float(_INIT.findall(log.read().decode())[0])
+    # The emulator starts INIT with the first call.
+    return Start(init, processor, (whole[0] - init, *whole[1:]))
+
+
+@contextmanager
+def _emulator(
+    folder: Path, layers: Sequence[Path], environment: Mapping[str, str], log: Any
+) -> Iterator[tuple[int, psutil.Process]]:
+    port, api = free_port(), free_port()
+    command = [
+        str(_program()),
+        "--log-level=debug",
+        f"--runtime-interface-emulator-address=127.0.0.1:{port}",
+        f"--runtime-api-address=127.0.0.1:{api}",
+        str(_python()),
+        "-m",
+        "awslambdaric",
+        "app.handler",
+    ]
+    given = {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "LAMBDA_TASK_ROOT": str(folder),
+        "AWS_LAMBDA_FUNCTION_NAME": folder.name,
+        "AWS_LAMBDA_FUNCTION_TIMEOUT": "60",
+        "PYTHONPATH": os.pathsep.join(map(str, layers)),
+        # What has no bytecode is to stay so.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **environment,
+    }
+    process = subprocess.Popen(
+        command, cwd=folder, env=given, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        _wait(port)
+        yield port, psutil.Process(process.pid)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def _asked(port: int, event: Mapping[str, Any]) -> float:
+    request = urllib.request.Request(_INVOKE.format(port=port), json.dumps(event).encode())
+    started = time.perf_counter()
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as response:
+        answer = json.load(response)
+    milliseconds = (time.perf_counter() - started) * 1000
+    if answer.get("statusCode") != 200:
+        raise RuntimeError(f"the function answered {answer}")
+    return milliseconds
+
+
+def _wait(port: int) -> None:
+    until = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("the runtime emulator does not listen")
+
+
+def _program() -> Path:
+    machine = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+    found = sorted(TOOLS.glob(f"sam/lib/python*/site-packages/samcli/local/rapid/aws-lambda-rie-{machine}"))
+    if not found:
+        raise SystemExit("The runtime emulator is in SAM's wheel: run `make template` once")
+    return found[0]
+
+
+def _python() -> Path:
+    """An interpreter with what Lambda's runtime brings, and nothing else."""
+    content = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:16]
+    place = TOOLS / f"runtime-{content}"
+    if not place.exists():
+        unfinished = Path(tempfile.mkdtemp(prefix="runtime-", dir=TOOLS))
+        _run(UV, "venv", "--quiet", "--clear", "--relocatable", "--python", sys.executable, unfinished)
+        _run(
+            UV, "pip", "install", "--quiet", "--compile-bytecode", "--require-hashes",
+            "--python", unfinished, "--requirement", REQUIREMENTS,
+        )  # fmt: skip
+        for older in set(TOOLS.glob("runtime-*")) - {unfinished}:
+            shutil.rmtree(older)
+        unfinished.rename(place)
+    return place / "bin" / "python"
+
+
+def _run(*command: object) -> None:
+    subprocess.run([str(part) for part in command], check=True)
 
 
 if __name__ == "__main__":

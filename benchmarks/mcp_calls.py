@@ -2,16 +2,14 @@
 
 The handler runs in this process, behind events as API Gateway sends them, on stores that are timed apart: a database of
 its own, and an embedder in memory.
-With a running stack (`SAKUIN_DATA`) the same calls also go over HTTP.
 """
 
 import json
 import logging
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +26,7 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 
-from benchmarks.stack import Stack, quantile
+from benchmarks.stack import quantile
 from tests.builders import a_page
 from tests.events import Context, event, ring
 from tests.worlds import World
@@ -94,8 +92,6 @@ def measured(world: World, calls: int, growth: int) -> None:
         for method, params in (("tools/list", {}), ("tools/call", QUESTION)):
             asked = request(method, params, era)
             print(f"in process, {era}, {method}: {ours(handler, asked, (index, lexicon, embedder), calls)}")
-    if (Path(os.environ.get("SAKUIN_DATA", ".sakuin")) / "env").exists():
-        over_http(calls)
     grown(handler, growth)
 
 
@@ -122,22 +118,6 @@ def ours(handler: Handler, asked: dict[str, Any], stores: tuple[Timed, ...], cal
         own.append(whole[-1] - (sum(store.seconds for store in stores) - before) * 1000)
     share = sum(own) / sum(whole)
     return f"{shown(whole)}; ours {shown(own)} ({share:.0%} of the time)"
-
-
-def over_http(calls: int) -> None:
-    """The same through the front door of a running stack, with its real stores."""
-    stack = Stack()
-    asking: dict[str, Callable[[], Any]] = {
-        "tools/list": lambda: stack.mcp("tools/list", {}),
-        "tools/call": lambda: stack.search("二次方程式を公式で解きたい"),
-    }
-    for name, ask in asking.items():
-        ask()
-        times: list[float] = []
-        for _ in range(calls):
-            with clocked(times):
-                ask()
-        print(f"deployed on this machine, {name}: {shown(times)}")
 
 
 def grown(handler: Handler, calls: int) -> None:

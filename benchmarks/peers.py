@@ -1,7 +1,6 @@
 """What people build from the parts, over the same texts: rankings of places, best first."""
 
 import re
-import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -63,20 +62,6 @@ def convex_combination(
     return [_best(row, limit, positive=False) for row in 0.6 * words + 0.4 * near]
 
 
-def fts5_trigrams(texts: Sequence[str], queries: Sequence[str], *, limit: int) -> list[Ranking]:
-    """SQLite's full-text search with its trigram tokenizer; a question asks for any of its trigrams."""
-    with sqlite3.connect(":memory:") as connection:
-        connection.execute("create virtual table chunk using fts5(text, tokenize = 'trigram')")
-        rows = ((place, _folded(text)) for place, text in enumerate(texts))
-        connection.executemany("insert into chunk (rowid, text) values (?, ?)", rows)
-        found = []
-        for query in queries:
-            asked = " or ".join(f'"{_quoted(gram)}"' for gram in _grams(query, (3,))).replace(" or ", " OR ")
-            sql = "select rowid from chunk where chunk match ? order by rank limit ?"
-            found.append([row[0] for row in connection.execute(sql, (asked, limit))] if asked else [])
-        return found
-
-
 def nearest(passages: NDArray[np.float32], queries: NDArray[np.float32], *, limit: int) -> list[Ranking]:
     """The vectors alone."""
     return [_best(row, limit, positive=False) for row in queries @ passages.T]
@@ -117,7 +102,3 @@ def whole_words(text: str) -> Counter[str]:
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
-
-
-def _quoted(gram: str) -> str:
-    return gram.replace('"', '""')

@@ -1,6 +1,5 @@
 """A running stack, as the benchmarks drive it."""
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,13 +55,6 @@ class Stack:
         call = {"name": "search_knowledge", "arguments": {"query": query, **arguments}}
         results: list[dict[str, Any]] = self.mcp("tools/call", call)["structuredContent"]["results"]
         return results
-
-    def embedded(self) -> int:
-        """How many texts have been embedded since the stack was made, as the function's log says."""
-        group = f"/sakuin/{self.environment['SAKUIN_STACK']}/index_material"
-        pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
-        lines = [event["message"] for page in pages for event in page["events"]]
-        return sum(json.loads(line)["embedded"] for line in lines if '"bucket event processed"' in line)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

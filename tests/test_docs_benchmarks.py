@@ -10,8 +10,6 @@ from benchmarks.__main__ import ALONE, ON_A_STACK
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENTS = [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md"), *(REPOSITORY / "benchmarks").glob("*.md")]
 SMALLEST = {**ALONE, **ON_A_STACK}
-# Makes data and measures nothing; tests/test_general_data.py runs it.
-MAKES_DATA = {"general_data"}
 
 
 def named(text: str) -> set[str]:
@@ -20,7 +18,7 @@ def named(text: str) -> set[str]:
 
 def test_every_benchmark_that_a_document_names_is_run() -> None:
     names = set().union(*(named(document.read_text("utf-8")) for document in DOCUMENTS))
-    assert names - SMALLEST.keys() - MAKES_DATA == set()
+    assert names - SMALLEST.keys() == set()
 
 
 def test_the_list_of_benchmarks_is_whole() -> None:

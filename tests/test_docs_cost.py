@@ -1,49 +1,40 @@
-"""docs/reference/cost.md is what benchmarks/cost.py reckons."""
+"""docs/reference/cost.md adds up, and names the models as the product knows them."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from sakuin.platform.openai.models import VENDORS
 
-from benchmarks import cost
-
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "reference" / "cost.md").read_text()
-BOOK = cost.book()
-
-
-@pytest.mark.parametrize("name", sorted(cost.document(BOOK)))
-def test_a_table_is_the_reckoned_one(name: str) -> None:
-    written = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", DOCUMENT, re.DOTALL)
-    assert written, f"docs/reference/cost.md has no place for {name}"
-    assert written[1] == cost.document(BOOK)[name], "run `python -m benchmarks.cost`, and put its table there"
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "reference" / "cost.md").read_text("utf-8")
+# A line of a table: its first cell, and the others, of which the first are numbers.
+ROWS = re.findall(r"^\| ([^|\n]+?) \| (.+) \|$", DOCUMENT, re.MULTILINE)
 
 
-def test_every_price_and_every_figure_is_used() -> None:
-    source = Path(cost.__file__).read_text()
-    named = [
-        *BOOK.data["habits"],
-        *(name for name, each in BOOK.data.items() if isinstance(each, dict) and "usd" in each),
-    ]
-    assert [name for name in named if f'"{name}"' not in source] == []
+def test_the_models_are_those_of_the_product() -> None:
+    models = tomllib.loads(VENDORS.read_text(encoding="utf-8"))["model"]
+    expected = {
+        f"`{model['name']}`": [
+            f"{model['usd_read']:g}",
+            f"{model['usd_written']:g}" if "usd_written" in model else "",
+            f"{model['shutdown']}, then `{model['replacement']}`" if "shutdown" in model else "no end announced",
+            model["source"],
+            model["read"],
+        ]
+        for model in models
+    }
+    written = {name: [cell.strip() for cell in cells.split("|")] for name, cells in ROWS if name in expected}
+    assert written == expected
 
 
-def test_every_price_says_where_and_when_it_was_read() -> None:
-    prices = [each for each in BOOK.data.values() if isinstance(each, dict) and "usd" in each]
-    assert all(each["source"] and re.fullmatch(r"20\d\d(-\d\d){0,2}", each["read"]) for each in prices)
-
-
-def test_more_of_anything_never_costs_less() -> None:
-    for kind in ("pages", "Tables"):
-        by_chunks = [sum(cost.month(BOOK, kind, chunks, 1000).values()) for chunks in cost.SIZES]
-        by_searches = [sum(cost.month(BOOK, kind, 1000, searches).values()) for searches in cost.SIZES]
-        assert by_chunks == sorted(by_chunks)
-        assert by_searches == sorted(by_searches)
-
-
-def test_what_is_provisioned_is_what_the_text_says() -> None:
-    assert f"costs {cost.provisioned(BOOK):.2f} dollars" in DOCUMENT
-
-
-def test_the_day_of_a_slow_flood_is_what_the_text_says() -> None:
-    assert f"Lambda would cost {cost.slow_flood(BOOK):.2f} dollars" in DOCUMENT
-    assert cost.slow_flood(BOOK) > cost.flood(BOOK)["Lambda"]
+@pytest.mark.parametrize("heading", ["A library of pages", "Tables", "A public library"])
+def test_a_table_adds_up(heading: str) -> None:
+    section = DOCUMENT.split(f"## {heading}\n")[1].split("\n## ")[0]
+    amounts: dict[str, list[float]] = {}
+    for name, cells in re.findall(r"^\| ([^|]+?) \|(.*)$", section, re.MULTILINE):
+        amounts[name] = [float(cell.replace(",", "")) for cell in re.findall(r"[\d,]+\.\d\d", cells)]
+    amounts.pop("the first index, once", None)
+    [total] = [amounts.pop(name) for name in list(amounts) if name in ("**A month**", "**A day**")]
+    columns = zip(*filter(None, amounts.values()), strict=True)
+    assert [sum(column) for column in columns] == pytest.approx(total, abs=0.05)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sakuin.knowledge.reading.page_reader import read_page
 
-from benchmarks.general_data import main
+from scripts.general_data import main
 
 SET = {
     "data": [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.sizes import LIMIT, WANTED, size
+from scripts.sizes import LIMIT, WANTED, size
 from tests.built_layers import FUNCTIONS, LAYERS, RESOURCES, built_layers, layers_of
 from tests.integration.conftest import REPOSITORY
 

@@ -6,7 +6,6 @@ from datetime import date
 from functools import cache
 from importlib.resources import files
 
-# Every price and every end of service that this repository names, of all vendors.
 VENDORS = files("sakuin").joinpath("vendors.toml")
 
 

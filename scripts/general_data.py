@@ -1,6 +1,6 @@
-"""Makes the data of `benchmarks.general` of a question set in SQuAD's format, such as JSQuAD or XQuAD.
+"""Makes the data of `benchmarks.general` from a question set in SQuAD's format, such as JSQuAD or XQuAD.
 
-`python -m benchmarks.general_data FILE.json LANGUAGE FOLDER [QUESTIONS]` writes `table.json`, `site/` and
+`python -m scripts.general_data FILE.json LANGUAGE FOLDER [QUESTIONS]` writes `table.json`, `site/` and
 `queries.jsonl`; with QUESTIONS it keeps so many, the same ones each time.
 """
 
@@ -34,7 +34,7 @@ def main(squad: Path, language: str, folder: Path, most: int | None) -> None:
         (folder / "site" / f"a{number}.html").write_text(_page(language, article["title"], texts), "utf-8")
         questions += _questions(number, paragraphs)
     if most is not None and most < len(questions):
-        questions = Random(_SEED).sample(questions, most)
+        questions = Random(_SEED).sample(questions, most)  # noqa: S311 - the same ones each time
     (folder / "table.json").write_text(json.dumps({"articles": table}, ensure_ascii=False), "utf-8")
     lines = [json.dumps(question, ensure_ascii=False) + "\n" for question in questions]
     (folder / "queries.jsonl").write_text("".join(lines), "utf-8")
