@@ -6,8 +6,6 @@
 code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 
-`--together` asks the questions of all these languages over one Table of all their texts, and nothing else.
-
 `--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
 
@@ -32,8 +30,6 @@ from sakuin.tables.search import SearchTable
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
 
-from benchmarks.cached_model import CachedModel
-from benchmarks.in_process import indexed
 from benchmarks.peers import (
     characters,
     convex_combination,
@@ -45,6 +41,8 @@ from benchmarks.peers import (
 )
 from benchmarks.table_search import store
 from benchmarks.table_stack import running
+from tests.general.cached_model import CachedModel
+from tests.general.library import indexed
 
 VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vectors.db"
 DEPTH = 50
@@ -55,13 +53,10 @@ SAKUIN = "Sakuin"
 Answers = list[list[bool]]
 
 
-def main(data: Path, languages: Sequence[str], model: CachedModel, *, together: bool) -> None:
+def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
     console, resamples = Console(width=120), Resamples()
     languages = languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl"))
-    if together:
-        _together(console, data, languages, model, resamples)
-        return
     for language in languages:
         questions = _questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
@@ -78,24 +73,6 @@ def _questions(data: Path, language: str) -> list[dict[str, Any]]:
 def _articles(data: Path, language: str) -> list[dict[str, Any]]:
     articles: list[dict[str, Any]] = json.loads((data / language / "table.json").read_text("utf-8"))["articles"]
     return articles
-
-
-def _together(console: Console, data: Path, languages: Sequence[str], model: CachedModel, resamples: Resamples) -> None:
-    """Prints a table for each language over one Table with the articles of all of them."""
-    articles: list[dict[str, Any]] = []
-    asked: list[tuple[str, dict[str, Any]]] = []
-    for language in languages:
-        for question in _questions(data, language):
-            number = len(articles) + int(question["json_pointer"].split("/")[2])
-            asked.append((language, question | {"json_pointer": f"/articles/{number}/content"}))
-        articles += _articles(data, language)
-    answers, remark = _table(articles, [question for _, question in asked], model)
-    for language in languages:
-        of_language = {
-            name: [one for (own, _), one in zip(asked, some, strict=True) if own == language]
-            for name, some in answers.items()
-        }
-        console.print(_figures(f"{language} in one Table", of_language, resamples, f"({remark} of all)"))
 
 
 def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], str]:
@@ -204,8 +181,7 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
-    parser.add_argument("--together", action="store_true")
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
     cached = CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model)
-    main(given.data, given.languages, cached, together=given.together)
+    main(given.data, given.languages, cached)

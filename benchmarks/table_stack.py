@@ -1,21 +1,18 @@
-"""What Tables need, without Lambda: the database, the store's stand-in and an embedder, each a process of its own."""
+"""What Tables need, without Lambda: the database and the store's stand-in as programs, and an embedder in memory."""
 
-import os
 import shutil
-import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import httpx
-from openai import OpenAI
+import numpy as np
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import EmbeddingModel, Vector
-from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
@@ -23,8 +20,8 @@ from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin_local.addresses import free_port, is_free
-from sakuin_local.processes import Programs, until_ready
+from sakuin_local.addresses import free_port
+from sakuin_local.processes import Programs
 from sakuin_local.supabase.database import running_database
 from sakuin_local.vendors import start_turbopuffer
 
@@ -53,6 +50,21 @@ def large_string(number: int) -> str:
     return text
 
 
+@dataclass
+class HashedEmbedder:
+    """An `Embedder` with vectors out of a text's hash. `calls` has the number of texts of each call."""
+
+    calls: list[int] = field(default_factory=list)
+
+    def query(self, text: str) -> Vector:
+        return self.passages([text])[0]
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.calls.append(len(texts))
+        seeds = (np.random.default_rng(zlib.crc32(text.encode())) for text in texts)
+        return [seed.standard_normal(MODEL.dimensions).tolist() for seed in seeds]
+
+
 @dataclass(frozen=True)
 class KnownQuestion:
     """An `Embedder` that has the question's vector already, so that asking is neither timed nor counted."""
@@ -74,10 +86,9 @@ class Stack:
     rest_url: str
     service_key: str
     store_url: str
-    embedder_url: str
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _stack, (self.folder, self.rest_url, self.service_key, self.store_url, self.embedder_url)
+        return _stack, (self.folder, self.rest_url, self.service_key, self.store_url)
 
     @cached_property
     def client(self) -> Client:
@@ -96,17 +107,12 @@ class Stack:
         return TurbopufferChunkStore(store_connected(self.store_url, "any"))
 
     @cached_property
-    def embedder(self) -> OpenAIEmbedder:
-        return OpenAIEmbedder(OpenAI(base_url=f"{self.embedder_url}/v1", api_key="any"), MODEL)
+    def embedder(self) -> HashedEmbedder:
+        return HashedEmbedder()
 
     def call(self, function: str, **arguments: Any) -> Any:
         """An SQL function, on behalf of an admin."""
         return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
-
-    def asked(self) -> tuple[int, int]:
-        """How often the embedder has been asked, and for how many texts."""
-        counts = httpx.get(f"{self.embedder_url}/asked").json()
-        return counts["calls"], counts["texts"]
 
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
@@ -130,14 +136,10 @@ def running() -> Iterator[Stack]:
     folder = Path(tempfile.mkdtemp(prefix="sakuin-benchmark-"))
     programs = Programs(folder)
     try:
-        store, embedder = free_port(), free_port()
+        store = free_port()
         start_turbopuffer(folder, programs, port=store)
-        command = [sys.executable, "-m", "benchmarks.hashed_embeddings", str(embedder)]
-        started = programs.start("embedder", command, {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
-        until_ready(started, lambda: not is_free(embedder))
         with running_database(folder / "supabase") as database:
-            urls = f"http://127.0.0.1:{store}", f"http://127.0.0.1:{embedder}"
-            yield Stack(folder, database.rest_url, database.service_key, *urls)
+            yield Stack(folder, database.rest_url, database.service_key, f"http://127.0.0.1:{store}")
     finally:
         programs.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -13,10 +13,10 @@ import pytest
 from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
-from benchmarks.cached_model import CachedModel
-from benchmarks.in_process import Library, library_in
 from tests.documents import PAGES, QUESTIONS, build_site
 from tests.emptied import emptied
+from tests.general.cached_model import CachedModel
+from tests.general.library import Library, library_in
 from tests.recorded_vectors import recorded_vectors
 
 

@@ -14,9 +14,9 @@ import pytest
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin_local.supabase.database import Database
 
-from benchmarks.cached_model import CachedModel
-from benchmarks.in_process import library_in
 from tests.emptied import emptied
+from tests.general.cached_model import CachedModel
+from tests.general.library import library_in
 from tests.recorded_vectors import recorded_vectors
 
 FOLDER = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Sakuin's own pipeline without Lambda: a folder of pages through the real services, on the real database."""
+"""A folder of pages through the real services, on the real database, without Lambda."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sakuin.errors import NotFound
 from sakuin.explain.explain import ExplainKnowledge
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.postgres import LearnsRecords
@@ -18,39 +17,20 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowl
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin_local.supabase.database import Database, running_database
 
-from benchmarks.cached_model import WIDTH, CachedModel
+from tests.doubles.bucket import MemoryBucket
+from tests.general.cached_model import WIDTH, CachedModel
 
 _MAX_PAGE_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The reading side of a `MaterialBucket` over a folder on this machine."""
-
-    root: Path
-
-    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
-        if not (self.root / key).is_file():
-            raise NotFound(f"{key} is not in {self.root}")
-        return StoredObject((self.root / key).read_bytes(), version_id)
-
-    def current_version(self, key: str) -> str | None:
-        return "1" if (self.root / key).is_file() else None
-
-    def keys(self, prefix: str) -> list[str]:
-        files = (file.relative_to(self.root).as_posix() for file in self.root.rglob("*.html"))
-        return sorted(key for key in files if key.startswith(prefix))
-
-
-@dataclass(frozen=True)
 class Library:
-    """Indexed pages: `texts` are what is embedded of each chunk, by its id."""
+    """Indexed pages: `texts` are the embedded texts by the ids of their chunks."""
 
     texts: dict[str, str]
     explain: ExplainKnowledge
@@ -75,23 +55,26 @@ def indexed(folder: Path, model: CachedModel, *, vocabulary: str = "school-mathe
 
 def library_in(database: Database, folder: Path, model: CachedModel, *, vocabulary: str) -> Library:
     """Every page of a folder, indexed in an empty database as the function of the material queue indexes it."""
-    bucket = Folder(folder)
+    bucket = MemoryBucket()
+    for file in filter(Path.is_file, folder.rglob("*")):
+        bucket.write(file.relative_to(folder).as_posix(), file.read_bytes())
     client = connected(database.rest_url, database.service_key)
     index = KnowledgeIndex(client)
     learns = LearnsSources(bucket, LearnsRecords(client), None, "")
     fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
     pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)
     texts: dict[str, str] = {}
-    for number, key in enumerate(bucket.keys("")):
+    for number, key in enumerate(key for key in bucket.keys("") if key.endswith(".html")):
         material = key.removesuffix(".html")
-        pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
+        version = str(bucket.current_version(key))
+        pages.index_version(material, key, version, Source("materials", key, version, padded(f"{number:06X}")))
         texts |= _texts(bucket, learns, key, material)
     search = KnowledgeSearch(client, calibration_of(model.name))
     searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
     return Library(texts, ExplainKnowledge(searches, ReadKnowledge(client, "")))
 
 
-def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:
+def _texts(bucket: MemoryBucket, learns: LearnsSources, key: str, material: str) -> dict[str, str]:
     page = read_page(bucket.read(key, max_bytes=_MAX_PAGE_BYTES).body)
     written = learns(key, material, page).learns
     return {
