@@ -32,7 +32,6 @@ from sakuin_local.places import REPOSITORY, TEMPLATE, TOOLS, UV
 from benchmarks.stack import Stack
 
 FUNCTION = "SakuinMcp"
-QUESTION = "二次方程式の解の公式"
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 REQUIREMENTS = REPOSITORY / "requirements" / "runtime.txt"
 CALLS = 4
@@ -98,25 +97,10 @@ def _environment(stack: Stack) -> dict[str, str]:
 
 
 def _event(stack: Stack) -> dict[str, Any]:
-    """The question as API Gateway sends it."""
-    http = {"method": "POST", "path": "/mcp", "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1", "userAgent": "benchmark"}
-    return {
-        "version": "2.0",
-        "routeKey": "ANY /mcp",
-        "rawPath": "/mcp",
-        "rawQueryString": "",
-        "headers": {
-            "authorization": f"Bearer {stack.environment['SAKUIN_API_KEY']}",
-            "accept": "application/json, text/event-stream",
-            "content-type": "application/json",
-            "host": "127.0.0.1",
-            "mcp-protocol-version": "2025-11-25",
-        },
-        "requestContext": {"http": http, "requestId": "cold-start", "stage": "$default", "domainName": "127.0.0.1"},
-        "body": f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
-        f'{{"name":"search_knowledge","arguments":{{"query":"{QUESTION}"}}}}}}',
-        "isBase64Encoded": False,
-    }
+    """Returns a question as API Gateway sends it."""
+    event: dict[str, Any] = json.loads((REPOSITORY / "events" / "mcp.search.json").read_text("utf-8"))
+    event["headers"]["authorization"] = f"Bearer {stack.environment['SAKUIN_API_KEY']}"
+    return event
 
 
 def _start(folder: Path, layers: Sequence[Path], environment: Mapping[str, str], event: Mapping[str, Any]) -> Start:

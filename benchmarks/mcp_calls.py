@@ -11,13 +11,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 import psycopg
-from sakuin.knowledge.search import SearchKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
@@ -57,16 +55,6 @@ class Timed:
         return timed
 
 
-@dataclass(frozen=True, slots=True)
-class OneIndex:
-    """The searches of a deployment that keeps one index."""
-
-    search: SearchKnowledge
-
-    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
-        return self.search
-
-
 def main(calls: int, growth: int) -> None:
     """Measures `calls` calls of each kind, then memory over `growth` calls."""
     logging.disable(logging.CRITICAL)
@@ -83,15 +71,16 @@ def main(calls: int, growth: int) -> None:
 
 def measured(world: World, calls: int, growth: int) -> None:
     """Prints what this library's calls cost."""
-    index, lexicon, embedder = map(Timed, (world.searched, world.lexicon, world.embedder))
-    search = SearchKnowledge(index, lexicon, embedder, world.settings.pages, world.base_url)
-    tools = KnowledgeTools(OneIndex(search), world.read)
+    stores = tuple(map(Timed, (world.searched, world.lexicon, world.embedder)))
+    timed: Any = world
+    timed.searched, timed.lexicon, timed.embedder = stores
+    tools = KnowledgeTools(world, world.read)
     app = McpApp(knowledge_server(tools, "0"), ring)
     handler = persistent_handler(app, app.run)
     for era in ERAS:
         for method, params in (("tools/list", {}), ("tools/call", QUESTION)):
             asked = request(method, params, era)
-            print(f"in process, {era}, {method}: {ours(handler, asked, (index, lexicon, embedder), calls)}")
+            print(f"in process, {era}, {method}: {ours(handler, asked, stores, calls)}")
     grown(handler, growth)
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from sakuin.errors import SakuinError
+from sakuin_cli.connections import deployment_of
+from sakuin_cli.settings import CommandSettings
 
 from benchmarks.stack import Stack
 
@@ -50,7 +53,7 @@ class Seen:
         started = time.perf_counter()
         try:
             yield
-        except (httpx.HTTPError, KeyError, ValueError, OSError) as error:
+        except (SakuinError, httpx.HTTPError, KeyError, ValueError, OSError) as error:
             with self.lock:
                 self.errors.append(f"{kind}: {type(error).__name__} {str(error)[:160]}")
         else:
@@ -74,7 +77,7 @@ class Traffic:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
-        self._admin = {"Authorization": f"Bearer {self.stack.environment['SAKUIN_ADMIN_KEY']}"}
+        self._client = deployment_of(CommandSettings.read(self.stack.environment))
 
     # ------------------------------------------------------------ what they do
 
@@ -100,23 +103,20 @@ class Traffic:
                 self.pages[material] = None
 
     def make_table(self) -> None:
-        """A Table with a Search Tool at an endpoint, in a project of its own."""
-        project = self._api("POST", "/v1/projects", {"name": self.name})["id"]
-        made = self._api("POST", f"/v1/projects/{project}/tables", {"name": "columns", "data": self._document()})
-        tool = self._api(
-            "POST",
-            f"/v1/projects/{project}/tools",
-            {"table_id": made["id"], "json_path": "/columns", "type": "search", "name": "search_columns"},
-        )
-        endpoint = self._api("POST", f"/v1/projects/{project}/mcps", {"name": "load", "tool_ids": [tool["id"]]})
-        self.table = {"id": made["id"], "tool": tool["id"], "mcp": endpoint["mcp"]["id"], "key": endpoint["key"]}
+        """Creates a Table with a Search Tool at an endpoint, in a project of its own."""
+        project = self._client.create_project(self.name)
+        table = self._client.create_table(project, name="columns", document=self._document())["id"]
+        place = {"table_id": table, "json_path": "/columns", "name": "search_columns"}
+        tool = self._client.create_tool(project, **place, description=None)["id"]
+        endpoint = self._client.create_endpoint(project, name="load", tools=[tool])
+        self.table = {"id": table, "tool": tool, "mcp": endpoint["mcp"]["id"], "key": endpoint["key"]}
 
     def edit_table(self) -> None:
         """One string of the Table says something else."""
         with self.seen.timed("table edit"):
             nodes = list(self.nodes)
             nodes[self._random.randrange(len(nodes))] += 1
-            self._api("PUT", f"/v1/tables/{self.table['id']}", {"data": self._document(nodes)})
+            self._client.replace_table(self.table["id"], document=self._document(nodes))
             self.nodes = nodes
 
     def search(self) -> None:
@@ -155,8 +155,7 @@ class Traffic:
 
     def unfinished(self) -> dict[str, int]:
         """How much work is retried, waits or failed."""
-        counts: dict[str, int] = self._api("GET", "/v1/work")["counts"]
-        return counts
+        return dict(self._client.work()["counts"])
 
     def differences(self) -> list[str]:
         """What a user would find wrong now: pages and strings that answer with another version than the newest."""
@@ -171,7 +170,7 @@ class Traffic:
         while time.perf_counter() - started < seconds:
             try:
                 wrong = self.differences()
-            except (httpx.HTTPError, KeyError) as error:
+            except (SakuinError, httpx.HTTPError, KeyError) as error:
                 wrong = [str(error)]
             if not wrong:
                 return time.perf_counter() - started
@@ -195,7 +194,7 @@ class Traffic:
                 yield f"{material}#rule-{box}: not version {version}"
 
     def _table_differs(self) -> Iterator[str]:
-        status = self._api("GET", f"/v1/tools/{self.table['tool']}")["metadata"]["search_index"]
+        status: Any = self._client.tool(self.table["tool"])["metadata"]["search_index"]
         if status["state"] != "ready":
             yield f"the tool is {status['state']}: {status.get('last_error')}"
             return
@@ -207,8 +206,9 @@ class Traffic:
 
     # ------------------------------------------------------------ how they ask
 
-    def _document(self, nodes: list[int] | None = None) -> dict[str, list[str]]:
-        return {"columns": [_column(node, version) for node, version in enumerate(nodes or self.nodes)]}
+    def _document(self, nodes: list[int] | None = None) -> bytes:
+        columns = [_column(node, version) for node, version in enumerate(nodes or self.nodes)]
+        return json.dumps({"columns": columns}).encode()
 
     def _ask_tool(self, query: str, *, top_k: int = 5) -> dict[str, Any]:
         headers = {
@@ -229,12 +229,6 @@ class Traffic:
         if "degraded" in result["structuredContent"]:
             with self.seen.lock:
                 self.seen.degraded += 1
-
-    def _api(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        answer = self.stack.http.request(method, path, headers=self._admin, json=body)
-        answer.raise_for_status()
-        told: dict[str, Any] = answer.json()
-        return told
 
     def _queues(self) -> dict[str, str]:
         sqs = self.stack.client("sqs")
