@@ -11,7 +11,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -71,10 +73,11 @@ def main(calls: int, growth: int) -> None:
 
 def measured(world: World, calls: int, growth: int) -> None:
     """Prints what this library's calls cost."""
-    stores = tuple(map(Timed, (world.searched, world.lexicon, world.embedder)))
-    timed: Any = world
-    timed.searched, timed.lexicon, timed.embedder = stores
-    tools = KnowledgeTools(world, world.read)
+    search = world.search
+    stores = index, lexicon, embedder = Timed(search.index), Timed(search.lexicon), Timed(search.embedder)
+    timed: Any = replace(search, index=index, lexicon=lexicon, embedder=embedder)
+    searches: Any = SimpleNamespace(knowledge_search=lambda version=None: timed)
+    tools = KnowledgeTools(searches, world.read)
     app = McpApp(knowledge_server(tools, "0"), ring)
     handler = persistent_handler(app, app.run)
     for era in ERAS:

@@ -9,7 +9,7 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from sakuin.tables.model import PendingUpload
 from sakuin.tables.search import SearchTable
 
 from benchmarks.table_stack import CALIBRATION, CUT, KnownQuestion, Stack, large_string, running
+from tests.doubles.queue import MemoryQueues
 
 WORKERS = 2
 Message = tuple[Any, ...]
@@ -43,34 +44,10 @@ class FileBodies:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class ListedQueues:
-    """`TableQueues` that keep the messages."""
-
-    asked: list[Message] = field(default_factory=list)
-
-    def index(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        resumed: bool = False,
-    ) -> None:
-        self.asked.append(("index", project_id, table_id, generation, skip))
-
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
-        self.asked.extend(("embed", project_id, table_id, tuple(batch)) for batch in batches)
-
-    def import_document(self, key: str) -> None:
-        raise NotImplementedError
-
-
 def step(stack: Stack, message: Message) -> tuple[list[Message], int, list[int]]:
     """Gives a message to its worker; returns its messages, this process's peak memory in kB, and its embedded texts."""
     kind, project, table, *rest = message
-    queues, embedded = ListedQueues(), len(stack.embedder.calls)
+    queues, embedded = MemoryQueues(), len(stack.embedder.calls)
     if kind == "index":
         scan = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
         scan(project, table, generation=rest[0], skip=rest[1])
