@@ -23,9 +23,6 @@ from rich.table import Table
 from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunking import chunks
-from sakuin.tables.json_pointer import pointer_hash
-from sakuin.tables.nodes import NodeVersion
-from sakuin.tables.scan import content_hash
 from sakuin.tables.search import SearchTable
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
@@ -39,7 +36,6 @@ from benchmarks.peers import (
     whole_words,
     word_bm25,
 )
-from benchmarks.table_search import store
 from benchmarks.table_stack import running
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
@@ -47,7 +43,6 @@ from tests.general.library import indexed
 VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vectors.db"
 DEPTH = 50
 THRESHOLD = 200
-NODES_AT_ONCE = 16
 SAKUIN = "Sakuin"
 # For each question its results, best first, each right or wrong.
 Answers = list[list[bool]]
@@ -96,13 +91,12 @@ def _table(
 ) -> tuple[dict[str, Answers], str]:
     """Returns the answers to the questions, and how many were refused although there is an answer."""
     cut = TableCut()
-    nodes = []
-    for number, article in enumerate(articles):
-        text, pointer = article["content"], f"/articles/{number}/content"
-        if len(text) >= THRESHOLD:
-            pieces = tuple(chunks(text, size=cut.chunk_size, overlap=cut.overlap))
-            nodes.append(NodeVersion(pointer_hash(pointer), pointer, content_hash(text), pieces))
-    places = [(node.json_pointer, piece) for node in nodes for piece in node.chunks]
+    places = [
+        (f"/articles/{number}/content", piece)
+        for number, article in enumerate(articles)
+        if len(article["content"]) >= THRESHOLD
+        for piece in chunks(article["content"], size=cut.chunk_size, overlap=cut.overlap)
+    ]
 
     def is_right(question: Mapping[str, Any], pointer: str, start: int, end: int) -> bool:
         is_whole = start <= question["start"] and question["end"] <= end
@@ -118,10 +112,7 @@ def _table(
         project = stack.call("create_project", name="p")["id"]
         table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
-        vectors = dict(zip(places, model.passages([piece.text for _, piece in places]), strict=True))
-        for first in range(0, len(nodes), NODES_AT_ONCE):
-            those = nodes[first : first + NODES_AT_ONCE]
-            store(stack, project, table, those, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
+        stack.index_document(project, table, {"articles": articles}, model)
         search = SearchTable(stack.records, stack.store, model, calibration_of(model.name))
         found = [search.explanation(endpoint.id, tool, question["query"]) for question in questions]
     hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]

@@ -1,27 +1,18 @@
 """How long a Search Tool takes over so many chunks: the store's time, and all of ours around it.
 
-The chunks are stored as the workers store them, without embedding: rows in Postgres, vectors out of a seed.
+The workers' own code indexes them, one message after the other; vectors are hashes of their texts.
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from sakuin.language.indexing import index_words
-from sakuin.language.model import IndexedWords
-from sakuin.platform.embedding import Vector
-from sakuin.tables.chunk_store import ChunkStore, Found, StoredChunkRow, doc_id, namespace
-from sakuin.tables.chunking import chunks
-from sakuin.tables.embed_chunks import counted_words, repeated_terms
-from sakuin.tables.json_pointer import ancestors, pointer_hash
-from sakuin.tables.nodes import NodeVersion, StoredChunkRef
-from sakuin.tables.scan import content_hash
+from sakuin.tables.chunk_store import ChunkStore, Found
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import CALIBRATION, CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
+from benchmarks.table_stack import CALIBRATION, KnownQuestion, large_string, quantiles, running
 
 CALLS = 200
 QUESTIONS = (
@@ -49,66 +40,6 @@ class TimedStore:
         return found
 
 
-def versions(first: int, last: int) -> Iterator[NodeVersion]:
-    """Large strings by number, in chunks."""
-    for number in range(first, last):
-        text, pointer = large_string(number), f"/articles/{number}/content"
-        pieces = tuple(chunks(text, size=CUT.chunk_size, overlap=CUT.overlap))
-        yield NodeVersion(pointer_hash(pointer), pointer, content_hash(text), pieces)
-
-
-def random_vector(seed: str, index: int) -> Vector:
-    """A vector out of a seed of hex digits."""
-    return np.random.default_rng(int(seed[:8], 16) + index).standard_normal(MODEL.dimensions).tolist()
-
-
-def store(
-    stack: Stack,
-    project: str,
-    table: str,
-    nodes: Sequence[NodeVersion],
-    vector_of: Callable[[NodeVersion, int], Vector] = lambda node, index: random_vector(node.content_hash, index),
-) -> None:
-    """Makes nodes searchable; `vector_of` is given a node and the index of its chunk."""
-    generation = stack.index.begin_scan(table, None, skip=0, for_event=False).generation
-    name = namespace(project, table)
-    plan = stack.index.plan_nodes(table, generation, nodes)
-    if plan is None:
-        raise LookupError("The Table was changed by somebody else")
-    places = [(node, index) for node in nodes for index in range(len(node.chunks))]
-    words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
-    rows = [_row(table, generation, *place, said, vector_of(*place)) for place, said in zip(places, words, strict=True)]
-    stack.store.upsert(name, rows)
-    wanted = {
-        doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each
-        for each in stack.index.chunks_to_store(table, plan.missing, namespace=name)
-    }
-    stack.index.record_stored(
-        table,
-        [
-            StoredChunkRef(chunk.id, name, row.doc_id, counted_words(said, with_terms=chunk.counts_terms))
-            for chunk, row, said in zip((wanted[row.doc_id] for row in rows), rows, words, strict=True)
-        ],
-    )
-
-
-def _row(
-    table: str, generation: int, node: NodeVersion, index: int, words: IndexedWords, vector: Vector
-) -> StoredChunkRow:
-    pointer, text = node.json_pointer, node.chunks[index].text
-    return StoredChunkRow(
-        doc_id=doc_id(table, pointer, node.content_hash, index),
-        json_pointer=pointer,
-        ancestors=tuple(pointer_hash(each) for each in ancestors(pointer)),
-        content_hash=node.content_hash,
-        chunk_index=index,
-        generation=generation,
-        content=text,
-        terms=repeated_terms(words.impacts),
-        vector=vector,
-    )
-
-
 def main(sizes: Sequence[int]) -> None:
     """One Table that grows to each size; at each the same questions are asked in turn."""
     with running() as stack:
@@ -116,11 +47,9 @@ def main(sizes: Sequence[int]) -> None:
         table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = [stack.embedder.query(question) for question in QUESTIONS]
-        strings = 0
         for size in sorted(sizes):
-            for first in range(strings, size // 2, 250):
-                store(stack, project, table, list(versions(first, min(first + 250, size // 2))))
-            strings = size // 2
+            articles = [{"content": large_string(number)} for number in range(size // 2)]
+            stack.index_document(project, table, {"articles": articles}, stack.embedder)
             timed, whole = TimedStore(stack.store), []
             for call in range(CALLS + 5):
                 turn = call % len(QUESTIONS)

@@ -1,5 +1,6 @@
 """What Tables need, without Lambda: the database and the store's stand-in as programs, and an embedder in memory."""
 
+import json
 import shutil
 import tempfile
 import zlib
@@ -8,15 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from postgrest import SyncPostgrestClient as Client
-from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import call, connected
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.tables.model import BoundTool, Endpoint
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -26,11 +30,14 @@ from sakuin_local.supabase.database import running_database
 from sakuin_local.vendors import start_turbopuffer
 
 from benchmarks.stack import quantile
+from tests.doubles.queue import MemoryQueues
 
 MODEL = EmbeddingModel("hashed", 1536)
 CALIBRATION = Calibration(unrelated_mean=0.0, unrelated_spread=0.03)
 CUT = TableCut()
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
+# The kind of a worker, and its arguments.
+Message = tuple[Any, ...]
 _SENTENCES = (
     "二次方程式 ax^2 + bx + c = 0 は、解の公式 x = (-b ± √(b^2 - 4ac)) / 2a で解くことができます。",
     "The slope of y = ax + b は、x が 1 増えたときに y がどれだけ増えるかを表す数です。",
@@ -113,6 +120,34 @@ class Stack:
     def call(self, function: str, **arguments: Any) -> Any:
         """An SQL function, on behalf of an admin."""
         return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
+
+    def upload(self, project: str, table: str, document: object) -> None:
+        """Stores the next version of a Table's document."""
+        upload = self.call("begin_upload", table=table)["upload"]
+        key = PendingUpload(project, table, upload).key
+        file = self.folder / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+        self.call("finish_upload", table=table, upload=upload, key=key, error=None)
+
+    def work(self, message: Message, embedder: Embedder) -> list[Message]:
+        """Gives a message to its worker; returns the messages that the worker sent."""
+        kind, project, table, *rest = message
+        queues: Any = MemoryQueues()
+        if kind == "index":
+            bodies: Any = SimpleNamespace(read=lambda key, max_bytes: (self.folder / key).read_bytes())
+            IndexTable(self.index, bodies, self.store, queues, CUT)(project, table, generation=rest[0], skip=rest[1])
+        else:
+            EmbedChunks(self.index, self.store, embedder)(project, table, rest[0])
+        asked: list[Message] = queues.asked
+        return asked
+
+    def index_document(self, project: str, table: str, document: object, embedder: Embedder) -> None:
+        """Indexes the next version of a Table's document, one message after the other."""
+        self.upload(project, table, document)
+        messages: list[Message] = [("index", project, table, None, 0)]
+        while messages:
+            messages += self.work(messages.pop(0), embedder)
 
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""

@@ -4,7 +4,6 @@ The real services, each worker in a child process as on Lambda, two of a kind si
 Vectors are hashes of their texts, so that everything but the model is measured.
 """
 
-import json
 import multiprocessing
 import sys
 import time
@@ -14,48 +13,21 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_table import IndexTable
-from sakuin.tables.model import PendingUpload
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import CALIBRATION, CUT, KnownQuestion, Stack, large_string, running
-from tests.doubles.queue import MemoryQueues
+from benchmarks.table_stack import CALIBRATION, KnownQuestion, Message, Stack, large_string, running
 
 WORKERS = 2
-Message = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class FileBodies:
-    """`TableBodies` on disk."""
-
-    folder: Path
-
-    def read(self, key: str, *, max_bytes: int) -> bytes:
-        return (self.folder / key).read_bytes()
-
-    def write(self, key: str, body: bytes) -> None:
-        raise NotImplementedError
-
-    def upload_target(self, key: str, *, seconds: int, size: int) -> Any:
-        raise NotImplementedError
 
 
 def step(stack: Stack, message: Message) -> tuple[list[Message], int, list[int]]:
     """Gives a message to its worker; returns its messages, this process's peak memory in kB, and its embedded texts."""
-    kind, project, table, *rest = message
-    queues, embedded = MemoryQueues(), len(stack.embedder.calls)
-    if kind == "index":
-        scan = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
-        scan(project, table, generation=rest[0], skip=rest[1])
-    else:
-        EmbedChunks(stack.index, stack.store, stack.embedder)(project, table, rest[0])
+    embedded = len(stack.embedder.calls)
+    messages = stack.work(message, stack.embedder)
     # Not ru_maxrss: it begins with what the parent, which made the document, held when it started this process.
     [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return queues.asked, int(peak.split()[1]), stack.embedder.calls[embedded:]
+    return messages, int(peak.split()[1]), stack.embedder.calls[embedded:]
 
 
 @dataclass
@@ -108,14 +80,8 @@ def measure(stack: Stack, megabytes: float) -> None:
     endpoint, tool = stack.tool_over(project, table, "/articles")
 
     def put() -> None:
-        upload = stack.call("begin_upload", table=table)["upload"]
-        document = {"articles": [{"title": str(n), "content": text} for n, text in enumerate(strings)]}
-        body = json.dumps(document, ensure_ascii=False).encode()
-        key = PendingUpload(project, table, upload).key
-        place = stack.folder / key
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(body)
-        stack.call("finish_upload", table=table, upload=upload, key=key, error=None)
+        articles = [{"title": str(number), "content": text} for number, text in enumerate(strings)]
+        stack.upload(project, table, {"articles": articles})
 
     def found() -> bool:
         search = SearchTable(stack.records, stack.store, question, CALIBRATION)
