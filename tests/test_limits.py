@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +14,6 @@ from sakuin.language import synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
 from sakuin.mcp import arguments, endpoint_keys, messages
-from sakuin.platform.openai.models import VENDORS
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
@@ -27,7 +25,8 @@ from tests.wiring import test_limits_from_outside
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
 ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
-HABITS = tomllib.loads(VENDORS.read_text())["habits"]
+COST = (ROOT / "docs" / "reference" / "cost.md").read_text(encoding="utf-8")
+FIGURES = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \| measured", COST, re.MULTILINE))
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
 PROJECTS = next((ROOT / "supabase" / "migrations").glob("*_projects.sql")).read_text(encoding="utf-8")
@@ -112,10 +111,12 @@ def test_every_limit_is_met_from_outside() -> None:
 def test_what_tenants_may_store_fits_the_default_database() -> None:
     """Also while a second index version has its own vectors, beside 100,000 explanations of pages."""
     limits = Limits()
-    figures = {name: HABITS[name]["value"] for name in ("database_bytes_a_table_chunk", "database_bytes_a_chunk")}
+    a_table_chunk, a_chunk = (
+        int(FIGURES[name].replace(",", "")) for name in ("database_bytes_a_table_chunk", "database_bytes_a_chunk")
+    )
     vector = 4_280
-    chunks = limits.all_chunks * (figures["database_bytes_a_table_chunk"] + vector)
-    assert chunks + limits.all_bytes + 100_000 * figures["database_bytes_a_chunk"] <= limits.database_bytes
+    chunks = limits.all_chunks * (a_table_chunk + vector)
+    assert chunks + limits.all_bytes + 100_000 * a_chunk <= limits.database_bytes
     assert limits.project_chunks <= limits.user_chunks <= limits.all_chunks
     assert limits.project_bytes <= limits.user_bytes <= limits.all_bytes
     assert limits.table_bytes <= limits.project_bytes
