@@ -62,6 +62,26 @@ def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_second
     raise AssertionError(f"{function} had no message with a lease within {within:.0f} s")
 
 
+def kill_at_start(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> int:
+    """Kills new workers of a function with -9 before the first line of their handler, which takes the lease.
+
+    Says how many processes that were.
+    """
+    deadline = time.perf_counter() + within
+    while time.perf_counter() < deadline:
+        kill(data, function)
+        under_way(traffic, uploads=4)
+        for _ in range(100):
+            stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
+            hidden = traffic.hidden_seconds(QUEUES[function])
+            starting = bool(stopped and hidden) and min(hidden) > lease_seconds
+            done = sum(_signal(pid, signal.SIGKILL if starting else signal.SIGCONT) for pid in stopped)
+            if starting and done:
+                return done
+            time.sleep(0.02)
+    raise AssertionError(f"{function} started no worker without a lease within {within:.0f} s")
+
+
 def under_way(traffic: Traffic, *, uploads: int = UPLOADS) -> None:
     """Starts more work than is done at once: pages and an edit of the Table."""
     traffic.edit_table()

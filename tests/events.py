@@ -55,4 +55,4 @@ class Context:
     aws_request_id = "52fdfc07-2182-154f-163f-5f0f9a621d72"
 
     def get_remaining_time_in_millis(self) -> int:
-        return 120_000
+        return 90_000

@@ -24,7 +24,6 @@ from sakuin.platform.openai.questions import connected as questions
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, RedactingFormatter, Redaction, redacted
 from sakuin.platform.secrets import Secrets
-from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import WorkSubject
@@ -39,7 +38,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from tests.doubles.embedder import MODEL
-from tests.doubles.sqs import ModelledSqs
+from tests.doubles.sqs import ModelledSqs, worked_on
 from tests.events import KEY, Context, a_telemetry, event, ring
 from tests.worlds import Worlds
 
@@ -172,7 +171,7 @@ class FailingWork:
 def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
     worker: Lambda, a_world: Worlds, failure: Callable[..., Any], receives: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    work, sqs = FailingWork(failure), SqsQueue(ModelledSqs(), "queue")
+    work, sqs = FailingWork(failure), worked_on(ModelledSqs(), "queue")
     unfinished = a_world().unfinished
     handler = QueueHandler(sqs, work, unfinished, worker.logger, worker.watch.metrics, CurrentWork())
     record = event("index_material.put")["Records"][0]

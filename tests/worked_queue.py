@@ -7,11 +7,10 @@ from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
-from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
-from tests.doubles.sqs import Message, ModelledSqs
+from tests.doubles.sqs import Message, ModelledSqs, worked_on
 from tests.events import Context
 
 
@@ -45,7 +44,7 @@ class WorkedQueue:
         received = self.sqs.receive(self.sqs.waiting.index(message))
         logger = Logger(service=f"queue-{id(self)}", stream=io.StringIO())
         metrics = Metrics(namespace="Sakuin", service="test")
-        queue = SqsQueue(self.sqs, self.name)
+        queue = worked_on(self.sqs, self.name)
         handler = QueueHandler(queue, self.work, self.unfinished, logger, metrics, self.current)
         # As `instrument` does.
         self.current.milliseconds_left = self.context.get_remaining_time_in_millis

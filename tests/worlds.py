@@ -51,8 +51,10 @@ from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import IndexInEachVersion
+from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
+from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.wiring import api, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry
@@ -313,7 +315,12 @@ class World:
     @property
     def operation(self) -> Operation:
         """Returns the services of the console's pages of operation."""
-        return api.operation_of(self.clients, self.records, self.unfinished)
+        return api.operation_of(self.clients, self.records, self.queue_states)
+
+    @property
+    def queue_states(self) -> Queues:
+        """Returns the states of the queues, and their dead letters."""
+        return Queues(DeadLetters(self.clients.dead_letters(), self.unfinished), self.unfinished)
 
     @property
     def reconcile(self) -> Reconcile:

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 import httpx
-from sakuin.errors import Misconfigured
+from sakuin.errors import Misconfigured, Unavailable
 from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
 
 from sakuin_cli import views
@@ -15,7 +15,7 @@ from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import answer_of, put_to_bucket
 
 # The API's limit of one request.
-_A_REQUEST = 500
+_A_REQUEST, _LETTERS = 500, 100
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -79,6 +79,36 @@ class DeploymentClient:
             self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
+
+    def queues(self) -> views.QueueList:
+        """Returns the queues' messages, and the work that is in flight for some seconds."""
+        return cast(views.QueueList, self._call("GET", "queues"))
+
+    def dead_letters(self, queue: str | None) -> list[views.DeadLetter]:
+        """Returns the first dead letters of a queue or, with None, of each queue."""
+        return cast(
+            list[views.DeadLetter], self._call("GET", "dead-letters", params=_given(queue=queue))["dead_letters"]
+        )
+
+    def change_dead_letters(
+        self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
+    ) -> list[views.DeadLetter]:
+        """Sends dead letters again (`send_again`) or deletes them (`discard`), those of `ids` or the first `limit`."""
+        asked = {"action": action, **_given(queue=queue, ids=ids and list(ids), limit=limit)}
+        return cast(list[views.DeadLetter], self._call("POST", "dead-letters", json=asked)["dead_letters"])
+
+    def change_all_dead_letters(self, action: str, queue: str | None) -> list[views.DeadLetter]:
+        """Changes as many dead letters as there are now: one that fails again at once is not sent twice."""
+        letters: list[views.DeadLetter] = []
+        states = self.queues()["queues"]
+        if states is None:
+            raise Unavailable("SQS does not answer. Try again in a moment")
+        for state in states:
+            left = state["dead_letters"] if queue in (None, state["queue"]) else 0
+            while left > 0 and (some := self.change_dead_letters(action, state["queue"], limit=min(left, _LETTERS))):
+                letters += some
+                left -= len(some)
+        return letters
 
     def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[views.Difference]]:
         """Compares one part page by page and, unless `dry_run`, repairs it; yields the differences of each page."""

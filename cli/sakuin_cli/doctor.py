@@ -3,6 +3,7 @@
 import json
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,8 +18,8 @@ from sakuin.errors import Misconfigured, SakuinError
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
 from sakuin_cli.connections import agent_of, aws_client, bucket_of, deployment_of, settings_of
-from sakuin_cli.dead_letters import dead_letter_queues, described_stack
-from sakuin_cli.settings import DATA_FOLDER, CommandSettings
+from sakuin_cli.settings import DATA_FOLDER, CommandSettings, required
+from sakuin_cli.terminal import counted, minute
 from sakuin_cli.waiting import await_upload_results, poll
 
 # Searches leave out this folder (sakuin.knowledge.canary). The page explains nothing, so nothing is embedded.
@@ -28,6 +29,8 @@ _CONNECT_SECONDS = 1.0
 # Concurrent executions beside the workers: `maintain` and its canary, `mcp` and `api`.
 RESERVED_FOR_THE_REST = 4
 _WORKERS = ("PageWorkers", "ScanWorkers", "EmbedWorkers")
+# A worker that lives shows that after five seconds.
+_STARTED_SECONDS = 6.0
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -58,6 +61,7 @@ class Examination:
     up_port: int = 8787
     least_free_bytes: int = 2_000_000_000
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    sleep: Callable[[float], None] = time.sleep
 
     @property
     def checks(self) -> dict[str, Callable[[CommandSettings], Iterator[Problem]]]:
@@ -67,7 +71,7 @@ class Examination:
             "admin key": self._inside,
             "agent key": self._agent_key,
             "bucket events": self._bucket_events,
-            "stack": self._stack,
+            "queues": self._queues,
             "concurrency": self._concurrency,
         }
 
@@ -161,22 +165,44 @@ class Examination:
             advice = "Look at docs/runbooks/oldest-message.md, then docs/runbooks/silence.md."
             yield Problem("bucket events", f"An upload had no result after {seconds}.", advice)
 
-    def _stack(self, settings: CommandSettings) -> Iterator[Problem]:
-        """Reads the outputs of the stack, which name the queues."""
-        if not settings.stack:
-            advice = "Add it to the env file (docs/how-to/deploy.md, step 8): `sakuin redrive` needs it."
-            yield Problem("stack", "SAKUIN_STACK is not set.", advice)
-            return
-        dead_letter_queues(settings)
+    def _queues(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Names dead letters, and messages whose worker is dead."""
+        client = deployment_of(settings)
+        try:
+            queues = client.queues()
+        except SakuinError as error:
+            # The check of the deployment from inside says why.
+            raise _Unchecked(str(error)) from error
+        if queues["queues"] is None:
+            raise _Unchecked("SQS does not answer")
+        if dead := {state["queue"]: state["dead_letters"] for state in queues["queues"] if state["dead_letters"]}:
+            named = ", ".join(f"{queue} {count:,}" for queue, count in dead.items())
+            advice = "`sakuin redrive` shows each with its reason, sends it again or discards it."
+            yield Problem("dead letters", f"{counted(sum(dead.values()), 'dead letter')} ({named}).", advice)
+        if lost := [work for work in queues["in_flight"] if work["worker"] == "dead"]:
+            named = f"{lost[0]['what']}, since {minute(lost[0]['since'])}"
+            advice = (
+                "Its queue delivers it again. If it comes back, its function's log says why: out of memory or time."
+            )
+            yield Problem("workers", f"{counted(len(lost), 'message')} without a worker ({named}).", advice)
+        unattended = {state["queue"]: state["unattended"] for state in queues["queues"] if state["unattended"]}
+        if unattended:
+            self.sleep(_STARTED_SECONDS)
+            later = {state["queue"]: state["unattended"] for state in client.queues()["queues"] or ()}
+            still = {queue: min(count, later.get(queue, 0)) for queue, count in unattended.items()}
+            if named := ", ".join(f"{queue} {count:,}" for queue, count in still.items() if count):
+                advice = "If workers died at their start, the queue delivers these again within 90 seconds."
+                yield Problem("in flight", f"Messages in flight without a known worker: {named}.", advice)
 
     def _concurrency(self, settings: CommandSettings) -> Iterator[Problem]:
         """Compares the concurrent executions that Lambda allows the account with those that the stack may use."""
         try:
-            described = described_stack(settings).get("Parameters", ())
+            stack = required(settings.stack, "SAKUIN_STACK", "sakuin")
+            described = aws_client(settings, "cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
             limit = aws_client(settings, "lambda").get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
         except (Misconfigured, BotoCoreError, ClientError, LookupError) as error:
             raise _Unchecked("neither the stack nor Lambda (lambda:GetAccountSettings) told the limit") from error
-        values = {each["ParameterKey"]: each["ParameterValue"] for each in described}
+        values = {each["ParameterKey"]: each["ParameterValue"] for each in described.get("Parameters", ())}
         needed = sum(int(values.get(name, 0)) for name in _WORKERS) + RESERVED_FOR_THE_REST
         if limit < needed:
             advice = "Ask AWS for 1,000, or lower the workers: docs/how-to/deploy.md, step 2."

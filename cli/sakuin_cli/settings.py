@@ -12,7 +12,7 @@ DATA_FOLDER = ".sakuin"
 _FILE = "env"
 # Names that are valid in one AWS account only.
 _NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
-_AWS_COMMANDS = "`push`, `rm`, `keys`, `redrive`"
+_AWS_COMMANDS = "`push`, `rm`, `keys`, `doctor`"
 
 
 def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
@@ -32,7 +32,7 @@ class CommandSettings:
     url: str = _variable(
         "SAKUIN_URL",
         "the URL of the HTTP API, without `/mcp`",
-        needed_by="all; `keys` and `redrive` show less without it",
+        needed_by="all; `keys` shows less without it",
     )
     api_key: str = _variable(
         "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`, `connect`", secret=True
@@ -40,7 +40,7 @@ class CommandSettings:
     admin_key: str = _variable(
         "SAKUIN_ADMIN_KEY",
         "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`, `connect`; `keys` and `redrive` show less without it",
+        needed_by="all but `search`, `chunk`, `connect`; `keys` shows less without it",
         secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
@@ -51,7 +51,7 @@ class CommandSettings:
     )
     secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret", needed_by="`keys`")
     stack: str = _variable(
-        "SAKUIN_STACK", "the name of the deployed stack; its outputs name the queues", needed_by="`redrive`"
+        "SAKUIN_STACK", "the name of the deployed stack, whose workers are counted", needed_by="`doctor`"
     )
     project: str = _variable(
         "SAKUIN_PROJECT",

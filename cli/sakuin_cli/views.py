@@ -29,6 +29,33 @@ class WorkList(TypedDict):
     work: list[Work]
 
 
+class QueueState(TypedDict):
+    """The messages of one queue; `unattended` are those in flight without a known worker."""
+
+    queue: str
+    waiting: int
+    in_flight: int
+    unattended: int
+    dead_letters: int
+
+
+class QueueList(TypedDict):
+    """The queues, None while SQS does not answer; and `{"queue", "what", "since", "worker"}` of longer work."""
+
+    queues: list[QueueState] | None
+    in_flight: list[Mapping[str, str]]
+
+
+class DeadLetter(TypedDict):
+    id: str
+    queue: str
+    what: str
+    why: str
+    since: str
+    tries: int
+    body: str
+
+
 class Material(TypedDict):
     """One material with its unfinished work."""
 

@@ -187,7 +187,9 @@ end $$;
 create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  delete from upload_result where recorded_at < now() - interval '30 days';
+  -- The reason why a current file cannot be read stays.
+  delete from upload_result r where r.recorded_at < now() - interval '30 days' and (r.outcome <> 'failed' or not exists (
+    select from authored_file f where (f.key, f.version_id) = (r.key, r.version_id)));
   insert into upload_result as r (key, version_id, outcome, reason)
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null

@@ -270,6 +270,42 @@ language sql stable set search_path = public, extensions as $$
   from unfinished_work u
 $$;
 
+-- ---------------------------------------------------------------- messages in flight
+-- A row for each message whose work takes longer than some seconds; most messages have none. `until`: the end of its
+-- lease. Later its worker is dead, and its queue delivers the message again.
+create table public.message_lease (
+  message_id text collate "C" primary key,
+  queue text collate "C" not null,
+  body text not null,
+  since timestamptz not null,
+  until timestamptz not null
+);
+
+-- Records that a worker has had a message for p_worked seconds and keeps it for p_seconds more.
+create function public.renew_lease(
+  p_message text, p_queue text, p_body text, p_worked double precision, p_seconds double precision
+) returns void language sql set search_path = public, extensions as $$
+  -- Their messages ended without a worker that could record it.
+  delete from message_lease l where l.until < now() - interval '15 minutes';
+  insert into message_lease as l (message_id, queue, body, since, until)
+  values (p_message, p_queue, p_body, now() - make_interval(secs => p_worked), now() + make_interval(secs => p_seconds))
+  on conflict (message_id) do update set until = excluded.until,
+    since = case when l.until < now() then excluded.since else l.since end
+$$;
+
+create function public.end_lease(p_message text) returns void
+language sql set search_path = public, extensions as $$
+  delete from message_lease l where l.message_id = p_message
+$$;
+
+-- The leases of the last quarter of an hour, the oldest first: [{queue, body, since, is_over}].
+create function public.message_leases(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since), '[]') from (
+    select l.queue, l.body, l.since, l.until < now() as is_over from message_lease l
+    where l.until > now() - interval '15 minutes' order by l.since limit p_limit) x
+$$;
+
 -- ---------------------------------------------------------------- deleting in portions
 -- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
 -- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
@@ -1029,6 +1065,13 @@ end $$;
 create function public.database_bytes() returns bigint
 language sql stable set search_path = public, extensions as $$
   select pg_database_size(current_database())
+$$;
+
+-- The learns.yml and synonyms.yml whose current version cannot be read: [{key, reason}].
+create function public.broken_files() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('key', f.key, 'reason', r.reason) order by f.key), '[]')
+  from authored_file f join upload_result r on (r.key, r.version_id) = (f.key, f.version_id) and r.outcome = 'failed'
 $$;
 
 -- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.

@@ -33,7 +33,7 @@ from tests.events import Context
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
 BUCKET = "materials"
-_QUEUES = ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")
+_QUEUES = tuple(f"{name}_{kind}_URL" for kind in ("QUEUE", "DEAD_LETTERS") for name in ("MATERIAL", "TOOL", "EMBED"))
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Deployment:
     openai: OpenAIServer
     sql: psycopg.Connection
     s3: Any
-    queue_url: str
+    queue_urls: dict[str, str]
     secret: str
     url: str = ""
     stuck: bool = False
@@ -56,6 +56,11 @@ class Deployment:
     index_materials: Callable[[dict[str, Any], Any], Any] = field(init=False)
     _followed: set[tuple[str, str]] = field(default_factory=set)
     _sequence: int = 0
+
+    @property
+    def queue_url(self) -> str:
+        """The queue of materials."""
+        return self.queue_urls["MATERIAL_QUEUE_URL"]
 
     @property
     def client(self) -> Client:
@@ -71,6 +76,8 @@ class Deployment:
         # What a command asked for and its test did not wait for.
         for _ in self._delivered():
             pass
+        for url in self.queue_urls:
+            sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues[url]._messages.clear()
         self.stuck, self.openai.statuses, self.openai.headers = False, [], {"retry-after-ms": "1"}
         self.failures.clear()
         self._followed.clear()
@@ -195,7 +202,7 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
                 **settings,
             },
         )
-        deployment = Deployment(database, openai, sql, s3, queues["MATERIAL_QUEUE_URL"], name)
+        deployment = Deployment(database, openai, sql, s3, queues, name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
             deployment.url = url
             yield deployment
@@ -213,10 +220,24 @@ def members(database: Database) -> dict[str, object]:
     }
 
 
+class _NotWaiting(Clients):
+    """Clients whose SQS does not wait for messages: nobody sends while a test waits."""
+
+    def aws(self, service: str) -> Any:
+        client = super().aws(service)
+        if service == "sqs":
+            client.meta.events.register("provide-client-params.sqs.ReceiveMessage", _without_waiting)
+        return client
+
+
+def _without_waiting(params: dict[str, Any], **_event: object) -> None:
+    params.pop("WaitTimeSeconds", None)
+
+
 def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
     """The handler that API Gateway would choose; before it says what became of uploads the index follows the bucket."""
     with redirect_stdout(io.StringIO()):
-        rest, agents = api.handler(Clients.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
+        rest, agents = api.handler(_NotWaiting.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
         deployment.index_materials = index_material.handler(Clients.of(environ, "Index"))
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:

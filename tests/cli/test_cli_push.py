@@ -35,6 +35,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
     assert document == {
         "pushed": 1,
         "failed": [],
+        "pending": [],
         "skipped": 1,
         "pages": [
             {
@@ -139,7 +140,11 @@ def test_a_page_that_is_not_searchable_in_time_is_listed(operator: Operator) -> 
     operator.file("slow.html")
     pushed = operator.sakuin("push", operator.folder, "--timeout", "0")
     assert pushed.code == 1
+    assert "… " in pushed.out
     assert "slow.html  not searchable after 0 s; see `sakuin status`" in pushed.out
+    assert "0 of 1 pages searchable, 0 explanations, 1 not finished yet" in pushed.out
+    document = operator.sakuin("push", operator.folder, "--timeout", "0", "--json").document
+    assert ([file["key"] for file in document["pending"]], document["failed"]) == (["slow.html"], [])
 
 
 def test_a_folder_without_pages_is_a_failure_with_a_sentence(operator: Operator) -> None:

@@ -1,10 +1,8 @@
 """`sakuin redrive`."""
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import boto3
 import httpx
@@ -16,7 +14,6 @@ from sakuin.upkeep.dead_letters import contents
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.terminal import minute
 
-from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
 from tests.events import event
 
@@ -25,26 +22,23 @@ IDS = {"project_id": TABLE, "table_id": TABLE}
 DOCUMENT = f"tables/{TABLE}/{TABLE}/1.json"
 UPLOADED = event("index_material.put")["Records"][0]["body"]
 UPLOAD = subject_of_event(next(filter(None, [read_event(json.loads(UPLOADED))])))
-NAMES: Mapping[QueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """An operator, and the queues of a stack of his own by the names of its outputs."""
+    """An operator, and the queues of his deployment."""
 
     operator: Operator
-    aws: str
-    urls: dict[str, str]
+    sqs: Any
 
-    @property
-    def sqs(self) -> Any:
-        return boto3.client("sqs")
+    def url(self, queue: QueueName, kind: str) -> str:
+        return self.operator.deployment.queue_urls[f"{queue.upper()}_{kind}_URL"]
 
-    def add(self, queue: QueueName = "material", body: str = UPLOADED, *, work: str = "", bus_reason: str = "") -> str:
+    def add(self, queue: QueueName = "material", body: str = UPLOADED, *, work: str = "", reason: str = "") -> str:
         """Puts a message among the dead letters and returns its id. `work` is the correlation id."""
-        attributes = {"correlation_id": work, "ERROR_MESSAGE": bus_reason}
+        attributes = {"correlation_id": work, "ERROR_MESSAGE": reason, "RETRY_ATTEMPTS": "5"}
         sent = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
-        url = self.urls[f"{NAMES[queue]}DeadLettersUrl"]
+        url = self.url(queue, "DEAD_LETTERS")
         return str(self.sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=sent)["MessageId"])
 
     def sent_again(self, queue: QueueName) -> list[str]:
@@ -53,14 +47,12 @@ class DeadLetters:
 
     def messages(self, queue: QueueName) -> list[Any]:
         """The messages that came back to a queue, each once."""
-        url = self.urls[f"{NAMES[queue]}QueueUrl"]
+        url = self.url(queue, "QUEUE")
         found = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"])
         return list(found.get("Messages", ()))
 
     def redrive(self, *arguments: object, **settings: str) -> Output:
-        return self.operator.sakuin(
-            "redrive", *arguments, **{"SAKUIN_STACK": "sakuin", "AWS_ENDPOINT_URL": self.aws, **settings}
-        )
+        return self.operator.sakuin("redrive", *arguments, **settings)
 
     def listed(self) -> list[Any]:
         """What the command lists now."""
@@ -69,14 +61,8 @@ class DeadLetters:
 
 
 @pytest.fixture
-def dead(operator: Operator) -> Iterator[DeadLetters]:
-    sqs, names = (
-        boto3.client("sqs"),
-        [f"{name}{kind}" for name in NAMES.values() for kind in ("QueueUrl", "DeadLettersUrl")],
-    )
-    urls = {name: sqs.create_queue(QueueName=f"{name}-{uuid4()}")["QueueUrl"] for name in names}
-    with aws_endpoint({"sakuin": urls, "older": {}}) as aws:
-        yield DeadLetters(operator, aws, urls)
+def dead(operator: Operator) -> DeadLetters:
+    return DeadLetters(operator, boto3.client("sqs"))
 
 
 def failed(dead: DeadLetters, subject: WorkSubject, reason: str) -> str:
@@ -103,7 +89,8 @@ def test_without_an_action_it_shows_what_why_since_when_and_how_often(dead: Dead
     assert letter["why"] == "The embedding service refused the request with 401"
     shown = dead.redrive().out
     assert f"The embedding service refused the request with 401 (tried 5 times, since {minute(since)})" in shown
-    assert "1 dead letter. Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE" in shown
+    advice = "Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE; --discard deletes instead"
+    assert f"1 dead letter. {advice}" in shown
     assert dead.sent_again("material") == []
 
 
@@ -215,7 +202,7 @@ def test_many_long_keys_are_asked_for_in_addresses_that_the_gateway_takes() -> N
 
 def test_a_message_that_the_bus_could_not_deliver_shows_the_bus_s_reason(dead: DeadLetters) -> None:
     body = json.dumps({"detail-type": "TableUpdated", "detail": IDS})
-    dead.add("tool", body, bus_reason="Access denied")
+    dead.add("tool", body, reason="Access denied")
     (letter,) = dead.listed()
     assert (letter["why"], letter["what"]) == ("Access denied", f"TableUpdated of Table {TABLE}")
     assert letter["body"] == body
@@ -259,19 +246,27 @@ def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
     assert [letter["id"] for letter in dead.listed()] == [first]
 
 
-def test_without_the_api_the_letters_are_there_without_their_reasons(dead: DeadLetters) -> None:
-    dead.add()
-    away = {"SAKUIN_URL": "http://127.0.0.1:1"}
-    (letter,) = dead.redrive("--json", **away).document["dead_letters"]
-    assert letter["why"] is None
-    assert "see the log of its function" in dead.redrive(**away).out
+def test_letters_are_discarded_one_or_all(dead: DeadLetters) -> None:
+    first, second = dead.add(body="poison 1"), dead.add(body="poison 2")
+    dead.add("embed", "poison 3")
+    (letter,) = dead.redrive("--id", first, "--discard", "--json").document["discarded"]
+    assert (letter["id"], {letter["id"] for letter in dead.listed() if letter["queue"] == "material"}) == (
+        first,
+        {second},
+    )
+    assert "2 dead letters discarded" in dead.redrive("--all", "--discard").out
+    assert (dead.listed(), dead.sent_again("material"), dead.sent_again("embed")) == ([], [], [])
 
 
-def test_a_stack_that_is_not_there_and_one_of_another_version_are_a_sentence(dead: DeadLetters) -> None:
-    assert "There is no stack 'nobody' in this account" in dead.redrive(SAKUIN_STACK="nobody").err
-    assert "The stack has no output 'MaterialQueueUrl'" in dead.redrive(SAKUIN_STACK="older").err
+def test_more_letters_than_a_request_changes_are_all_changed(dead: DeadLetters) -> None:
+    for start in range(0, 110, 10):
+        entries = [{"Id": str(number), "MessageBody": f"poison {start + number}"} for number in range(10)]
+        dead.sqs.send_message_batch(QueueUrl=dead.url("tool", "DEAD_LETTERS"), Entries=entries)
+    assert len(dead.redrive("--all", "--discard", "--json").document["discarded"]) == 110
+    assert dead.listed() == []
 
 
 def test_one_and_all_exclude_each_other(dead: DeadLetters) -> None:
     assert dead.redrive("--id", "m1", "--all").code == 2
+    assert dead.redrive("--discard").code == 2
     assert dead.redrive("pages").code == 2

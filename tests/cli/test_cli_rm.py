@@ -16,6 +16,7 @@ def test_a_page_is_gone_afterwards(operator: Operator) -> None:
     assert document == {
         "removed": 1,
         "failed": [],
+        "pending": [],
         "materials": [{"material": "junior/x", "key": "junior/x.html", "outcome": "applied"}],
     }
     assert operator.sakuin("status", "--json").document["chunks"] == 0

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+import boto3
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
 from sakuin_cli.terminal import minute
@@ -19,7 +20,26 @@ def test_an_empty_library(operator: Operator) -> None:
         "last_indexed": None,
         "work": {"retrying": 0, "waiting": 0, "failed": 0},
         "unfinished": [],
+        "queues": [
+            {"queue": queue, "waiting": 0, "in_flight": 0, "unattended": 0, "dead_letters": 0}
+            for queue in ("material", "tool", "embed")
+        ],
+        "in_flight": [],
     }
+
+
+def test_messages_in_flight_are_shown_with_and_without_a_worker(operator: Operator) -> None:
+    sqs, url = boto3.client("sqs"), operator.deployment.queue_urls["EMBED_QUEUE_URL"]
+    for _ in range(2):
+        sqs.send_message(QueueUrl=url, MessageBody="{}")
+    sqs.receive_message(QueueUrl=url, VisibilityTimeout=90)
+    work = UnfinishedWorkStore(operator.deployment.client)
+    work.renew_lease("m1", "material", '{"reindex": {"material": "junior/x"}}', worked=30, seconds=-1)
+    shown = operator.sakuin("status").out
+    work.end_lease("m1")
+    assert "embed queue: 1 waiting, 1 in flight, 1 of them without a known worker" in shown
+    assert "index junior/x again: asked, since " in shown
+    assert "its worker is dead, the queue delivers it again" in shown
 
 
 def test_failures_and_waiting_keys_are_listed_with_their_reasons(operator: Operator) -> None:

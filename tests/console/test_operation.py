@@ -9,13 +9,12 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from sakuin.console.pages import operation
-from sakuin.errors import Unavailable
 from sakuin.knowledge.messages import read_event, subject_of_event
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page
@@ -158,11 +157,12 @@ def test_the_first_page_counts_what_is_indexed_and_names_what_needs_attention(
 
 
 def test_both_pages_are_there_while_sqs_does_not_answer(world: World, sqs: ModelledSqs) -> None:
-    class Away(DeadLetterQueues):
-        def count(self, queue: str) -> int:
-            raise Unavailable("SQS did not accept the request", vendor="sqs")
+    class Away(ModelledSqs):
+        def get_queue_attributes(self, **_asked: object) -> dict[str, object]:
+            raise EndpointConnectionError(endpoint_url="https://sqs")
 
-    services = replace(world.operation, dead_letters=Away(sqs, {}, {}))
+    letters = replace(world.queue_states.letters, queues=replace(world.queue_states.letters.queues, sqs=Away()))
+    services = replace(world.operation, queues=replace(world.queue_states, letters=letters))
     console = ConsoleClient(world, partial(operation.routes, operation=services)).sign_in_admin()
     for path in PATHS:
         assert "SQS does not answer" in shown(console, path)
@@ -212,7 +212,7 @@ def test_dead_letters_are_shown_with_their_reason_and_sent_again(
         assert "The message is not JSON" in page
     refused = console.send("/work?queue=material", "/work/material")
     assert (refused.status_code, len(sqs.messages)) == (422, 3)
-    done = console.send("/work?queue=material", "/work/material", {"sure": "yes"})
+    done = console.send("/work?queue=material", "/work/material", {"sure": "yes", "action": "send_again"})
     assert "The messages were sent again" in done.text
     assert "There are no dead letters" in done.text
     assert sorted((message.queue, message.body) for message in sqs.messages) == [
@@ -221,6 +221,28 @@ def test_dead_letters_are_shown_with_their_reason_and_sent_again(
         ("material", uploaded("a.html")),
     ]
     assert console.get("/work?queue=pages").status_code == 422
+
+
+def test_dead_letters_are_discarded(console: ConsoleClient, sqs: ModelledSqs) -> None:
+    for number in range(25):
+        sqs.send_message(QueueUrl="dead-material", MessageBody=f"forged {number}")
+    done = console.send("/work?queue=material", "/work/material", {"sure": "yes", "action": "discard"})
+    assert "The messages were discarded" in done.text
+    assert sqs.messages == []
+
+
+def test_messages_in_flight_are_shown_with_and_without_a_worker(
+    console: ConsoleClient, world: World, sqs: ModelledSqs
+) -> None:
+    for key in ("a.html", "b.html", "c.html"):
+        sqs.send_message(QueueUrl="material", MessageBody=uploaded(key))
+    sqs.receive_message(QueueUrl="material", MaxNumberOfMessages=2)
+    world.unfinished.renew_lease("m1", "material", uploaded("a.html"), worked=12, seconds=60)
+    world.unfinished.renew_lease("m9", "tool", '{"import": {"key": "x"}}', worked=90, seconds=-5)
+    page = shown(console, "/work")
+    assert "Pages 1 2 1 Tables 0 0 0" in page
+    assert re.search(r"a\.html was uploaded \(version v1\) \S+ \S+ UTC at work", page)
+    assert "dead; delivered again" in page
 
 
 def test_a_look_at_many_dead_letters_is_bounded(console: ConsoleClient, sqs: ModelledSqs) -> None:

@@ -11,12 +11,11 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 from sakuin.errors import Conflict, OverBudget, Unavailable
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
-from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.wiring.clients import Telemetry
 
-from tests.doubles.sqs import Message
+from tests.doubles.sqs import Message, worked_on
 from tests.events import Context, a_telemetry
 
 P = ParamSpec("P")
@@ -89,4 +88,4 @@ def silent_telemetry() -> Telemetry:
 def handler_of(sqs: Any, queue: str, work: QueueWork[Any], unfinished: UnfinishedWorkStore) -> QueueHandler:
     """Returns the handler of a queue, as `wiring` does."""
     logger, metrics = silent()
-    return QueueHandler(SqsQueue(sqs, queue), work, unfinished, logger, metrics, CurrentWork())
+    return QueueHandler(worked_on(sqs, queue), work, unfinished, logger, metrics, CurrentWork())

@@ -9,6 +9,7 @@ A_MINUTE, AN_HOUR, A_DAY = 65, 3600, 86_400
 
 _WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
+    b"update message_lease set since = since - %(t)s, until = until - %(t)s",
     b"update table_restart set restarted_at = restarted_at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
     b"update table_scan set heartbeat_at = heartbeat_at - %(t)s",

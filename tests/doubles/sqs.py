@@ -1,4 +1,4 @@
-"""A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after five receives.
+"""A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after ten receives.
 
 Its queues are fair, as AWS's guide describes it ("How fair queues work"). It also forgets messages, as an emulator that
 is killed does. `test_sqs_double.py` compares it with moto.
@@ -11,16 +11,23 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.sqs import SqsQueue
 
-# As the template sets it for the queues of materials and chunks.
-VISIBILITY_SECONDS = 720
+# As the template sets it for each queue.
+VISIBILITY_SECONDS = 90
 LONGEST_VISIBILITY_SECONDS = 43_200
 LONGEST_DELAY_SECONDS = 900
 RETENTION_SECONDS = 14 * 86_400
 _MOST_ENTRIES = 10
+_DEAD_LETTERS = " dead letters"
 # A group is noisy with more than this share of the messages in flight, if it has so many of its own there, or of the
 # time that consumers recently worked.
 _NOISY_SHARE, _NOISY_IN_FLIGHT, _RECENT_SECONDS = 0.1, 30, 300
+
+
+def worked_on(sqs: Any, queue: str) -> SqsQueue:
+    """Returns the queue of a worker, which knows its dead letters."""
+    return SqsQueue(sqs, queue, queue, queue + _DEAD_LETTERS)
 
 
 @dataclass
@@ -101,17 +108,18 @@ class ModelledSqs:
         if not 0 <= DelaySeconds <= LONGEST_DELAY_SECONDS:
             raise refusal("InvalidParameterValue", "SendMessage")
         self.count += 1
+        is_dead = QueueUrl.endswith(_DEAD_LETTERS)
         visible_at = self.now + DelaySeconds
         message = Message(
             f"m{self.count}",
-            QueueUrl,
+            QueueUrl.removesuffix(_DEAD_LETTERS),
             MessageBody,
             MessageAttributes or {},
             self.now,
             visible_at,
             group=MessageGroupId,
         )
-        self.messages.append(message)
+        (self.dead if is_dead else self.messages).append(message)
         return {"MessageId": message.id}
 
     def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.sqs.models import sqs_backends
+from sakuin.platform.retry import MAX_RECEIVES
 
 from tests.doubles.sqs import RETENTION_SECONDS, VISIBILITY_SECONDS, ModelledSqs
 
@@ -64,7 +65,7 @@ def at_moto() -> Sqs:
     attributes = {
         "VisibilityTimeout": str(VISIBILITY_SECONDS),
         "MessageRetentionPeriod": str(RETENTION_SECONDS),
-        "RedrivePolicy": f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": 5}}',
+        "RedrivePolicy": f'{{"deadLetterTargetArn": "{arn}", "maxReceiveCount": {MAX_RECEIVES}}}',
     }
     url = client.create_queue(QueueName="queue", Attributes=attributes)["QueueUrl"]
     queue = sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues["queue"]
@@ -128,9 +129,9 @@ def test_each_delivery_is_counted_and_has_a_handle_of_its_own(sqs: Sqs) -> None:
     assert len(handles) == 3
 
 
-def test_a_message_that_was_received_five_times_is_a_dead_letter(sqs: Sqs) -> None:
+def test_a_message_that_was_received_too_often_is_a_dead_letter(sqs: Sqs) -> None:
     sqs.send("poison")
-    for _ in range(5):
+    for _ in range(MAX_RECEIVES):
         (message,) = sqs.receive()
         assert sqs.dead() == []
         sqs.hide(message, 0)

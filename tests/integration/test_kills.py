@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_in_mid_work, kill_with_lease
+from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_at_start, kill_in_mid_work, kill_with_lease
 from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
+from tests.doubles.sqs import VISIBILITY_SECONDS
 from tests.effort import EFFORT
 from tests.integration.conftest import started
 
@@ -19,8 +20,9 @@ ANSWER_SECONDS, REST_SECONDS = 600, 1500
 # What forgets its queues goes first: what was in them is missed only after minutes. The others go in proofs alone.
 PARTS = ("emulator", "IndexMaterial", "EmbedChunks", "postgres")
 LEASE_SECONDS, STRINGS = 5, 4
-# Much less than the twelve minutes after which the queue itself would deliver the message of a killed worker.
-RECOVERY_SECONDS = 300
+# A queue delivers the message of a worker that died at its start after ninety seconds. The rest is a cold start beside
+# other work.
+RECOVERY_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,16 @@ def count_kills(killed: Mapping[str, int], summary: set[str]) -> None:
     """Fails if a part was not killed; pytest's last lines say how many processes were."""
     assert all(killed.values()), killed
     summary.add("killed in mid-work: " + ", ".join(f"{part} {count}" for part, count in killed.items()))
+
+
+def test_a_worker_that_dies_before_its_first_line_costs_ninety_seconds(
+    traffic: Traffic, data: Path, summary: set[str]
+) -> None:
+    assert_at_rest(traffic, within=ANSWER_SECONDS)
+    killed = kill_at_start(traffic, data, "IndexMaterial", lease_seconds=LEASE_SECONDS)
+    assert max(traffic.hidden_seconds("MaterialQueue")) <= VISIBILITY_SECONDS
+    assert_at_rest(traffic, within=RECOVERY_SECONDS)
+    summary.add(f"killed at their start: {killed}")
 
 
 def test_a_killed_worker_costs_a_lease_and_not_the_time_that_its_queue_hides_a_message(

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -11,19 +11,18 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 from botocore.exceptions import EndpointConnectionError
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, RateLimited, SakuinError, Unavailable
-from sakuin.platform.queue_handler import QueueHandler
-from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.queue_handler import LEASE_SECONDS, QueueHandler
+from sakuin.platform.retry import MAX_FAILURES, MAX_RECEIVES
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
+from sakuin.platform.unfinished_work import LeasedMessage, UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
-from tests.doubles.sqs import ModelledSqs
+from tests.doubles.sqs import VISIBILITY_SECONDS, ModelledSqs, worked_on
 from tests.events import Context
 
-EACH_DELIVERY = range(1, MAX_RECEIVES + 1)
+EACH_DELIVERY = range(1, MAX_FAILURES + 1)
 A_DAY = 86_400
 BODY = '{"asked": "a page"}'
 NOWHERE = "http://127.0.0.1:9"
@@ -42,6 +41,7 @@ class Work:
     asks_vendors: bool = True
     processed: list[str] = field(default_factory=list)
     gave_up: list[tuple[str, str]] = field(default_factory=list)
+    during: Callable[[], None] = lambda: None
     giving_up: SakuinError | None = None
 
     def read(self, message: Mapping[str, Any]) -> str | None:
@@ -58,6 +58,7 @@ class Work:
 
     def process(self, asked: str) -> None:
         self.processed.append(asked)
+        self.during()
         if self.error is not None:
             raise self.error
 
@@ -79,6 +80,7 @@ class Queue:
     client: Any = None
     current: CurrentWork = field(default_factory=CurrentWork)
     log: io.StringIO = field(default_factory=io.StringIO)
+    lease_seconds: int = LEASE_SECONDS
 
     def loses_supabase(self) -> None:
         self.store = UnfinishedWorkStore(connected(NOWHERE, "key", seconds=2))
@@ -92,8 +94,10 @@ class Queue:
         # A logger is kept by its name, with its first stream.
         logger = Logger(service=f"queue-{uuid4()}", stream=self.log)
         metrics = Metrics(namespace="Sakuin", service="test")
-        sqs = SqsQueue(self.client or self.sqs, "queue")
-        handler = QueueHandler(sqs, self.work, self.store, logger, metrics, self.current)
+        sqs = worked_on(self.client or self.sqs, "queue")
+        handler = QueueHandler(
+            sqs, self.work, self.store, logger, metrics, self.current, lease_seconds=self.lease_seconds
+        )
         answer = handler.handle({"Records": records}, Context())
         if metrics.metric_set:
             metrics.flush_metrics()
@@ -176,9 +180,20 @@ def test_a_message_is_done_although_its_end_cannot_be_recorded(queue: Queue) -> 
 
 
 @pytest.mark.parametrize("body", ["", "not JSON", "[]", "null", "5", '"text"', "[" * 100_000, "{}"])
-def test_a_message_that_cannot_be_read_fails_and_concerns_no_work(queue: Queue, body: str) -> None:
-    assert not queue.deliver(body=body, receives=MAX_RECEIVES)
+def test_a_message_that_cannot_be_read_is_a_dead_letter_at_once_with_the_reason(queue: Queue, body: str) -> None:
+    assert queue.deliver(body=body, correlation_id="r1")
     assert (queue.work.processed, queue.work.gave_up, queue.rows.rows()) == ([], [], [])
+    (letter,) = queue.sqs.dead
+    assert (letter.queue, letter.body) == ("queue", body)
+    attributes = {name: value["StringValue"] for name, value in letter.attributes.items()}
+    assert attributes.pop("ERROR_MESSAGE").startswith("The message is not ")
+    assert attributes == {"correlation_id": "r1", "RETRY_ATTEMPTS": "1"}
+
+
+def test_a_message_that_cannot_be_read_is_delivered_again_if_its_dead_letter_is_not_sent(queue: Queue) -> None:
+    queue.client = Closed(queue.sqs)
+    assert not queue.deliver(body="{}")
+    assert len(queue.sqs.messages) == 1
 
 
 def test_an_event_of_several_messages_fails_whole_and_none_is_worked_on(queue: Queue) -> None:
@@ -190,7 +205,7 @@ def test_an_event_of_several_messages_fails_whole_and_none_is_worked_on(queue: Q
     assert "set BatchSize to 1" in queue.log.getvalue()
 
 
-@pytest.mark.parametrize(("receives", "seconds"), [(1, 5), (2, 30), (3, 180), (4, 720), (5, 0)])
+@pytest.mark.parametrize(("receives", "seconds"), [(1, 5), (2, 30), (3, 180), (4, 720)])
 def test_a_message_that_failed_comes_back_soon_at_first_and_later_later(
     queue: Queue, receives: int, seconds: int
 ) -> None:
@@ -214,16 +229,17 @@ def test_a_failure_before_the_last_is_recorded_with_its_reason(queue: Queue) -> 
 
 def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(queue: Queue) -> None:
     queue.work.error = Invalid("The page is poison")
-    assert not queue.deliver(receives=MAX_RECEIVES)
+    assert queue.deliver(receives=MAX_FAILURES)
     assert (queue.row.state, queue.row.reason) == ("failed", "The page is poison")
     assert queue.work.gave_up == [("a page", "The page is poison")]
-    assert queue.sqs.waiting == []
-    assert [message.body for message in queue.sqs.dead] == [BODY]
+    (letter,) = queue.sqs.dead
+    assert (letter.body, letter.attributes["ERROR_MESSAGE"]["StringValue"]) == (BODY, "The page is poison")
+    assert queue.sqs.messages == []
 
 
 def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> None:
     queue.work.error = RuntimeError("postgres://user:secret@host")
-    assert not queue.deliver(receives=MAX_RECEIVES)
+    assert queue.deliver(receives=MAX_FAILURES)
     reason = "An unexpected error occurred; see the log"
     assert (queue.row.reason, queue.work.gave_up) == (reason, [("a page", reason)])
 
@@ -244,18 +260,39 @@ def test_a_worker_that_is_killed_leaves_its_message_hidden_for_its_lease_alone(q
     assert queue.hidden == [60]
 
 
+def test_a_message_in_long_work_is_recorded_and_after_its_worker_was_killed_known_to_have_none(queue: Queue) -> None:
+    leases: list[LeasedMessage] = []
+
+    def wait_until_recorded() -> None:
+        while not leases:
+            leases.extend(queue.rows.leases())
+
+    queue.lease_seconds, queue.work.during, queue.work.error = 1, wait_until_recorded, Killed()
+    with pytest.raises(Killed):
+        queue.deliver()
+    (lease,) = leases
+    assert (lease.queue, lease.body) == ("queue", BODY)
+    time_passes_in(queue.dsn, 60)
+    assert [lease.is_over for lease in queue.rows.leases()] == [True]
+    # Its next delivery ends the record, although it is short itself.
+    queue.work.during, queue.work.error = lambda: None, None
+    queue.sqs.passes(60)
+    assert queue.handle(queue.sqs.receive(0).as_record()) == []
+    assert queue.rows.leases() == []
+
+
 def test_a_failure_while_giving_up_does_not_change_the_answer_to_the_queue(queue: Queue) -> None:
     queue.work.error = Invalid("The page is poison")
     queue.work.giving_up = Unavailable("Supabase did not answer", vendor="supabase")
-    assert not queue.deliver(receives=MAX_RECEIVES)
-    assert (queue.row.state, queue.hidden) == ("failed", [0])
+    assert queue.deliver(receives=MAX_FAILURES)
+    assert (queue.row.state, len(queue.sqs.dead)) == ("failed", 1)
 
 
 def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> None:
     queue.client = Closed(queue.sqs)
     queue.work.error = Invalid("It is wrong")
     assert not queue.deliver()
-    assert queue.hidden == [720]
+    assert queue.hidden == [VISIBILITY_SECONDS]
     assert queue.warnings == ["the retry delay is not set; the visibility timeout applies"]
 
 
@@ -270,7 +307,7 @@ def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Que
     assert (queue.sqs.messages, queue.work.gave_up) == ([], [])
 
 
-@pytest.mark.parametrize("receives", [MAX_RECEIVES - 1, MAX_RECEIVES])
+@pytest.mark.parametrize("receives", [MAX_FAILURES - 1, MAX_FAILURES])
 def test_where_a_vendor_is_away_the_work_waits_before_its_deliveries_are_used_up(queue: Queue, receives: int) -> None:
     queue.work.error = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
     assert queue.deliver(receives=receives)
@@ -281,7 +318,7 @@ def test_what_looks_like_an_outage_for_days_becomes_a_dead_letter(queue: Queue) 
     queue.work.error = CircuitOpen("openai keeps failing", vendor="openai")
     assert queue.deliver()
     time_passes_in(queue.dsn, 2 * A_DAY + 60)
-    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * MAX_RECEIVES
+    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * 4 + [True]
     assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", "openai keeps failing")])
 
 
@@ -313,7 +350,7 @@ def test_work_that_waits_for_days_becomes_a_dead_letter(queue: Queue, error: Sak
     queue.work.error = error
     assert queue.deliver()
     time_passes_in(queue.dsn, 2 * A_DAY + 60)
-    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * MAX_RECEIVES
+    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * 4 + [True]
     assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", str(error))])
 
 
@@ -370,8 +407,8 @@ def test_a_message_stays_in_its_queue_without_postgres_and_sqs(queue: Queue) -> 
     queue.loses_supabase()
     queue.client = Closed(queue.sqs)
     queue.work.error = Unavailable("The vendor did not answer", vendor="openai")
-    assert not queue.deliver(receives=MAX_RECEIVES - 1)
-    assert queue.hidden == [720]
+    assert not queue.deliver(receives=MAX_FAILURES - 1)
+    assert queue.hidden == [VISIBILITY_SECONDS]
 
 
 # ---------------------------------------------------------------- what is counted and logged

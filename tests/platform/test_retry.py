@@ -3,7 +3,7 @@
 import pytest
 from sakuin.errors import CircuitOpen, Conflict, Invalid, OutOfTime, OverBudget, RateLimited, Refused, Unavailable
 from sakuin.platform.retry import (
-    MAX_RECEIVES,
+    MAX_FAILURES,
     DeadLetter,
     Defer,
     Retry,
@@ -15,7 +15,7 @@ from sakuin.platform.retry import (
 
 NOON = 1_763_812_800.0
 A_DAY = 86_400
-EACH_DELIVERY = range(1, MAX_RECEIVES + 1)
+EACH_DELIVERY = range(1, MAX_FAILURES + 1)
 AWAY = Unavailable("The embedding service did not answer", vendor="openai")
 REFUSED = Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
 
@@ -26,9 +26,9 @@ def decision(error: Exception, *, receives: int = 1) -> RetryDecision:
 
 @pytest.mark.parametrize("error", [Invalid("It is wrong"), Conflict("Somebody was first"), Unavailable("away")])
 def test_what_no_vendor_is_to_blame_for_is_tried_five_times(error: Exception) -> None:
-    tries = [decision(error, receives=receives) for receives in range(1, MAX_RECEIVES)]
+    tries = [decision(error, receives=receives) for receives in range(1, MAX_FAILURES)]
     assert tries == [Retry(seconds, str(error)) for seconds in (5, 30, 180, 720)]
-    assert decision(error, receives=MAX_RECEIVES) == DeadLetter(str(error))
+    assert decision(error, receives=MAX_FAILURES) == DeadLetter(str(error))
 
 
 def test_a_short_failure_of_a_vendor_is_tried_again_and_an_outage_never_uses_up_the_deliveries() -> None:

@@ -150,6 +150,24 @@ def test_the_strings_of_a_document_are_sent_once_however_many_are_removed(world:
     assert (len(world.found(endpoint)), len(world.rows(table))) == (8, 8)
 
 
+def test_a_message_deletes_so_many_portions_and_another_one_the_rest(world: TableWorld) -> None:
+    """Lambda ends a worker after ninety seconds."""
+    texts = [long(f"章{number}", 300) for number in range(12)]
+    table, tool, endpoint = world.indexed(texts)
+    world.replace(table, texts[:2])
+    world.queues.asked.clear()
+    scan = replace(world.scan, nodes_a_deletion=2, portions_a_message=2)
+    assert scan(world.project, table).outcome == "page"
+    assert (len(world.rows(table)), world.status(tool)["state"]) == (8, "indexing")
+    (request,) = world.queues.asked
+    assert request[0] == "index"
+    generation = world.sql("select generation from context_table where id = %s", table)[0][0]
+    assert scan(world.project, table, generation=generation, skip=2).outcome == "page"
+    assert scan(world.project, table, generation=generation, skip=2).outcome == "scanned"
+    assert (world.status(tool)["state"], len(world.rows(table))) == ("ready", 2)
+    assert world.found(endpoint) == {"/0", "/1"}
+
+
 def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
     world.replace(table, [long("章0", 300)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from sakuin.errors import CircuitOpen
 from sakuin.platform.embedding import Vector
-from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.retry import MAX_FAILURES
 from sakuin.tables.chunk_store import namespace
 
 from tests.doubles.chunk_store import WatchedStore
@@ -179,7 +179,7 @@ def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage
     ((chunk,),) = outage.world.sql("select id::text from chunks where table_id = %s limit 1", table)
     outage.world.queues.embed_chunks(outage.world.project, table, [[chunk]])
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
-    for _ in range(MAX_RECEIVES):
+    for _ in range(MAX_FAILURES):
         outage.world.take_all()
         outage.world.passes(900)
     assert outage.world.waiting == []
@@ -196,7 +196,7 @@ def test_a_probe_that_fails_in_another_way_blocks_no_other_table(outage: Outage)
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
     outage.world.minutes(6)
     assert outage.world.status(their_tool)["state"] == "ready"
-    for _ in range(MAX_RECEIVES):
+    for _ in range(MAX_FAILURES):
         outage.world.passes(900)
         outage.world.take_all()
     assert [state for state, _ in outage.state(table)] == ["failed"]

@@ -1,22 +1,15 @@
-"""`sakuin redrive`: lists dead letters, and sends them again."""
+"""`sakuin redrive`: lists dead letters, sends them again, and discards them."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
-from sakuin.errors import NotFound, SakuinError
-from sakuin.platform.retry import QUEUES, QueueName
+from sakuin.platform.retry import QueueName
 
-from sakuin_cli.connections import deployment_of, settings_of
+from sakuin_cli import views
+from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
-
-if TYPE_CHECKING:
-    from sakuin.upkeep.dead_letters import DeadLetterQueues, DeadMessage, KnownFailure
-
-    from sakuin_cli.settings import CommandSettings
 
 _SHOWN = 8
 
@@ -33,84 +26,45 @@ def redrive(
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Send all messages again.")] = False,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Delete the messages of --id or --all instead of sending them again.")
+    ] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """List failed messages (dead letters) with reason, time and attempts. With --id or --all, send them again."""
     if ids and everything:
         raise typer.BadParameter("--id and --all exclude each other", param_hint="--id")
-    sends = bool(ids) or everything
-    with reporting_errors(as_json) as terminal:
-        from sakuin_cli.dead_letters import dead_letter_queues
-
-        settings = settings_of(data)
-        dead = dead_letter_queues(settings)
-        found = [letter for name in ([queue] if queue else QUEUES) for letter in dead.receive(name)]
-        if not sends:
-            dead.release(found)
+    if discard and not (ids or everything):
+        raise typer.BadParameter("It needs --id or --all", param_hint="--discard")
+    done = "discarded" if discard else "sent"
+    with reporting_errors(as_json) as terminal, terminal.waiting():
+        client = deployment(data)
+        if not (ids or everything):
+            done, letters = "dead_letters", client.dead_letters(queue)
         elif ids:
-            found = _chosen(dead, found, ids)
-        letters = _described(settings, found)
-        for letter in found if sends else ():
-            dead.send_again(letter)
+            letters = client.change_dead_letters("discard" if discard else "send_again", queue, ids=ids)
+        else:
+            letters = client.change_all_dead_letters("discard" if discard else "send_again", queue)
     if as_json:
-        terminal.document({"sent": letters} if sends else {"dead_letters": letters})
+        terminal.document({done: letters})
     else:
-        _show(terminal, letters, sends=sends)
+        _show(terminal, letters, done)
 
 
-def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadMessage]", ids: Sequence[str]) -> "list[DeadMessage]":
-    """Returns the letters whose ids begin with one of `ids`. An unknown id is `NotFound`, and all letters stay."""
-    unknown = [one for one in ids if not any(letter.id.startswith(one) for letter in found)]
-    chosen = [] if unknown else [letter for letter in found if letter.id.startswith(tuple(ids))]
-    dead.release([letter for letter in found if letter not in chosen])
-    if unknown:
-        raise NotFound(f"There is no dead letter {unknown[0]!r}. `sakuin redrive` lists them")
-    return chosen
-
-
-def _described(settings: "CommandSettings", letters: "Sequence[DeadMessage]") -> list[dict[str, Any]]:
-    """Returns the letters with their unfinished work; `why` is None if the deployment cannot be asked."""
-    from sakuin.upkeep.dead_letters import described
-
-    return [asdict(one) for one in described(letters, partial(_failures, settings))]
-
-
-def _failures(
-    settings: "CommandSettings", subjects: Collection[str]
-) -> "dict[tuple[str, str, str], KnownFailure] | None":
-    """Returns the known failures by kind, subject and index; None if the deployment cannot be asked."""
-    from sakuin.upkeep.dead_letters import KnownFailure
-
-    if not (settings.url and settings.admin_key):
-        return None
-    if not subjects:
-        return {}
-    try:
-        rows = deployment_of(settings).work(sorted(subjects))["work"]
-    except SakuinError:
-        # Letters can be listed and sent without reasons, for example while the API does not answer.
-        return None
-    return {
-        (row["kind"], row["subject"], row["index"]): KnownFailure(row["reason"], row["since"], row["attempts"])
-        for row in rows
-    }
-
-
-def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool) -> None:
+def _show(terminal: Terminal, letters: Sequence[views.DeadLetter], done: str) -> None:
     from rich.text import Text
 
     for one in letters:
         name = (f"{one['queue']} {one['id'][:_SHOWN]}", "bold")
         terminal.out.print(Text.assemble(name, f"  {one['what']}"), soft_wrap=True)
-        why = one["why"] or "see the log of its function"
         tries = f"tried {counted(one['tries'], 'time')}, since {minute(one['since'])}"
-        terminal.out.print(Text(f"    {why} ({tries})"), soft_wrap=True)
+        terminal.out.print(Text(f"    {one['why']} ({tries})"), soft_wrap=True)
     count = counted(len(letters), "dead letter")
-    if sends:
-        terminal.out.print(f"{count} sent again", soft_wrap=True)
+    if done != "dead_letters":
+        terminal.out.print(f"{count} {'discarded' if done == 'discarded' else 'sent again'}", soft_wrap=True)
     elif letters:
-        advice = "Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE"
+        advice = "Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE; --discard deletes instead"
         terminal.out.print(f"{count}. {advice}", soft_wrap=True)
     else:
         terminal.out.print("No dead letters")

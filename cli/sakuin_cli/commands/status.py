@@ -90,7 +90,7 @@ def _state_of(row: "Work") -> str:
 
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
     """Returns the whole library: counts, materials whose newest version failed, the latest change, unfinished work."""
-    counts, unfinished = client.status(), client.work()
+    counts, unfinished, queues = client.status(), client.work(), client.queues()
     failed: list[dict[str, Any]] = []
     last_indexed: str | None = None
     for record in client.materials():
@@ -106,6 +106,7 @@ def _overview(client: "DeploymentClient") -> dict[str, Any]:
         "last_indexed": last_indexed,
         "work": {"retrying": 0, "waiting": 0, "failed": 0, **unfinished["counts"]},
         "unfinished": unfinished["work"],
+        **queues,
     }
 
 
@@ -128,10 +129,29 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         sign, head = (f"{_SIGNS[state]} ", style), (f"{len(rows):,} {state}", "bold")
         out.print(Text.assemble(sign, head, f"  {reason}"), soft_wrap=True)
         out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"), soft_wrap=True)
+    _show_queues(terminal, found)
     if (more := sum(found["work"].values()) - len(found["unfinished"])) > 0:
         out.print(f"… and {more:,} more unfinished", soft_wrap=True)
     if found["work"]["failed"]:
         out.print("Failed work is not retried automatically: fix the cause, then run `sakuin redrive`", soft_wrap=True)
+
+
+def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
+    """Prints what is in flight, since when, and without a worker."""
+    from rich.text import Text
+
+    for queue in found["queues"] or ():
+        if queue["waiting"] or queue["in_flight"]:
+            text = f"{queue['queue']} queue: {queue['waiting']:,} waiting, {queue['in_flight']:,} in flight"
+            if queue["unattended"]:
+                text += (
+                    f", {queue['unattended']:,} of them without a known worker: received in the last 5 s, or delivered"
+                    " again within 90 s"
+                )
+            terminal.out.print(Text.assemble(("… ", "yellow"), text), soft_wrap=True)
+    for work in found["in_flight"]:
+        lost = "; its worker is dead, the queue delivers it again" if work["worker"] == "dead" else ""
+        terminal.out.print(Text(f"    {work['what']}, since {minute(work['since'])}{lost}", "dim"), soft_wrap=True)
 
 
 def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":

@@ -51,7 +51,7 @@ class Pushed:
     warnings: Sequence[str]
 
     @property
-    def failed(self) -> list[Change]:
+    def unfinished(self) -> list[Change]:
         """Returns what the index has not applied."""
         return [one for one in (*self.files, *self.deleted) if not one.done]
 
@@ -90,9 +90,8 @@ def push_document(pushed: Pushed, seconds: float) -> dict[str, Any]:
     beside = [{**_file(file), "reason": file.reason} for file in pushed.files if file.material is None]
     return {
         "pushed": sum(page.done for page in pages),
-        "failed": [
-            {"path": file.path, "key": file.key, "reason": file.reason or file.outcome} for file in pushed.failed
-        ],
+        "failed": [_reason(file) for file in pushed.unfinished if file.outcome != "pending"],
+        "pending": [_reason(file) for file in pushed.unfinished if file.outcome == "pending"],
         **_skipped(pushed.plan.uploads.skipped),
         "pages": [
             {**_file(page), "material": page.material, **_counts(pushed.counts.get(page.material or ""))}
@@ -111,6 +110,10 @@ def _sign(count: PageCount) -> tuple[str, str]:
 
 def _file(file: Change) -> dict[str, Any]:
     return {"path": file.path, "key": file.key, "version_id": file.version_id, "outcome": file.outcome}
+
+
+def _reason(file: Change) -> dict[str, Any]:
+    return {"path": file.path, "key": file.key, "reason": file.reason or file.outcome}
 
 
 def _counts(count: PageCount | None) -> dict[str, Any]:
@@ -145,7 +148,7 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
         elif file.reason:
             terminal.line("!", "yellow", f"{file.path}  {file.reason}")
     for one in pushed.deleted:
-        mark = ("-", "yellow") if one.done else ("✗", "red")
+        mark = ("-", "yellow") if one.done else _SIGNS.get(one.outcome, ("✗", "red"))
         terminal.line(*mark, f"{one.key}  {'deleted' if one.done else one.reason or one.outcome}")
     for page in pages:
         count = pushed.counts.get(page.material or "")
@@ -158,7 +161,10 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
         parts.append(f"{others} learns.yml or synonyms.yml")
     if pushed.deleted:
         parts.append(f"{sum(one.done for one in pushed.deleted)} deleted")
-    style = "bold red" if pushed.failed else "bold"
+    pending = sum(one.outcome == "pending" for one in pushed.unfinished)
+    if pending:
+        parts.append(f"{pending} not finished yet")
+    style = "bold red" if len(pushed.unfinished) > pending else "bold yellow" if pending else "bold"
     terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style), soft_wrap=True)
 
 

@@ -58,7 +58,7 @@ class Settings:
     users_secret_name: str
     # Only the functions `maintain` and `api` have it.
     mcp_function: str
-    # Only the function `api` has them.
+    # Workers have that of their queue, the function `api` has all.
     dead_letter_urls: Mapping[QueueName, str]
 
     @classmethod
@@ -109,6 +109,11 @@ class Settings:
                 "embed": environ.get("EMBED_DEAD_LETTERS_URL", ""),
             },
         )
+
+    @property
+    def queue_urls(self) -> Mapping[QueueName, str]:
+        """Returns the URLs of the queues by name."""
+        return {"material": self.queue_url, "tool": self.tool_queue_url, "embed": self.embed_queue_url}
 
     @property
     def offers_chatgpt_tools(self) -> bool:

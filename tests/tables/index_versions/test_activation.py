@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.errors import Conflict, Unavailable
-from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.retry import MAX_FAILURES
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.work import IndexInEachVersion
 
@@ -75,7 +75,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     deployment.own = GREEN
     deployment.build()
     deployment.embedder(GREEN).down = True
-    for _ in range(MAX_RECEIVES):
+    for _ in range(MAX_FAILURES):
         deployment.settle()
         deployment.world.passes(900)
     assert deployment.waiting == []

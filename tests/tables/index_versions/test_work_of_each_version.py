@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.embedding import Vector
-from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.retry import MAX_FAILURES
 from sakuin.retrieval.index_version import IndexVersion
 
 from tests.convergence.interleaving import Died
@@ -76,7 +76,7 @@ def test_a_table_that_stalls_each_time_has_an_error_only_in_that_index_and_besid
         both.world.replace(table, {"a": long("一次関数")})
     both.deliver()
     both.deliver()
-    for _ in range(MAX_RECEIVES + 1):
+    for _ in range(MAX_FAILURES + 1):
         for still, table in lost.items():
             both.lose(still, table)
         both.settle()

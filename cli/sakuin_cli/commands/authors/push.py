@@ -71,7 +71,7 @@ def push(
         show_plan(terminal, document, deleting=delete, verbose=verbose)
     else:
         show_push(terminal, pushed, seconds, verbose=verbose)
-    raise typer.Exit(1 if document["failed"] else 0)
+    raise typer.Exit(1 if document["failed"] or document.get("pending") else 0)
 
 
 def push_plan(

@@ -72,14 +72,15 @@ def _name(change: "Change") -> str:
     return change.material or ""
 
 
+def _reason(change: "Change") -> dict[str, str | None]:
+    return {"material": change.material, "key": change.key, "reason": change.reason or change.outcome}
+
+
 def _document(changes: "Sequence[Change]", seconds: float) -> dict[str, object]:
     return {
         "removed": sum(one.done for one in changes),
-        "failed": [
-            {"material": one.material, "key": one.key, "reason": one.reason or one.outcome}
-            for one in changes
-            if not one.done
-        ],
+        "failed": [_reason(one) for one in changes if not one.done and one.outcome != "pending"],
+        "pending": [_reason(one) for one in changes if one.outcome == "pending"],
         "materials": [
             {"material": one.material, "key": one.key, "version_id": one.version_id, "outcome": one.outcome}
             for one in changes
@@ -93,6 +94,7 @@ def _show(terminal: Terminal, changes: "Sequence[Change]", seconds: float) -> No
 
     failed = [one for one in changes if not one.done]
     for one in failed:
-        terminal.line("✗", "red", f"{one.material}  {one.reason or one.outcome}")
+        sign = ("…", "yellow") if one.outcome == "pending" else ("✗", "red")
+        terminal.line(*sign, f"{one.material}  {one.reason or one.outcome}")
     summary = f"{len(changes) - len(failed)} of {len(changes)} removed, in {seconds:.1f} s"
     terminal.out.print(Text(summary, "bold red" if failed else "bold"))

@@ -1,4 +1,4 @@
-"""The REST API of unfinished work: pages and Tables that are retried, wait or failed, and the reason."""
+"""The REST API of unfinished work: what is retried, waits or failed and why; the queues; the dead letters."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from sakuin.http.errors import may_fail
 from sakuin.http.views import Time
 from sakuin.knowledge.names import material_of_key
+from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.upkeep.queues import Queues
 
 MOST_SUBJECTS = 50
+# Of a request for dead letters. Each takes two calls of SQS, and API Gateway ends a request after 30 seconds.
+MOST_LETTERS = 100
+_LONGEST_BODY = 10_000
 
 
 class WorkView(BaseModel):
@@ -87,3 +92,103 @@ def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) 
         return WorkListView(counts=counts, work=[WorkView.model_validate(row) for row in rows])
 
     return router
+
+
+class QueueView(BaseModel):
+    """The messages of one queue. SQS counts approximately."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    queue: QueueName
+    waiting: int = Field(description="Messages that wait for a worker.")
+    in_flight: int = Field(description="Messages that were received and are not finished.")
+    unattended: int = Field(
+        description="Messages in flight without a known worker: received in the last 5 seconds, or their worker is "
+        "dead; then the queue delivers them again within 90 seconds."
+    )
+    dead_letters: int
+
+
+class InFlightView(BaseModel):
+    """A message whose work takes more than five seconds."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    queue: QueueName
+    what: str = Field(description="What it asks for, in words.")
+    since: Time
+    worker: Literal["alive", "dead"] = Field(description="dead: the queue delivers the message again.")
+
+
+class QueuesView(BaseModel):
+    """The queues, null while SQS does not answer, and the work in flight, the oldest first."""
+
+    queues: list[QueueView] | None
+    in_flight: list[InFlightView]
+
+
+class DeadLetterView(BaseModel):
+    """A message that was given up."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    queue: QueueName
+    what: str = Field(description="What it asks for, in words.")
+    why: str = Field(description="Why it failed.")
+    since: Time
+    tries: int
+    body: str = Field(description=f"The message, its first {_LONGEST_BODY:,} characters.")
+
+
+class DeadLettersView(BaseModel):
+    """Dead letters, those of a queue the oldest first."""
+
+    dead_letters: list[DeadLetterView]
+
+
+class LettersToChange(BaseModel):
+    """What to do with dead letters."""
+
+    action: Literal["send_again", "discard"]
+    queue: QueueName | None = Field(default=None, description="null: all queues.")
+    ids: list[str] | None = Field(default=None, max_length=MOST_LETTERS, description="Ids, or their beginnings.")
+    limit: int = Field(default=MOST_LETTERS, ge=1, le=MOST_LETTERS, description="Without ids: of each queue.")
+
+
+def queue_router(queues: Queues) -> APIRouter:
+    """Returns the routes, for admins."""
+    router = APIRouter(tags=["Operation"], responses=may_fail(503))
+
+    @router.get("/v1/queues")
+    def get_queues() -> QueuesView:
+        """Returns how many messages wait and are in flight, since when, and without a worker."""
+        in_flight = queues.in_flight()
+        states = queues.states(in_flight)
+        views = None if states is None else [QueueView.model_validate(state) for state in states]
+        return QueuesView(queues=views, in_flight=[InFlightView.model_validate(work) for work in in_flight])
+
+    @router.get("/v1/dead-letters")
+    def list_dead_letters(
+        queue: QueueName | None = None, limit: Annotated[int, Query(ge=1, le=MOST_LETTERS)] = MOST_LETTERS
+    ) -> DeadLettersView:
+        """Returns dead letters, at most `limit` of each queue. They stay there."""
+        letters = [letter for name in _names(queue) for letter in queues.letters.some(name, limit=limit)]
+        return DeadLettersView(dead_letters=[_view(letter) for letter in letters])
+
+    @router.post("/v1/dead-letters", responses=may_fail(404))
+    def change_dead_letters(request: LettersToChange) -> DeadLettersView:
+        """Sends dead letters again, or discards them, and returns them. With an unknown id it does nothing."""
+        letters = queues.letters.apply(request.action, _names(request.queue), ids=request.ids, limit=request.limit)
+        return DeadLettersView(dead_letters=[_view(letter) for letter in letters])
+
+    return router
+
+
+def _names(queue: QueueName | None) -> tuple[QueueName, ...]:
+    return QUEUES if queue is None else (queue,)
+
+
+def _view(letter: object) -> DeadLetterView:
+    view = DeadLetterView.model_validate(letter)
+    return view.model_copy(update={"body": view.body[:_LONGEST_BODY]})

@@ -137,7 +137,7 @@ def background(
     to_finish: float = TO_FINISH,
     max_wait: float = 60.0,
 ) -> Retries:
-    """Returns the retries of workers. Their functions run for two minutes; a call that hangs for 30 s is made twice."""
+    """Returns the retries of workers. Their functions run for 90 seconds; a call that hangs for 30 s is made twice."""
     return Retries(
         attempts=attempts,
         max_seconds=60.0,

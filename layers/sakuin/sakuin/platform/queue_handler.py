@@ -3,7 +3,9 @@
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
@@ -17,6 +19,7 @@ from sakuin.platform.retry import (
     Retry,
     SendAgain,
     decide_retry,
+    reason_of,
     retry_or_dead_letter,
 )
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
@@ -75,7 +78,8 @@ class QueueHandler:
     """Processes messages with `work`.
 
     A message that fails is delivered again, deferred as a row of `unfinished`, or becomes a dead letter
-    (`decide_retry`). A deferral that Postgres cannot record is sent to the queue again with a delay.
+    (`decide_retry`); one that cannot be read is a dead letter at once. A deferral that Postgres cannot record is
+    sent to the queue again with a delay.
     """
 
     queue: SqsQueue
@@ -93,7 +97,8 @@ class QueueHandler:
             self.logger.error("the event has several messages; set BatchSize to 1", messages=len(records))
             return _failures(*(record["messageId"] for record in records))
         received = _received(records[0])
-        lease = MessageLease(self.queue, received.receipt_handle, seconds=self.lease_seconds)
+        record = partial(self._record_lease, received)
+        lease = MessageLease(self.queue, received.receipt_handle, seconds=self.lease_seconds, record=record)
         request = subject = failure = None
         try:
             message = parsed_message(received.body)
@@ -108,6 +113,8 @@ class QueueHandler:
             failure = error
         finally:
             lease.stop()
+        if lease.is_recorded or received.receives > 1:
+            self._end_lease(received)
         if failure is not None:
             return self._fail(received, request, subject, failure)
         if subject is not None and self._may_be_recorded(received, request, subject):
@@ -124,6 +131,17 @@ class QueueHandler:
         self.logger.append_keys(correlation_id=self.current.id, message_id=received.id)
         waited = max(0.0, time.time() * 1000 - received.sent_ms)
         self.metrics.add_metric("MessageWaitedMilliseconds", MetricUnit.Milliseconds, waited)
+
+    def _record_lease(self, received: _Received, seconds: float) -> None:
+        # Nobody waits for it: without it only the list of messages in flight is shorter.
+        with suppress(SakuinError):
+            self.unfinished.renew_lease(
+                received.id, self.queue.name, received.body, worked=seconds, seconds=self.lease_seconds
+            )
+
+    def _end_lease(self, received: _Received) -> None:
+        with suppress(SakuinError):
+            self.unfinished.end_lease(received.id)
 
     def _record_last_delivery(self, received: _Received, subject: WorkSubject) -> None:
         """Records the failure of the last delivery in advance: a killed worker cannot record it."""
@@ -144,6 +162,9 @@ class QueueHandler:
         self, received: _Received, request: object, subject: WorkSubject | None, error: Exception
     ) -> dict[str, Any]:
         decision = decide_retry(error, receives=received.receives, now=time.time())
+        if request is None and isinstance(error, Invalid):
+            # No delivery can read it.
+            decision = DeadLetter(reason_of(error))
         if isinstance(decision, Defer | SendAgain):
             if subject is not None and self._defer(received, subject, decision):
                 name = "WorkOverBudget" if isinstance(error, OverBudget) else "WorkDeferred"
@@ -154,13 +175,26 @@ class QueueHandler:
         self.metrics.add_metric("MessagesFailed", MetricUnit.Count, 1)
         if subject is not None:
             self._record(request, subject, decision)
+        if isinstance(decision, DeadLetter) and self._send_dead_letter(received, decision.reason):
+            return _failures()
         try:
-            # After the last delivery SQS moves the message to the dead letters when it becomes visible.
             seconds = round(decision.seconds) if isinstance(decision, Retry) else 0
             self.queue.hide(received.receipt_handle, seconds=seconds)
         except Unavailable as unavailable:
             self.logger.warning("the retry delay is not set; the visibility timeout applies", reason=str(unavailable))
         return _failures(received.id)
+
+    def _send_dead_letter(self, received: _Received, reason: str) -> bool:
+        """Returns whether the message may leave its queue."""
+        tries = received.receives
+        try:
+            self.queue.send_dead_letter(
+                received.body, received.attributes, reason=reason, tries=tries, group=received.group
+            )
+        except Unavailable as error:
+            self.logger.warning("the dead letter is not sent; the message is delivered again", reason=str(error))
+            return False
+        return True
 
     def _defer(self, received: _Received, subject: WorkSubject, decision: Defer | SendAgain) -> bool:
         """Returns whether the message may leave its queue."""

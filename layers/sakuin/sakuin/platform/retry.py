@@ -8,8 +8,11 @@ from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, RateLimited, Refus
 # The queues of the template. Each has a queue of dead letters.
 QueueName = Literal["material", "tool", "embed"]
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
-# Equal to `maxReceiveCount` of every queue in the template.
-MAX_RECEIVES = 5
+# A message that fails at this delivery is a dead letter.
+MAX_FAILURES = 5
+# Equal to `maxReceiveCount` of every queue in the template, for messages whose worker dies, or that Lambda cannot give
+# to a worker: those deliveries count, too.
+MAX_RECEIVES = 10
 # A vendor is called again after at most so many seconds: its Retry-After may be wrong.
 LONGEST_PAUSE = 900.0
 
@@ -58,7 +61,7 @@ class SendAgain:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """The queue moves the message to its dead letters."""
+    """The worker sends the message to the dead letters."""
 
     reason: str
 
@@ -87,7 +90,7 @@ def decide_retry(error: Exception, *, receives: int, now: float) -> RetryDecisio
 def retry_or_dead_letter(error: Exception, *, receives: int) -> Retry | DeadLetter:
     """Returns the decision about a message that may not be deferred."""
     reason = reason_of(error)
-    if receives >= MAX_RECEIVES:
+    if receives >= MAX_FAILURES:
         return DeadLetter(reason)
     vendor = error.vendor if isinstance(error, Unavailable) else None
     return Retry(max(_RETRY_SECONDS[receives - 1], _retry_after(error)), reason, vendor)
@@ -103,7 +106,7 @@ def reason_of(error: Exception) -> str:
 def _is_outage(error: Unavailable, receives: int) -> bool:
     if isinstance(error, Refused | CircuitOpen):
         return True
-    return error.vendor is not None and receives >= MAX_RECEIVES - 1
+    return error.vendor is not None and receives >= MAX_FAILURES - 1
 
 
 def _defer(error: Unavailable, reason: str) -> Defer:

@@ -1,7 +1,8 @@
 """A queue on Amazon SQS, and the lease of a received message."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -14,6 +15,8 @@ from sakuin.errors import Unavailable
 LONGEST_DELAY_SECONDS = 900
 # SQS hands the group of a message out among its system attributes.
 GROUP_ATTRIBUTE = "MessageGroupId"
+# What EventBridge adds to an event that it could not deliver, and a worker to a message that it gives up.
+REASON_ATTRIBUTE, TRIES_ATTRIBUTE = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
 _BATCH = 10
 _COUNTS = (
     "ApproximateNumberOfMessages",
@@ -22,6 +25,9 @@ _COUNTS = (
 )
 # If one extension fails, another one comes in time.
 _EXTENSIONS_PER_LEASE = 3
+# Work of a few seconds is not recorded.
+_UNRECORDED_SECONDS = 5.0
+_LONGEST_REASON = 500
 # A late extension does no harm: the message is deleted, or returns a little later.
 _LONGEST_JOIN_SECONDS = 2.0
 
@@ -31,11 +37,14 @@ class SqsQueue:
     """One queue. `client` is boto3's SQS client. A request that SQS does not accept is `Unavailable`.
 
     A message may have a group, its tenant: while one group has more than its share of the workers, SQS delivers the
-    messages of the others first (fair queues). Without a group a message is a group of its own.
+    messages of the others first (fair queues). Without a group a message is a group of its own. `name` and
+    `dead_letters_url` are for the worker of the queue.
     """
 
     client: Any
     url: str
+    name: str = ""
+    dead_letters_url: str = ""
 
     def send(self, messages: Sequence[Mapping[str, Any]], *, delay_seconds: int = 0, group: str = "") -> None:
         """Sends messages in batches of ten, visible after `delay_seconds` (at most 900). May be empty.
@@ -61,14 +70,22 @@ class SqsQueue:
 
     def send_copy(self, body: str, attributes: Mapping[str, str], *, delay_seconds: int, group: str = "") -> None:
         """Sends a message's body again as a new message, visible after `delay_seconds` (at most 900)."""
+        self._send_copy(self.url, body, attributes, delay_seconds, group)
+
+    def send_dead_letter(
+        self, body: str, attributes: Mapping[str, str], *, reason: str, tries: int, group: str = ""
+    ) -> None:
+        """Sends a copy of a message to the dead letters, with the reason and the number of its deliveries."""
+        # SQS refuses control characters.
+        text = "".join(char if char.isprintable() else " " for char in reason[:_LONGEST_REASON])
+        named = {**attributes, REASON_ATTRIBUTE: text, TRIES_ATTRIBUTE: str(tries)}
+        self._send_copy(self.dead_letters_url, body, named, 0, group)
+
+    def _send_copy(self, url: str, body: str, attributes: Mapping[str, str], delay: int, group: str) -> None:
         named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
         with translate_errors():
             self.client.send_message(
-                QueueUrl=self.url,
-                MessageBody=body,
-                MessageAttributes=named,
-                DelaySeconds=delay_seconds,
-                **_in_group(group),
+                QueueUrl=url, MessageBody=body, MessageAttributes=named, DelaySeconds=delay, **_in_group(group)
             )
 
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
@@ -78,11 +95,29 @@ class SqsQueue:
                 QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
             )
 
-    def is_empty(self) -> bool:
-        """Returns whether the queue has no message, visible or not. SQS counts approximately."""
+    def counts(self) -> "MessageCounts":
+        """Returns the number of messages. SQS counts approximately."""
         with translate_errors():
             answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_COUNTS))
-        return not any(int(answer["Attributes"][name]) for name in _COUNTS)
+        visible, delayed, in_flight = (int(answer["Attributes"][name]) for name in _COUNTS)
+        return MessageCounts(visible + delayed, in_flight)
+
+    def is_empty(self) -> bool:
+        """Returns whether the queue has no message, visible or not."""
+        return not self.counts().all
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCounts:
+    """The messages of a queue that wait for a worker, and those in flight: received and not finished yet."""
+
+    waiting: int
+    in_flight: int
+
+    @property
+    def all(self) -> int:
+        """Returns the number of all messages."""
+        return self.waiting + self.in_flight
 
 
 def _in_group(group: str) -> dict[str, str]:
@@ -92,14 +127,23 @@ def _in_group(group: str) -> dict[str, str]:
 class MessageLease:
     """Hides a message for `seconds`, and extends that in a thread until `stop`.
 
-    After a worker is killed the message becomes visible within `seconds`. The queue's visibility timeout would take
-    many times as long. If SQS does not accept an extension, the visibility timeout applies.
+    After a worker is killed the message becomes visible within `seconds`. If SQS does not accept an extension, the
+    visibility timeout applies. `record` is called with each extension, with the seconds that the work has taken.
     """
 
-    def __init__(self, queue: SqsQueue, receipt_handle: str, *, seconds: int) -> None:
+    def __init__(
+        self,
+        queue: SqsQueue,
+        receipt_handle: str,
+        *,
+        seconds: int,
+        record: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
         self._queue = queue
         self._receipt_handle = receipt_handle
         self._seconds = seconds
+        self._record = record
+        self.is_recorded = False
         self._stopped = Event()
         self._thread = Thread(target=self._extend, name="message lease", daemon=True)
         self._thread.start()
@@ -110,11 +154,18 @@ class MessageLease:
         self._thread.join(_LONGEST_JOIN_SECONDS)
 
     def _extend(self) -> None:
-        while True:
-            with suppress(Unavailable):
-                self._queue.hide(self._receipt_handle, seconds=self._seconds)
-            if self._stopped.wait(self._seconds / _EXTENSIONS_PER_LEASE):
-                return
+        started, interval = time.monotonic(), self._seconds / _EXTENSIONS_PER_LEASE
+        self._hide()
+        pause = min(interval, _UNRECORDED_SECONDS)
+        while not self._stopped.wait(pause):
+            self._hide()
+            self.is_recorded = True
+            self._record(time.monotonic() - started)
+            pause = interval
+
+    def _hide(self) -> None:
+        with suppress(Unavailable):
+            self._queue.hide(self._receipt_handle, seconds=self._seconds)
 
 
 @contextmanager

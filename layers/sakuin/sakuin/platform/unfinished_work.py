@@ -78,6 +78,16 @@ class UnfinishedCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class LeasedMessage:
+    """A message whose work has taken for more than some seconds. `is_over`: its worker no longer extends the lease."""
+
+    queue: str
+    body: str
+    since: str
+    is_over: bool
+
+
+@dataclass(frozen=True, slots=True)
 class UnfinishedWorkStore:
     """The rows of the table. Each method is one transaction."""
 
@@ -138,6 +148,19 @@ class UnfinishedWorkStore:
         """Returns the counts of all rows."""
         row = dict(call(self.client, "unfinished_counts", {}))
         return UnfinishedCounts(oldest_waiting_seconds=int(row.pop("oldest_waiting_seconds")), states=row)
+
+    def renew_lease(self, message_id: str, queue: str, body: str, *, worked: float, seconds: float) -> None:
+        """Records that a worker has had a message for `worked` seconds, and keeps it for `seconds` more."""
+        arguments = {"p_message": message_id, "p_queue": queue, "p_body": body}
+        call(self.client, "renew_lease", {**arguments, "p_worked": worked, "p_seconds": seconds})
+
+    def end_lease(self, message_id: str) -> None:
+        """Deletes the lease of a message that its worker has finished. A missing one is not an error."""
+        call(self.client, "end_lease", {"p_message": message_id})
+
+    def leases(self, *, limit: int = 100) -> Sequence[LeasedMessage]:
+        """Returns the leases that are recorded, the oldest first."""
+        return [LeasedMessage(**row) for row in call(self.client, "message_leases", {"p_limit": limit})]
 
     def _record(
         self,

@@ -1,5 +1,6 @@
 """The scan of a Table, which finds new, changed and removed strings."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,8 @@ NODES_A_COMPARISON = 20_000
 
 # Strings that a document no longer has are removed in portions, each far below the time limit of a statement.
 NODES_A_DELETION = 1000
+# A message deletes so many portions. Each may take a second or two, and its worker has ninety.
+PORTIONS_A_MESSAGE = 20
 
 # They are part of the status of every Tool; the first ones show what is wrong with the others.
 _SKIPPED_SHOWN = 100
@@ -64,6 +67,7 @@ class IndexTable:
     suffix: str = ""
     chunks_a_page: int = CHUNKS_A_PAGE
     nodes_a_deletion: int = NODES_A_DELETION
+    portions_a_message: int = PORTIONS_A_MESSAGE
     nodes_a_comparison: int = NODES_A_COMPARISON
     limits: Limits = field(default_factory=Limits)
 
@@ -164,7 +168,7 @@ class IndexTable:
         portion: Sequence[str] = ()
         rest: Sequence[str] = ()
         nodes = max(len(strings), 1)
-        while True:
+        for count in itertools.count(1):
             removed = self.index.finish_scan(
                 table_id,
                 scan.generation,
@@ -186,7 +190,10 @@ class IndexTable:
                 unindexed = self.index.record_removed(table_id, removed.doc_ids.keys(), scan.generation, nodes=recorded)
             if not rest:
                 break
-            # The document's nodes are sent once: with each portion, removal would take quadratic time.
+            if count == self.portions_a_message:
+                self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=len(strings))
+                return ScanResult("page", 0, planned)
+            # The document's nodes are sent once a message: with each portion, removal would take quadratic time.
             kept, portion, rest = None, rest[: self.nodes_a_deletion], rest[self.nodes_a_deletion :]
         complete_indexed(self.store, self.index, unindexed)
         return ScanResult("scanned", len(strings), planned)

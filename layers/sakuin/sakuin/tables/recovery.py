@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sakuin.errors import OutOfTime, Unavailable
-from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.retry import MAX_FAILURES
 from sakuin.platform.run_all import run_all
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.messages import TableQueues
@@ -69,10 +69,10 @@ class RestartTables:
         restarted = 0
         for project_id, table_id in index.stalled_tables(seconds):
             attempts = index.record_restart(table_id, seconds=seconds)
-            if attempts is not None and attempts <= MAX_RECEIVES:
+            if attempts is not None and attempts <= MAX_FAILURES:
                 self.queues_of(fingerprint).index(project_id, table_id)
                 restarted += 1
             elif attempts is not None:
-                reason = f"Its indexing was started {MAX_RECEIVES} times and stalled each time"
+                reason = f"Its indexing was started {MAX_FAILURES} times and stalled each time"
                 self.give_up(table_id, reason, fingerprint)
         return restarted

@@ -1,12 +1,12 @@
-"""The dead letters of a deployment: what they ask for, why they failed, and sending them again."""
+"""The dead letters of a deployment: what they ask for, why they failed, sending them again and discarding them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from sakuin.errors import SakuinError, Unavailable
+from sakuin.errors import NotFound, SakuinError, Unavailable
 from sakuin.knowledge.messages import (
     AskLearns,
     ObjectRemoved,
@@ -17,9 +17,9 @@ from sakuin.knowledge.messages import (
 )
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.retry import MAX_RECEIVES, QueueName
-from sakuin.platform.sqs import GROUP_ATTRIBUTE, SqsQueue, translate_errors
+from sakuin.platform.sqs import GROUP_ATTRIBUTE, REASON_ATTRIBUTE, TRIES_ATTRIBUTE, SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
-from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
 from sakuin.tables.messages import (
     DocumentUploaded,
     EventScanRequest,
@@ -32,19 +32,17 @@ from sakuin.tables.messages import (
 NO_ANSWER = "the worker ended without an answer; see the log of its function"
 _HIDDEN_SECONDS = 30
 _A_REQUEST = 10
-# Attributes that EventBridge adds to an event that it could not deliver.
-_BUS_REASON, _BUS_TRIES = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
 # An unreadable body is shown up to this length.
 _SHOWN = 120
-_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+LetterAction = Literal["send_again", "discard"]
 
 
 @dataclass(frozen=True, slots=True)
 class DeadMessage:
     """A message in a dead letter queue.
 
-    `since` is the time of its first sending, in seconds since 1970. `bus_reason` is the reason of an event bus that
-    could not deliver it. `handle` is its receipt handle.
+    `since` is the time of its first sending, in seconds since 1970. `reason` is that of the worker that gave it up, or
+    of an event bus that could not deliver it. `handle` is its receipt handle.
     """
 
     id: str
@@ -52,7 +50,7 @@ class DeadMessage:
     body: str
     tries: int
     since: float
-    bus_reason: str | None
+    reason: str | None
     correlation_id: str
     handle: str
     group: str = ""
@@ -71,26 +69,13 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFailure:
-    """What a row of unfinished work says: the reason, the time of the failure, and the number of failures."""
-
-    reason: str
-    since: str
-    attempts: int
-
-
-# The failures of these subjects by kind, subject and index; None if the deployment cannot be asked.
-FailuresOf = Callable[[Collection[str]], Mapping[tuple[str, str, str], KnownFailure] | None]
-
-
-@dataclass(frozen=True, slots=True)
 class DescribedLetter:
-    """A dead letter for people: what it asks for, why it failed (None: unknown), since when, and the attempts."""
+    """A dead letter for people: what it asks for, why it failed, since when, and the attempts."""
 
     id: str
     queue: QueueName
     what: str
-    why: str | None
+    why: str
     since: str
     tries: int
     body: str
@@ -103,12 +88,6 @@ class DeadLetterQueues:
     sqs: Any
     urls: Mapping[QueueName, str]
     dead_urls: Mapping[QueueName, str]
-
-    def count(self, queue: QueueName) -> int:
-        """Returns the number of dead letters of a queue, hidden ones too. SQS counts approximately."""
-        with translate_errors():
-            answer = self.sqs.get_queue_attributes(QueueUrl=self.dead_urls[queue], AttributeNames=list(_COUNTS))
-        return sum(int(answer["Attributes"][name]) for name in _COUNTS)
 
     def receive(self, queue: QueueName, *, most: int | None = None) -> list[DeadMessage]:
         """Receives the dead letters of a queue, or at least `most` of them, oldest first.
@@ -136,21 +115,12 @@ class DeadLetterQueues:
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
         own = {MESSAGE_ATTRIBUTE: letter.correlation_id}
         queue.send_copy(letter.body, own, delay_seconds=0, group=letter.group)
+        self.discard(letter)
+
+    def discard(self, letter: DeadMessage) -> None:
+        """Deletes a letter."""
         with translate_errors():
             self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
-
-    def send_all_again(self, queue: QueueName, *, until: Callable[[], bool]) -> int:
-        """Sends the letters of a queue again, ten at a time, until there are none or `until` is true.
-
-        Returns the number of letters. If it raises, those of the last ten that were not sent are visible again after
-        half a minute.
-        """
-        sent = 0
-        while not until() and (some := self._some(queue)):
-            for letter in some:
-                self.send_again(letter)
-                sent += 1
-        return sent
 
     def _some(self, queue: QueueName) -> list[DeadMessage]:
         with translate_errors():
@@ -169,39 +139,80 @@ class DeadLetterQueues:
 def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadMessage:
     system = message.get("Attributes", {})
     own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
-    # Listing a letter counts as a receive.
-    receives = min(int(system.get("ApproximateReceiveCount", 1)), MAX_RECEIVES)
     return DeadMessage(
         id=message["MessageId"],
         queue=queue,
         body=message["Body"],
-        tries=int(own.get(_BUS_TRIES) or receives),
+        # SQS moves a message by itself after the last receive. Its count includes those of letters that were listed.
+        tries=int(own.get(TRIES_ATTRIBUTE) or MAX_RECEIVES),
         since=float(system.get("SentTimestamp", 0)) / 1000,
-        bus_reason=own.get(_BUS_REASON) or None,
+        reason=own.get(REASON_ATTRIBUTE) or None,
         correlation_id=own.get(MESSAGE_ATTRIBUTE, ""),
         handle=message["ReceiptHandle"],
         group=system.get(GROUP_ATTRIBUTE, ""),
     )
 
 
-def described(letters: Sequence[DeadMessage], failures_of: FailuresOf) -> list[DescribedLetter]:
-    """Returns the letters with what the deployment knows of their failures."""
-    asked = [contents(letter.queue, letter.body) for letter in letters]
-    failures = failures_of({each.subject.id for each in asked if each.subject})
-    return [_described(letter, each, failures) for letter, each in zip(letters, asked, strict=True)]
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """Lists dead letters with what `unfinished` knows of them, sends them again, or discards them."""
+
+    queues: DeadLetterQueues
+    unfinished: UnfinishedWorkStore
+
+    def some(self, queue: QueueName, *, limit: int) -> list[DescribedLetter]:
+        """Returns at most `limit` letters of a queue, oldest first. They stay there."""
+        letters = self._received(queue, limit)
+        self.queues.release(letters)
+        return self._described(letters)
+
+    def apply(
+        self, action: LetterAction, queues: Collection[QueueName], *, ids: Collection[str] | None, limit: int
+    ) -> list[DescribedLetter]:
+        """Sends again or discards at most `limit` letters of each queue, or those whose ids begin with one of `ids`.
+
+        Returns them. An unknown id raises `NotFound`, and all letters stay.
+        """
+        letters = [letter for queue in queues for letter in self._received(queue, None if ids else limit)]
+        if ids:
+            chosen = [letter for letter in letters if letter.id.startswith(tuple(ids))]
+            unknown = [id for id in ids if not any(letter.id.startswith(id) for letter in chosen)]
+            self.queues.release(letters if unknown else [letter for letter in letters if letter not in chosen])
+            if unknown:
+                raise NotFound(f"There is no dead letter {unknown[0]!r}. `sakuin redrive` lists them")
+            letters = chosen
+        described = self._described(letters)
+        for letter in letters:
+            if action == "discard":
+                self.queues.discard(letter)
+            else:
+                self.queues.send_again(letter)
+        return described
+
+    def _received(self, queue: QueueName, limit: int | None) -> list[DeadMessage]:
+        letters = self.queues.receive(queue, most=limit)
+        # SQS gives ten at a time.
+        self.queues.release(letters[limit:] if limit else ())
+        return letters[:limit]
+
+    def _described(self, letters: Sequence[DeadMessage]) -> list[DescribedLetter]:
+        read = [contents(letter.queue, letter.body) for letter in letters]
+        subjects = {each.subject.id for each in read if each.subject}
+        rows = self.unfinished.rows(subjects=subjects) if subjects else ()
+        failures = {(row.kind, row.subject, row.fingerprint): row for row in rows}
+        return [_described(letter, each, failures) for letter, each in zip(letters, read, strict=True)]
 
 
 def _described(
-    letter: DeadMessage, asked: Contents, failures: Mapping[tuple[str, str, str], KnownFailure] | None
+    letter: DeadMessage, read: Contents, failures: Mapping[tuple[WorkKind, str, str], UnfinishedWork]
 ) -> DescribedLetter:
-    subject = asked.subject
-    failure = (failures or {}).get((subject.kind, subject.id, subject.fingerprint)) if subject else None
-    reason = letter.bus_reason or (failure.reason if failure else asked.problem)
+    subject = read.subject
+    failure = failures.get((subject.kind, subject.id, subject.fingerprint)) if subject else None
     return DescribedLetter(
         id=letter.id,
         queue=letter.queue,
-        what=asked.text,
-        why=reason or (NO_ANSWER if failures is not None else None),
+        what=read.text,
+        why=letter.reason or (failure.reason if failure else read.problem) or NO_ANSWER,
         since=failure.since if failure else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds"),
         tries=max(letter.tries, failure.attempts if failure else 0),
         body=letter.body,

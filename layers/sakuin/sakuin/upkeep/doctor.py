@@ -78,6 +78,14 @@ class Doctor:
             return
         yield from database_problems(state, self.dimensions, self.now())
         yield from disk_problems(state, self.database_bytes)
+        try:
+            files = call(self.client, "broken_files", {})
+        except SakuinError:
+            # The migrations or a grant is missing, which is said above.
+            return
+        for file in files[:_NAMED]:
+            advice = "Correct it and push it again. Until then its pages keep what the last readable version said."
+            yield Problem("authored file", f"{file['key']} cannot be read: {file['reason'].removesuffix('.')}.", advice)
 
     def _publishable_key(self) -> Iterator[Problem]:
         key = self.secrets().supabase_publishable_key

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
+    from sakuin.upkeep.queues import Queues
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
@@ -40,11 +40,13 @@ def handler(clients: Clients) -> Handler:
     from sakuin.http.projects import project_routers
     from sakuin.http.reconciliation import reconcile_router
     from sakuin.http.sign_in import sign_in_router
-    from sakuin.http.unfinished_work import WorkOfMaterials, work_router
+    from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.platform.asgi import Application, at_first_request
     from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.upkeep.dead_letters import DeadLetters
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
+    from sakuin.upkeep.queues import Queues
     from sakuin.wiring.reconciliation import reconciling
 
     settings, client = clients.settings, clients.supabase
@@ -55,10 +57,12 @@ def handler(clients: Clients) -> Handler:
     ring = KeyRing(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
+    queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
     reconcile = reconciling(clients, kept_or_own(clients))
     checks = doctor(clients, secret)
     admin_routers = (
         work_router(unfinished, work_of),
+        queue_router(queues),
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
@@ -103,7 +107,7 @@ def handler(clients: Clients) -> Handler:
         return console_app(
             shell,
             sign_in.routes(shell, record_use, auth),
-            operation.routes(shell, operation_of(clients, library.records, unfinished)),
+            operation.routes(shell, operation_of(clients, library.records, queues)),
             playground.routes(shell, searches),
             refused.routes(shell, refused_questions(clients, searches.places)),
             project.routes(shell, services),
@@ -180,7 +184,7 @@ def searching(clients: Clients, records: "ProjectRecords") -> "Playground":
     return Playground(places, ask, read.filter_values)
 
 
-def operation_of(clients: Clients, records: "MaterialRecords", unfinished: "UnfinishedWorkStore") -> "Operation":
+def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues") -> "Operation":
     """Returns what the console's pages of operation read and change."""
     from functools import partial
 
@@ -192,8 +196,8 @@ def operation_of(clients: Clients, records: "MaterialRecords", unfinished: "Unfi
     client = clients.supabase
     return Operation(
         records=records,
-        unfinished=unfinished,
-        dead_letters=clients.dead_letters(),
+        unfinished=queues.unfinished,
+        queues=queues,
         runs=ReconciliationRuns(client),
         indexes=IndexVersions(client),
         counts=partial(project_counts, client),

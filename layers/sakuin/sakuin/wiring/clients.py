@@ -15,7 +15,6 @@ from sakuin.platform.aws import client as aws_client
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Redaction, redacting_logger
-from sakuin.platform.retry import QueueName
 from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected, credentials
@@ -319,13 +318,7 @@ class Clients:
         """Returns the dead letters of all queues. They keep their own correlation ids."""
         from sakuin.upkeep.dead_letters import DeadLetterQueues
 
-        settings = self.settings
-        urls: dict[QueueName, str] = {
-            "material": settings.queue_url,
-            "tool": settings.tool_queue_url,
-            "embed": settings.embed_queue_url,
-        }
-        return DeadLetterQueues(self.aws("sqs"), urls, settings.dead_letter_urls)
+        return DeadLetterQueues(self.aws("sqs"), self.settings.queue_urls, self.settings.dead_letter_urls)
 
     def _renewed_key(self, key_of: Callable[[Secrets], str]) -> RenewedKey:
         secret = self.secret()

@@ -18,7 +18,7 @@ URGENCY = 5
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.embed_queue_url, embed_work(clients, kept_or_own(clients)), clients)
+    return queue_handler("embed", embed_work(clients, kept_or_own(clients)), clients)
 
 
 def embed_work(clients: Clients, kept: Kept) -> "EmbedWork":

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -11,6 +12,7 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, hide
+from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import SECONDS, UnfinishedWorkStore
 from sakuin.wiring.clients import Clients, Telemetry
 
@@ -76,11 +78,12 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
     return handle
 
 
-def queue_handler(url: str, work: QueueWork[Any], clients: Clients) -> Handler:
-    """Returns the handler of the queue at `url`."""
+def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Handler:
+    """Returns the handler of a queue."""
     settings, telemetry = clients.settings, clients.telemetry
+    queue = clients.queue(settings.queue_urls[name])
     handler = QueueHandler(
-        clients.queue(url),
+        replace(queue, name=name, dead_letters_url=settings.dead_letter_urls[name]),
         work,
         UnfinishedWorkStore(clients.short_supabase(SECONDS)),
         telemetry.logger,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.queue_url, bucket_events(clients, recorded_versions(clients)), clients)
+    return queue_handler("material", bucket_events(clients, recorded_versions(clients)), clients)
 
 
 def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":

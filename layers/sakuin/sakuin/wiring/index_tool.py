@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler(clients.settings.tool_queue_url, tool_work(clients, kept_or_own(clients)), clients)
+    return queue_handler("tool", tool_work(clients, kept_or_own(clients)), clients)
 
 
 def tool_work(clients: Clients, kept: Kept) -> "ToolWork":

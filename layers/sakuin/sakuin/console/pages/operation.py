@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -13,14 +13,15 @@ from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
 from sakuin.console.shell import Shell, Visit
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.platform.retry import QUEUES, QueueName
+from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.counts import ProjectCounts
-from sakuin.upkeep.dead_letters import DeadLetterQueues, DescribedLetter, KnownFailure, described
+from sakuin.upkeep.dead_letters import LetterAction
 from sakuin.upkeep.doctor import NEARLY_FULL
 from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import ReconciliationRuns
 
 # How many of each kind the first page names.
@@ -37,30 +38,23 @@ class Operation:
 
     records: MaterialRecords
     unfinished: UnfinishedWorkStore
-    dead_letters: DeadLetterQueues
+    queues: Queues
     runs: ReconciliationRuns
     indexes: IndexVersions
     counts: Callable[[int], ProjectCounts]
     database_percent: Callable[[], float]
 
-    def dead_letter_counts(self) -> Mapping[QueueName, int] | None:
-        """Returns their number by queue; None while SQS does not answer, which hides nothing else."""
-        try:
-            return {queue: self.dead_letters.count(queue) for queue in QUEUES}
-        except Unavailable:
-            return None
-
-    def letters(self, queue: QueueName, count: int) -> Sequence[DescribedLetter]:
-        """Returns some dead letters of a queue. They stay there."""
-        received = self.dead_letters.receive(queue, most=min(count, _LETTERS)) if count else []
-        self.dead_letters.release(received)
-        return described(received[:_LETTERS], self._failures)
-
-    def _failures(self, subjects: Collection[str]) -> Mapping[tuple[str, str, str], KnownFailure]:
-        rows = self.unfinished.rows(subjects=subjects) if subjects else ()
-        return {
-            (row.kind, row.subject, row.fingerprint): KnownFailure(row.reason, row.since, row.attempts) for row in rows
-        }
+    def change_letters(self, queue: QueueName, action: LetterAction) -> int:
+        """Changes the dead letters that a queue has now, for as long as a request may take; returns their number."""
+        states = self.queues.states(()) or ()
+        left = total = sum(state.dead_letters for state in states if state.queue == queue)
+        until = time.monotonic() + _SECONDS
+        while left > 0 and time.monotonic() < until:
+            changed = self.queues.letters.apply(action, [queue], ids=None, limit=min(left, _LETTERS))
+            if not changed:
+                break
+            left -= len(changed)
+        return total - left
 
 
 def routes(shell: Shell, operation: Operation) -> APIRouter:
@@ -81,7 +75,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
             unfinished=operation.unfinished.rows(limit=_NAMED),
             failed=operation.records.failed(limit=_NAMED),
             competing=operation.records.competing_keys()[:_NAMED],
-            letters=operation.dead_letter_counts(),
+            queues=operation.queues.states(operation.queues.in_flight()),
             night=operation.runs.report(),
             index=live.settings if live else None,
             disk=operation.database_percent(),
@@ -95,9 +89,11 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         after: str | None = None,
         queue: QueueName | None = None,
     ) -> Response:
-        """Lists unfinished work, the oldest first, and some dead letters of one queue."""
+        """Lists unfinished work, the oldest first, what is in flight, and some dead letters of one queue."""
         rows = operation.unfinished.rows(state=state or None, after=_read_place(after), limit=_ROWS + 1)
-        shown, counts = rows[:_ROWS], operation.dead_letter_counts()
+        shown, in_flight = rows[:_ROWS], operation.queues.in_flight()
+        states = operation.queues.states(in_flight)
+        letters = next((state.dead_letters for state in states or () if state.queue == queue), 0)
         return visit.page(
             "work.html",
             rows=shown,
@@ -105,18 +101,21 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
             state=state,
             following=_work_address(state, shown[-1].place) if len(rows) > _ROWS else None,
             queue=queue,
-            letter_counts=counts,
-            letters=operation.letters(queue, counts[queue]) if queue and counts else (),
+            queues=states,
+            in_flight=in_flight,
+            letters_count=letters,
+            letters=operation.queues.letters.some(queue, limit=_LETTERS) if queue and letters else (),
         )
 
     @router.post("/work/{queue}")
-    def send_letters_again(queue: QueueName, visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
-        """Sends the dead letters of a queue again, for as long as a request may take."""
+    def change_letters(queue: QueueName, visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
+        """Sends the dead letters of a queue again, or discards them."""
         if not visit.text("sure"):
-            raise Invalid("Confirm that the messages are to be sent again")
-        until = time.monotonic() + _SECONDS
-        count = operation.dead_letters.send_all_again(queue, until=lambda: time.monotonic() > until)
-        return redirect(f"/work?queue={queue}", done="letters_sent" if count else "no_letters")
+            raise Invalid("Confirm what is to be done with the messages")
+        action: LetterAction = "discard" if visit.text("action") == "discard" else "send_again"
+        count = operation.change_letters(queue, action)
+        done = "no_letters" if not count else "letters_discarded" if action == "discard" else "letters_sent"
+        return redirect(f"/work?queue={queue}", done=done)
 
     return router
 
