@@ -129,7 +129,10 @@ def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:
     scores = np.zeros(contents.size, np.float32)
     for token, times in Counter(full_text.tokens(query)).items():
         rows = index.of(token)
-        rows, counts = np.unique(rows[alive[rows]], return_counts=True)
+        rows = rows[alive[rows]]
+        # They are ascending, so that each occurrence of a token in a row stands beside the others.
+        firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+        rows, counts = rows[firsts], np.diff(firsts, append=len(rows))
         rarity = np.log1p((documents - len(rows) + 0.5) / (len(rows) + 0.5))
         scores[rows] += rarity * (_K3 + 1) * times / (_K3 + times) * (_K1 + 1) * counts / (counts + norms[rows])
     return scores
