@@ -44,7 +44,7 @@ CHUNK_COLUMNS = (
     "position, content_hash, text_hash, illustrates, fingerprint, generation"
 )
 SEARCH: LiteralString = (
-    "select search_candidates(%s::halfvec, %s::jsonb, 's', 100, 0, 10000, p_type => %s, p_category => %s)"
+    "select search_candidates(%s::text, %s::jsonb, 's', 100, 0, 10000, p_type => %s, p_category => %s)"
 )
 # What `maintain` and people ask, with what is searched for.
 OTHERS: Sequence[tuple[str, LiteralString]] = (

@@ -324,7 +324,7 @@ def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_nex
 
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
-    searches = {"ANY /v1/search", "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search", "POST /v1/explain"}
+    searches = {"ANY /v1/search", "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search"}
     assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/mcp", "$default"} | searches
 
 

@@ -96,7 +96,7 @@ DEPLOYED = Settings.read(
         **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed")},
     )
 )
-SECRETS = Secrets("supabase-key", "openai-key", (), ())
+SECRETS = Secrets("supabase-key", "search-key", "openai-key", (), ())
 SETTINGS = own_index(DEPLOYED)
 FINGERPRINT = SETTINGS.tables
 PAGE_KEY = "junior/二次方程式の解き方_教材.html"
@@ -132,7 +132,7 @@ class Doubles(Clients):
     def short_supabase(self, seconds: float) -> Client:
         return self.world.client
 
-    def secret(self, *, with_users: bool = False) -> Any:
+    def secret(self, *, with_all: bool = False) -> Any:
         return StoredSecret(self.secrets)
 
     def question_embedder(self, model: EmbeddingModel) -> Any:

@@ -1,21 +1,28 @@
-"""The keys of `/mcp` and `/v1`: shown only once, stored as hashes in the functions' secret."""
+"""The keys of `/mcp` and `/v1`: shown only once, stored as hashes in the functions' secrets."""
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from uuid import uuid4
 
+import jwt
 from botocore.exceptions import BotoCoreError, ClientError
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import search_secret
 
 from sakuin_cli.connections import aws_client
 from sakuin_cli.settings import CommandSettings, required
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
-# Older versions hashed keys together with this member of the secret.
-_PEPPER = "key_pepper"
+SEARCH_ROLE = "sakuin_search"
+# In 2100: the key is revoked by revoking its key pair.
+_NEVER = 4_102_444_800
 _SHORTEST = 8
 _CURRENT, _PENDING = "AWSCURRENT", "AWSPENDING"
 
@@ -34,12 +41,6 @@ class StoredSecret:
 
     client: Any
     name: str
-
-    @classmethod
-    def of(cls, settings: CommandSettings) -> "StoredSecret":
-        """Returns the secret of the settings."""
-        name = required(settings.secret, "SAKUIN_SECRET", "sakuin/prod")
-        return cls(aws_client(settings, "secretsmanager"), name)
 
     def read(self) -> tuple[Mapping[str, object], str]:
         """Returns the JSON object and the id of the current version; raises `NotFound` and `Misconfigured`."""
@@ -88,58 +89,68 @@ class StoredSecret:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentKeys:
-    """The keys of a deployment. Functions read the secret every five minutes, and for an unknown key."""
+    """The keys of a deployment, each in the secret of the functions that check it.
 
-    secret: StoredSecret = field(repr=False)
+    Functions read their secret every five minutes, and for an unknown key.
+    """
+
+    secrets: Mapping[Purpose, StoredSecret] = field(repr=False)
+
+    @classmethod
+    def of(cls, settings: CommandSettings) -> "DeploymentKeys":
+        """Returns the keys of the settings' deployment."""
+        name = required(settings.secret, "SAKUIN_SECRET", "sakuin/prod")
+        client = aws_client(settings, "secretsmanager")
+        names: Mapping[Purpose, str] = {"knowledge": search_secret(name), "admin": name}
+        return cls({purpose: StoredSecret(client, each) for purpose, each in names.items()})
 
     def create(self, purpose: Purpose) -> tuple[StoredKey, str]:
         """Creates a key; returns its stored form and the key itself. Only the hash is stored."""
-        members, version_id = self.secret.read()
-        hashes = _hashes(members)
+        members, version_id = self.secrets[purpose].read()
         key = new_key()
         created = StoredKey(purpose, hash_of_key(key))
-        hashes[purpose].append(created.hash)
-        self.secret.replace(_with(members, hashes), seen=version_id)
+        hashes = [*_hashes(members, purpose), created.hash]
+        self.secrets[purpose].replace({**members, _MEMBERS[purpose]: hashes}, seen=version_id)
         return created, key
-
-    def are_outdated(self) -> bool:
-        """Returns whether the secret is from an older version, whose keys are not valid any more."""
-        return _PEPPER in self.secret.read()[0]
 
     def all(self) -> list[StoredKey]:
         """Returns the valid keys, oldest first."""
-        return _keys(_hashes(self.secret.read()[0]))
+        return [
+            StoredKey(purpose, each)
+            for purpose, secret in self.secrets.items()
+            for each in _hashes(secret.read()[0], purpose)
+        ]
 
     def remove(self, beginning: str) -> StoredKey:
         """Removes the key whose hash begins with `beginning`."""
         if len(beginning) < _SHORTEST:
             raise Invalid(f"Give at least {_SHORTEST} digits of the key's hash, as `sakuin keys list` shows it")
-        members, version_id = self.secret.read()
-        hashes = _hashes(members)
-        found = [key for key in _keys(hashes) if key.hash.startswith(beginning)]
+        found = [key for key in self.all() if key.hash.startswith(beginning)]
         if not found:
             raise NotFound(f"No key's hash begins with {beginning}. `sakuin keys list` shows all keys")
         if len(found) > 1:
             raise Invalid(f"Several keys' hashes begin with {beginning}. Give more digits")
-        hashes[found[0].purpose].remove(found[0].hash)
-        self.secret.replace(_with(members, hashes), seen=version_id)
-        return found[0]
+        key = found[0]
+        members, version_id = self.secrets[key.purpose].read()
+        hashes = [each for each in _hashes(members, key.purpose) if each != key.hash]
+        self.secrets[key.purpose].replace({**members, _MEMBERS[key.purpose]: hashes}, seen=version_id)
+        return key
 
 
-def _hashes(members: Mapping[str, object]) -> dict[Purpose, list[str]]:
-    """Returns the hashes by purpose; a missing list is empty."""
-    hashes: dict[Purpose, list[str]] = {}
-    for purpose, member in _MEMBERS.items():
-        value = members.get(member, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise Misconfigured(f"The secret's member {member!r} must be a list of hashes")
-        hashes[purpose] = list(value)
-    return hashes
+def _hashes(members: Mapping[str, object], purpose: Purpose) -> list[str]:
+    """Returns the hashes of the keys for a purpose; a missing list is empty."""
+    value = members.get(member := _MEMBERS[purpose], [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Misconfigured(f"The secret's member {member!r} must be a list of hashes")
+    return value
 
 
-def _keys(hashes: Mapping[Purpose, list[str]]) -> list[StoredKey]:
-    return [StoredKey(purpose, each) for purpose in _MEMBERS for each in hashes[purpose]]
+def new_database_key() -> tuple[dict[str, str], str]:
+    """Returns a key pair as a JWK, and a token for the database role of the function `mcp` that it signed.
 
-
-def _with(members: Mapping[str, object], hashes: Mapping[Purpose, list[str]]) -> dict[str, object]:
-    return {**members, **{_MEMBERS[purpose]: each for purpose, each in hashes.items()}}
+    Supabase accepts the token as soon as the JWK is imported as a key that only verifies.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    jwk = ECAlgorithm.to_jwk(key, as_dict=True) | {"kid": str(uuid4()), "alg": "ES256", "use": "sig"}
+    claims = {"role": SEARCH_ROLE, "iss": "sakuin", "iat": int(time.time()), "exp": _NEVER}
+    return jwk, jwt.encode(claims, key, "ES256", headers={"kid": jwk["kid"]})

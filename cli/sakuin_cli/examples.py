@@ -42,6 +42,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "member transfer": ("sakuin member transfer ID",),
     "member rm": ("sakuin member rm ID",),
     "keys new": ("sakuin keys new --for admin",),
+    "keys database": ("sakuin keys database",),
     "keys list": ("sakuin keys list",),
     "keys rm": ("sakuin keys rm 3f9a1b2c4d5e",),
     "index status": ("sakuin index status",),

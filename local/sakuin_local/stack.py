@@ -17,7 +17,7 @@ from sakuin_local.aws.emulator import (
     wipe_temporary,
 )
 from sakuin_local.aws.emulator import start as start_emulator
-from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
 from sakuin_local.aws.layers import build_layers
 from sakuin_local.aws.template import Template
 from sakuin_local.data_folder import write_environment
@@ -127,10 +127,10 @@ def running_stack(
 
         def deployment() -> dict[str, str]:
             # Loads the AWS SDK (half a second) while the emulator starts.
-            from sakuin_local.aws.deployment import deploy, put_secret, uploaded_template
+            from sakuin_local.aws.deployment import deploy, put_secrets, uploaded_template
 
             emulator.result()
-            put_secret(aws, SECRET, _secret(api_keys, folder))
+            put_secrets(aws, _secrets(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
             links = {"BaseUrl": url} if has_site else {}
@@ -234,11 +234,13 @@ def _user(folder: Path) -> dict[str, str]:
     return {"SAKUIN_USER_ID": user.id, "SAKUIN_USER_EMAIL": user.email, "SAKUIN_USER_PASSWORD": user.password}
 
 
-def _secret(api_keys: ApiKeys, folder: Path) -> str:
+def _secrets(api_keys: ApiKeys, folder: Path) -> dict[str, str]:
     keys = keys_of(folder)
-    return secret_value(
+    return secret_values(
         api_keys,
-        supabase_service_key=keys.service,
-        supabase_publishable_key=keys.anon,
+        SECRET,
+        service_key=keys.service,
+        search_key=keys.search,
+        publishable_key=keys.anon,
         jwt_secret=keys.jwt_secret,
     )

@@ -465,7 +465,7 @@ end $$;
 -- of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the concepts that a
 -- found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is false).
 create function public.search_candidates(
-  p_embedding extensions.halfvec(1536), p_slots jsonb, p_space text, p_depth integer, p_sample integer,
+  p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_folders text[] default '{""}'
 ) returns jsonb
@@ -473,6 +473,8 @@ language plpgsql set search_path = public, extensions set jit = off set max_para
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
+  -- As an argument, the type would need a right to the schema extensions.
+  query_vector constant halfvec(1536) := p_embedding;
   is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
   only_block constant integer := block_of(p_material);
   -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
@@ -489,7 +491,7 @@ begin
   perform set_config('enable_seqscan', 'off', true);
 
   select coalesce(sum(m.chunks_count), 0) into total from material m;
-  if p_embedding is not null then
+  if query_vector is not null then
     if is_filtered and not is_narrow then
       is_narrow := not exists (
         select from knowledge_chunks k
@@ -506,7 +508,7 @@ begin
           select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
           where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
             and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0) t
-        where v.space = p_space order by v.embedding <=> p_embedding limit p_depth);
+        where v.space = p_space order by v.embedding <=> query_vector limit p_depth);
       perform set_config('enable_sort', 'on', true);
     end if;
     if cardinality(nearest) < least(p_depth, total) then
@@ -516,11 +518,11 @@ begin
         join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        order by (v.embedding <=> p_embedding) + 0, k.id limit p_depth);
+        order by (v.embedding <=> query_vector) + 0, k.id limit p_depth);
     end if;
     if p_sample > 0 then
       select coalesce(jsonb_agg(s.cosine), '[]') into cosines
-      from (select 1 - (v.embedding <=> p_embedding) as cosine
+      from (select 1 - (v.embedding <=> query_vector) as cosine
             from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
             join knowledge_vector v using (space, text_hash) order by v.text_hash) s;
     end if;
@@ -610,7 +612,7 @@ begin
         'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
         'impacts', coalesce(m.impacts, '{}'),
-        'cosine', (select 1 - (v.embedding <=> p_embedding) from embedded_text e
+        'cosine', (select 1 - (v.embedding <=> query_vector) from embedded_text e
                    join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
       -- One by one by primary key: the planner cannot know how few they are.

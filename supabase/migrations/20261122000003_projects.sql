@@ -1063,6 +1063,12 @@ $$;
 -- ---------------------------------------------------------------- the use of keys
 
 -- Deletes keys that were not used for a year: most of them no longer exist.
+-- The keys of the library that the console made.
+create function public.library_key_hashes() returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(k.key_hash), '{}') from library_key k
+$$;
+
 create function public.record_key_use(p_key_hash text) returns void
 language sql set search_path = public, extensions as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;

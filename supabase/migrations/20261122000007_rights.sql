@@ -1,5 +1,6 @@
 -- Who may do what. These roles reach the database through PostgREST:
---   service_role   the Lambda functions. It bypasses row level security, but it needs grants.
+--   service_role   the other Lambda functions. It bypasses row level security, but it needs grants.
+--   sakuin_search  the function `mcp`. It may call the functions that searches need, and nothing else.
 --   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
@@ -124,6 +125,28 @@ begin
     execute format('alter function %s owner to sakuin_member', f::regprocedure);
   end loop;
   revoke create on schema public from sakuin_member;
+end $$;
+
+-- What a search needs. These functions run with the rights of postgres: sakuin_search reads no table.
+do $$
+declare
+  f regproc;
+begin
+  if not exists (select from pg_roles where rolname = 'sakuin_search') then
+    create role sakuin_search nologin noinherit;
+  end if;
+  grant sakuin_search to authenticator;
+  grant usage on schema public to sakuin_search;
+  foreach f in array array[
+    'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
+    'objects_in_scope', 'read_text',
+    'index_versions', 'has_second_factor', 'library_key_hashes', 'record_key_use', 'consume_quota', 'record_refused_question'
+  ]::regproc[] loop
+    execute format('alter function %s security definer', f::regprocedure);
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);
+    execute format('grant execute on function %s to sakuin_search', f::regprocedure);
+  end loop;
 end $$;
 
 -- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus
 from uuid import uuid4
@@ -19,14 +19,17 @@ from moto.s3.models import FakeDeleteMarker, s3_backends
 from moto.sqs.models import Message, sqs_backends
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.keys import hash_of_key
+from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
 from sakuin.wiring import api, index_material, mcp
 from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 
 from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL
+from tests.doubles.playground import ApiClients
 from tests.emptied import emptied
 from tests.environment import environment
 from tests.events import Context
@@ -178,7 +181,8 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         patched.setenv("POWERTOOLS_TRACE_DISABLED", "true")
         # Metrics are printed where the command prints.
         patched.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(members(database)))
+        for each, secret in secrets(name, database).items():
+            boto3.client("secretsmanager").create_secret(Name=each, SecretString=json.dumps(secret))
         boto3.client("events").create_event_bus(Name=name)
         # To make a client takes longer than what most tests do with it.
         s3, sqs = boto3.client("s3"), boto3.client("sqs")
@@ -209,19 +213,22 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         parameters.clear_caches()
 
 
-def members(database: Database) -> dict[str, object]:
-    """The members of the functions' secret."""
+def secrets(name: str, database: Database) -> dict[str, dict[str, object]]:
+    """The functions' secrets by name."""
+    both = {"openai_api_key": "openai-key-of-this-test", "turbopuffer_api_key": "turbopuffer-key-of-this-test"}
+    search_key = Keys(database.jwt_secret).search
     return {
-        "supabase_service_key": database.service_key,
-        "openai_api_key": "openai-key-of-this-test",
-        "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-        "knowledge_key_hashes": [hash_of_key(API_KEY)],
-        "admin_key_hashes": [hash_of_key(ADMIN_KEY)],
+        name: {**both, "supabase_service_key": database.service_key, "admin_key_hashes": [hash_of_key(ADMIN_KEY)]},
+        search_secret(name): {
+            **both,
+            "supabase_search_key": search_key,
+            "knowledge_key_hashes": [hash_of_key(API_KEY)],
+        },
     }
 
 
-class _NotWaiting(Clients):
-    """Clients whose SQS does not wait for messages: nobody sends while a test waits."""
+class _NotWaiting(ApiClients):
+    """Those of `api`, whose SQS does not wait for messages: nobody sends while a test waits."""
 
     def aws(self, service: str) -> Any:
         client = super().aws(service)
@@ -237,7 +244,8 @@ def _without_waiting(params: dict[str, Any], **_event: object) -> None:
 def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
     """The handler that API Gateway would choose; before it says what became of uploads the index follows the bucket."""
     with redirect_stdout(io.StringIO()):
-        rest, agents = api.handler(_NotWaiting.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
+        agents = mcp.handler(Clients.of({**environ, "SECRET_NAME": search_secret(environ["SECRET_NAME"])}, "Search"))
+        rest = api.handler(replace(_NotWaiting.of(environ, "Api"), mcp=agents))
         deployment.index_materials = index_material.handler(Clients.of(environ, "Index"))
 
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -246,7 +254,7 @@ def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
             return {"statusCode": deployment.failures.pop(0), "headers": {}, "body": ""}
         if path == "/v1/receipts" and not deployment.stuck:
             deployment.settle()
-        answer: dict[str, Any] = (agents if path.startswith(("/mcp", "/v1/explain")) else rest)(event, context)
+        answer: dict[str, Any] = (agents if path.startswith("/mcp") else rest)(event, context)
         return answer
 
     return handle

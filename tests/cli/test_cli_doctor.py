@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from sakuin.errors import SakuinError
-from sakuin.platform.secrets import NamedSecret
+from sakuin.platform.secrets import NamedSecret, search_secret
 from sakuin.platform.supabase.client import call
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.doctor import NEWEST_MIGRATION, Doctor, Problem, disk_problems
@@ -298,11 +298,17 @@ def test_a_deployment_of_another_version_is_found(target: Target) -> None:
     assert "The deployment is 0.0.1" in report.problems[0].problem
 
 
+def secrets_of(target: Target) -> NamedSecret:
+    """The secrets that `api` reads."""
+    name = target.deployment.secret
+    return NamedSecret(name, more=(search_secret(name),))
+
+
 def inside(target: Target) -> Doctor:
     """The checks that the deployment makes."""
     return Doctor(
         target.deployment.client,
-        NamedSecret(target.deployment.secret).now,
+        secrets_of(target).now,
         httpx.Client(),
         target.deployment.database.rest_url.removesuffix("/rest/v1"),
         target.deployment.openai.url,
@@ -324,21 +330,19 @@ def test_a_model_that_ends_soon_is_found(target: Target) -> None:
     ("named", "checks"), [("https://auth.example/auth/v1", ["issuer"]), ("{url}/auth/v1", []), (None, [])]
 )
 def test_another_issuer_than_that_of_tokens_is_found(target: Target, named: str | None, checks: list[str]) -> None:
-    keys = replace(NamedSecret(target.deployment.secret).now(), supabase_publishable_key="sb_publishable_x")
-    with scripted_server(Said(401, b'{"code": "42501"}'), Said(404)) as supabase:
+    keys = replace(secrets_of(target).now(), supabase_publishable_key="sb_publishable_x")
+    with scripted_server(Said(), Said(401, b'{"code": "42501"}'), Said(404)) as supabase:
         if named is not None:
-            supabase.answers[1] = Said(body=json.dumps({"issuer": named.format(url=supabase.url)}).encode())
+            supabase.answers[2] = Said(body=json.dumps({"issuer": named.format(url=supabase.url)}).encode())
         found = replace(inside(target), secrets=lambda: keys, supabase_url=supabase.url)()
     assert [one.check for one in found] == checks
 
 
-def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(target: Target) -> None:
-    keys = replace(NamedSecret(target.deployment.secret).now(), openai_questions_key="sk-questions")
-    models = ("text-embedding-3-small", "gpt-6-luna")
-    with scripted_server(Said(), Said(), Said(401)) as vendor:
-        found = replace(inside(target), secrets=lambda: keys, openai_base_url=vendor.url, models=models)()
-    assert [one.advice[:26] for one in found] == ["Check openai_questions_key"]
-    assert vendor.asked == ["/models/text-embedding-3-small", "/models/gpt-6-luna", "/models/text-embedding-3-small"]
+@pytest.mark.parametrize("key", ["", "wrong"])
+def test_a_wrong_key_of_searches_is_found(target: Target, key: str) -> None:
+    keys = replace(secrets_of(target).now(), supabase_search_key=key)
+    (found,) = replace(inside(target), secrets=lambda: keys)()
+    assert (found.check, "supabase_search_key" in found.advice) == ("search key", True)
 
 
 def test_tools_for_chatgpt_without_a_base_url_are_found(target: Target) -> None:

@@ -8,14 +8,19 @@ from typing import Any
 from uuid import uuid4
 
 import boto3
+import jwt
 import pytest
 from sakuin.platform.keys import KeyUse, hash_of_key, known_hash
-from sakuin.platform.secrets import Secrets
+from sakuin.platform.secrets import Secrets, search_secret
 
 from tests.cli.conftest import Operator, Output
 from tests.cli.deployment import ADMIN_KEY, API_KEY
 
-VENDORS = {"supabase_service_key": "sb_secret_x", "openai_api_key": "sk-x", "turbopuffer_api_key": "tpuf_x"}
+VENDORS = {
+    "admin": {"supabase_service_key": "sb_secret_x", "openai_api_key": "sk-x", "turbopuffer_api_key": "tpuf_x"},
+    "knowledge": {"supabase_search_key": "eyJ.x.y", "openai_api_key": "sk-q", "turbopuffer_api_key": "tpuf_x"},
+}
+VALUES = [value for members in VENDORS.values() for value in members.values()]
 
 
 @dataclass
@@ -28,31 +33,34 @@ class Keys:
     def sakuin(self, *arguments: object, **settings: str) -> Output:
         return self.operator.sakuin("keys", *arguments, **{"SAKUIN_SECRET": self.secret, **settings})
 
-    @property
-    def members(self) -> dict[str, object]:
-        """What the functions read."""
-        client = boto3.client("secretsmanager")
-        current = client.get_secret_value(SecretId=self.secret, VersionStage="AWSCURRENT")["SecretString"]
+    def members(self, purpose: str) -> dict[str, object]:
+        """What the functions read that check these keys."""
+        current = boto3.client("secretsmanager").get_secret_value(
+            SecretId=self._name(purpose), VersionStage="AWSCURRENT"
+        )["SecretString"]
         members: dict[str, object] = json.loads(current)
         return members
 
-    @members.setter
-    def members(self, members: dict[str, object]) -> None:
-        client = boto3.client("secretsmanager")
-        before = client.get_secret_value(SecretId=self.secret, VersionStage="AWSCURRENT")["VersionId"]
+    def put(self, purpose: str, **members: object) -> None:
+        client, name = boto3.client("secretsmanager"), self._name(purpose)
+        before = client.get_secret_value(SecretId=name, VersionStage="AWSCURRENT")["VersionId"]
         written = client.put_secret_value(
-            SecretId=self.secret, SecretString=json.dumps(members), VersionStages=["AWSPENDING"]
+            SecretId=name, SecretString=json.dumps({**VENDORS[purpose], **members}), VersionStages=["AWSPENDING"]
         )["VersionId"]
         client.update_secret_version_stage(
-            SecretId=self.secret, VersionStage="AWSCURRENT", MoveToVersionId=written, RemoveFromVersionId=before
+            SecretId=name, VersionStage="AWSCURRENT", MoveToVersionId=written, RemoveFromVersionId=before
         )
+
+    def _name(self, purpose: str) -> str:
+        return self.secret if purpose == "admin" else search_secret(self.secret)
 
 
 @pytest.fixture
 def keys(operator: Operator) -> Keys:
-    """The secret has what a person has put there by hand."""
+    """The secrets have what a person has put there by hand."""
     name = f"sakuin/{uuid4()}"
-    boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(VENDORS))
+    for each, purpose in ((name, "admin"), (search_secret(name), "knowledge")):
+        boto3.client("secretsmanager").create_secret(Name=each, SecretString=json.dumps(VENDORS[purpose]))
     return Keys(operator, name)
 
 
@@ -66,28 +74,40 @@ def opens(made: Any, hashes: Sequence[str]) -> bool:
     return known_hash(made["key"], hashes) is not None
 
 
-def functions_read(keys: Keys) -> Secrets:
-    return Secrets.read(keys.members, "sakuin/prod")
+def functions_read(keys: Keys, purpose: str) -> Secrets:
+    return Secrets.read(keys.members(purpose), "sakuin/prod")
 
 
-def test_the_first_key_completes_the_secret(keys: Keys) -> None:
-    made = new(keys, "knowledge")
-    now = functions_read(keys)
-    assert opens(made, now.knowledge_key_hashes)
-    assert not opens(made, now.admin_key_hashes)
-    assert (now.supabase_service_key, now.openai_api_key) == ("sb_secret_x", "sk-x")
-    assert made["key"] not in str(keys.members)
+def test_the_first_key_completes_the_secret_of_the_functions_that_check_it(keys: Keys) -> None:
+    made = {purpose: new(keys, purpose) for purpose in ("knowledge", "admin")}
+    search, main = functions_read(keys, "knowledge"), functions_read(keys, "admin")
+    assert opens(made["knowledge"], search.knowledge_key_hashes)
+    assert opens(made["admin"], main.admin_key_hashes)
+    assert search.admin_key_hashes == main.knowledge_key_hashes == ()
+    assert (search.database_key, search.openai_api_key) == ("eyJ.x.y", "sk-q")
+    assert (main.database_key, main.openai_api_key) == ("sb_secret_x", "sk-x")
+    assert made["admin"]["key"] not in str(keys.members("admin"))
+
+
+def test_a_key_of_the_database_comes_with_the_key_pair_that_verifies_it(keys: Keys) -> None:
+    made = keys.sakuin("database", "--json").document
+    jwk = json.loads(made["jwk"])
+    assert (jwk["kty"], jwk["crv"], jwk["alg"], "d" in jwk) == ("EC", "P-256", "ES256", True)
+    verified = jwt.decode(made["supabase_search_key"], jwt.PyJWK(jwk), ["ES256"])
+    assert verified["role"] == "sakuin_search"
+    assert jwt.get_unverified_header(made["supabase_search_key"])["kid"] == jwk["kid"]
+    assert keys.members("knowledge") == VENDORS["knowledge"]
 
 
 def test_a_key_is_replaced_with_an_overlap(keys: Keys) -> None:
     old, fresh = new(keys, "admin"), new(keys, "admin")
-    now = functions_read(keys)
+    now = functions_read(keys, "admin")
     assert all(opens(each, now.admin_key_hashes) for each in (old, fresh))
     listed = keys.sakuin("list", "--json").document
     assert listed == {"keys": [{"hash": each["hash"], "for": "admin", "last_used_on": None} for each in (old, fresh)]}
     removed = keys.sakuin("rm", old["hash"], "--json").document
     assert removed == {"hash": old["hash"], "for": "admin", "removed": True}
-    later = functions_read(keys)
+    later = functions_read(keys, "admin")
     assert opens(fresh, later.admin_key_hashes)
     assert not opens(old, later.admin_key_hashes)
 
@@ -100,11 +120,11 @@ def test_only_a_new_key_is_ever_shown(keys: Keys) -> None:
     removed = keys.sakuin("rm", listed.out.splitlines()[1].split()[0])
     assert removed.code == 0, removed
     shown = "".join((output.err, listed.out, listed.err, removed.out, removed.err))
-    assert not any(value in shown for value in (key, *VENDORS.values()))
+    assert not any(value in shown for value in (key, *VALUES))
 
 
 def test_a_hash_that_names_no_key_or_two_is_refused(keys: Keys) -> None:
-    keys.members = {**VENDORS, "knowledge_key_hashes": ["a" * 64, "a" * 63 + "b"]}
+    keys.put("knowledge", knowledge_key_hashes=["a" * 64, "a" * 63 + "b"])
     for hash, sentence in (("a" * 12, "Give more digits"), ("b" * 12, "No key's hash"), ("a", "at least 8")):
         output = keys.sakuin("rm", hash)
         assert (output.code, sentence in output.err) == (1, True), output
@@ -132,7 +152,7 @@ def test_each_key_is_listed_with_the_day_on_which_it_was_last_used(operator: Ope
 def test_keys_are_listed_where_the_deployment_does_not_tell_when_they_were_used(
     keys: Keys, away: dict[str, str]
 ) -> None:
-    keys.members = {"admin_key_hashes": ["b" * 64]}
+    keys.put("admin", admin_key_hashes=["b" * 64])
     listed = keys.sakuin("list", "--json", **away)
     assert (listed.code, listed.document) == (
         0,
@@ -140,29 +160,12 @@ def test_keys_are_listed_where_the_deployment_does_not_tell_when_they_were_used(
     )
 
 
-def test_a_secret_of_an_older_version_says_that_its_keys_open_nothing(keys: Keys) -> None:
-    keys.members = {**VENDORS, "key_pepper": "p", "knowledge_key_hashes": ["a" * 64]}
-    made = keys.sakuin("new", "--for", "knowledge")
-    assert made.code == 0
-    listed = keys.sakuin("list")
-    for output in (made, listed):
-        (line,) = [line for line in output.out.splitlines() if "key_pepper" in line]
-        assert "keys made before the upgrade are not valid any more" in line
-        assert "`sakuin keys new`" in line
-    key = made.out.split()[1]
-    assert hash_of_key(key) in str(keys.members["knowledge_key_hashes"])
-    # One document, and nothing else.
-    assert set(keys.sakuin("list", "--json").document) == {"keys"}
-    assert set(new(keys, "admin")) == {"key", "hash", "for"}
-
-
 def test_a_list_that_is_none_is_left_alone(keys: Keys) -> None:
-    broken = {**VENDORS, "admin_key_hashes": "abc"}
-    keys.members = broken
+    keys.put("admin", admin_key_hashes="abc")
     output = keys.sakuin("new", "--for", "admin")
     assert output.code == 1
     assert "admin_key_hashes" in output.err
-    assert keys.members == broken
+    assert keys.members("admin")["admin_key_hashes"] == "abc"
 
 
 def test_what_a_key_opens_must_be_given(keys: Keys) -> None:
@@ -171,9 +174,9 @@ def test_what_a_key_opens_must_be_given(keys: Keys) -> None:
 
 
 def test_a_secret_that_is_wrong_is_not_shown(keys: Keys) -> None:
-    keys.members = {**VENDORS, "key_pepper": "the-pepper", "admin_key_hashes": "the-hash the-pepper"}
+    keys.put("admin", admin_key_hashes="the-hash")
     for command in (("list",), ("new", "--for", "admin"), ("rm", "the-hash")):
         output = keys.sakuin(*command)
         assert output.code == 1
         shown = output.out + output.err
-        assert not any(value in shown for value in ("the-pepper", "the-hash", *VENDORS.values()))
+        assert not any(value in shown for value in ("the-hash", *VALUES))

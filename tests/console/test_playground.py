@@ -14,7 +14,7 @@ from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.cards import href
 from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
-from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import RefusedQuestions
 

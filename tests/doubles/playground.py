@@ -1,21 +1,33 @@
-"""The call of the function `mcp` by the playground, in this process; what crosses is JSON, as between two functions."""
+"""The calls of the function `mcp` by `api`, in this process; what crosses is JSON, as between two functions."""
 
 import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sakuin.explain.answer_playground import AnswerPlayground
-from sakuin.explain.explain import ExplainKnowledge, ExplainTool
-from sakuin.explain.playground import AskPlayground
+from sakuin.explain.ask_mcp import (
+    EXPLANATION,
+    PLAYGROUND,
+    AskMcp,
+    PlaygroundAnswer,
+    PlaygroundQuestion,
+    answer_event,
+)
+from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.platform.aws import LambdaFunction
+from sakuin.platform.aws import Handler, LambdaFunction
+from sakuin.wiring import api
+from sakuin.wiring.clients import Clients
 
+from tests.events import Context
 from tests.worlds import TableWorld, World
 
+AskPlayground = Callable[[PlaygroundQuestion], PlaygroundAnswer]
 FUNCTION = "arn:aws:lambda:ap-northeast-1:123456789012:function:sakuin-SakuinMcp:live"
 
 
@@ -35,19 +47,35 @@ class Invoked:
         return {"Payload": io.BytesIO(body.encode())} | ({"FunctionError": "Unhandled"} if self.failed else {})
 
 
-def playground(world: World | None, tables: TableWorld | None = None, allow: Allow = lambda *_: None) -> AskPlayground:
+@dataclass(frozen=True)
+class ApiClients(Clients):
+    """Those of the function `api`, which invokes the handler `mcp` in this process."""
+
+    mcp: Handler = lambda _event, _context: {}
+
+    def mcp_function(self) -> LambdaFunction:
+        return LambdaFunction(Invoked(lambda event: self.mcp(event, Context())), FUNCTION)
+
+
+def api_handler(environ: Mapping[str, str], mcp: Handler) -> Handler:
+    """Returns the handler of `api` that invokes that of `mcp`."""
+    return api.handler(replace(ApiClients.of(environ, "Api"), mcp=mcp))
+
+
+def asking_mcp(world: World | None, tables: TableWorld | None = None, allow: Allow = lambda *_: None) -> AskMcp:
     """Returns the client of a function over the pages of a world, and Tables."""
     pages: Any = world
     of_tables: Any = tables
-    answer = AnswerPlayground(
-        KnowledgeTools(pages, pages and pages.read),
-        SearchTools(of_tables),
-        ExplainKnowledge(pages, pages and pages.read),
-        ExplainTool(of_tables and of_tables.records, of_tables),
-        allow,
-    )
+    explain_knowledge = ExplainKnowledge(pages, pages and pages.read)
+    explain_tool = ExplainTool(of_tables and of_tables.records, of_tables)
+    tools = KnowledgeTools(pages, pages and pages.read), SearchTools(of_tables)
+    answers = {
+        PLAYGROUND: AnswerPlayground(*tools, explain_knowledge, explain_tool, allow),
+        EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
+    }
+    return AskMcp(LambdaFunction(Invoked(partial(answer_event, answers)), FUNCTION))
 
-    def function(event: dict[str, Any]) -> dict[str, Any]:
-        return {"statusCode": 200, "body": json.dumps(answer(event["playground"]))}
 
-    return AskPlayground(LambdaFunction(Invoked(function), FUNCTION))
+def playground(world: World | None, tables: TableWorld | None = None, allow: Allow = lambda *_: None) -> AskPlayground:
+    """Returns the playground of that function."""
+    return asking_mcp(world, tables, allow).playground

@@ -7,17 +7,14 @@ from typing import Any
 
 import httpx
 import pytest
-from sakuin.explain.app import ExplainApp
-from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import hit_of
-from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
+from sakuin.http.app import explain_router, rest_api
 from sakuin.platform.keys import RecordUse
 from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION
+from tests.doubles.playground import asking_mcp
 from tests.events import AUTHORIZATION, ring
 from tests.worlds import TableWorld, World, long
 
@@ -38,12 +35,9 @@ def ask(
     **parts: Any,
 ) -> httpx.Response:
     """Sends one request with the key; `parts` are httpx's and change it."""
-    records: Any = tables and tables.records
-    searches: Any = tables
-    explain = ExplainApp(
-        ExplainKnowledge(world, world.read), ExplainTool(records, searches), ring, record_use=record_use
-    )
-    app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
+    nothing: Any = None
+    router = explain_router(asking_mcp(world, tables).explanation)
+    app = rest_api(nothing, ring, "1.2.3", admin_routers=[router], record_use=record_use)
 
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)
@@ -83,9 +77,8 @@ def test_a_missing_or_wrong_key_is_401_and_says_what_to_send(world: World, key: 
     assert "admin key" in answer.json()["detail"]
 
 
-def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: World) -> None:
+def test_only_post_is_answered(world: World) -> None:
     assert ask(world, None, method="GET").headers["allow"] == "POST"
-    assert "Use POST" in ask(world, None, method="GET", url="/mcp").text
 
 
 @pytest.mark.parametrize(
@@ -118,10 +111,6 @@ def test_a_wrong_request_is_422_with_a_reason(world: World, body: Any) -> None:
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'"\xed\xa0\x80"'])
 def test_a_body_that_is_no_json_is_422(world: World, content: bytes) -> None:
     assert ask(world, None, json=None, content=content).status_code == 422
-
-
-def test_a_body_that_is_too_large_is_413(world: World) -> None:
-    assert ask(world, {"query": "あ" * 100_000}).status_code == 413
 
 
 def test_the_results_are_those_that_an_agent_gets(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from sakuin.errors import Misconfigured, NotFound, OverLimit, SakuinError, Unavailable
-from sakuin.explain.playground import AskPlayground, PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.ask_mcp import AskMcp, PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.sentences import SENTENCES
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.aws import LambdaFunction
@@ -145,7 +145,7 @@ def aws_error(code: str) -> ClientError:
 )
 def test_a_call_that_fails_says_what_to_do(failure: Exception, kind: type[SakuinError], sentence: str) -> None:
     with pytest.raises(kind, match=f"sakuin-SakuinMcp:live .*{sentence}") as raised:
-        AskPlayground(LambdaFunction(Invoked(failure), FUNCTION))(PlaygroundQuestion({"query": "x"}))
+        AskMcp(LambdaFunction(Invoked(failure), FUNCTION)).playground(PlaygroundQuestion({"query": "x"}))
     assert "secret" not in str(raised.value)
     assert "123456789012" not in str(raised.value)
 
@@ -161,4 +161,4 @@ def test_a_call_that_fails_says_what_to_do(failure: Exception, kind: type[Sakuin
 def test_a_function_that_fails_says_where_the_reason_is(answer: Any, failed: bool, sentence: str) -> None:
     function = LambdaFunction(Invoked(lambda _event: answer, failed), FUNCTION)
     with pytest.raises(Unavailable, match=sentence):
-        AskPlayground(function)(PlaygroundQuestion({"query": "x"}))
+        AskMcp(function).playground(PlaygroundQuestion({"query": "x"}))

@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.explain.app import ExplainApp
-from sakuin.http.app import rest_api
+from sakuin.http.app import explain_router, rest_api
 from sakuin.http.projects import project_routers
 from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
@@ -100,5 +99,7 @@ def test_an_explanation_of_nonsense_is_refused(body: bytes) -> None:
     def nothing(*_asked: Any, **_how: Any) -> Any:
         raise AssertionError
 
-    app = TestClient(ExplainApp(nothing, nothing, ring), headers=AUTHORIZATION, raise_server_exceptions=False)
+    library: Any = None
+    api = rest_api(library, ring, "1.2.3", admin_routers=[explain_router(nothing)])
+    app = TestClient(api, headers=AUTHORIZATION, raise_server_exceptions=False)
     assert app.post("/v1/explain", content=body).status_code in (413, 422)

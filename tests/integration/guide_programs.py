@@ -89,11 +89,11 @@ def _deploy() -> None:
     names = [one["StackName"] for one in _cloudformation().describe_stacks()["Stacks"]]
     if "sakuin-prod" not in names:
         _cloudformation().create_stack(StackName="sakuin-prod", TemplateBody=json.dumps(template))
-    name = os.environ["GUIDE_SECRET"]
-    now, made = (json.loads(secret.get_secret_value(SecretId=each)["SecretString"]) for each in (name, "sakuin/prod"))
-    for member in ("knowledge_key_hashes", "admin_key_hashes"):
+    for suffix, member in (("", "admin_key_hashes"), ("-search", "knowledge_key_hashes")):
+        name, own = os.environ["GUIDE_SECRET"] + suffix, "sakuin/prod" + suffix
+        now, made = (json.loads(secret.get_secret_value(SecretId=each)["SecretString"]) for each in (name, own))
         now[member] = [*now[member], *made[member]]
-    secret.put_secret_value(SecretId=name, SecretString=json.dumps(now))
+        secret.put_secret_value(SecretId=name, SecretString=json.dumps(now))
 
 
 def _cloudformation() -> Any:

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from sakuin_local.addresses import free_port
 from sakuin_local.aws.client import client
-from sakuin_local.aws.deployment import put_secret
+from sakuin_local.aws.deployment import put_secrets
 from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
-from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
 from sakuin_local.aws.template import read_template
 from sakuin_local.processes import Programs, answers, until_ready
 
@@ -103,8 +103,8 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         running = programs.start("edge", command, {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)})
         until_ready(running, lambda: answers(emulator.edge_port, "/_ministack/health"))
         keys = api_keys_of(folder)
-        nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
-        put_secret(emulator, SECRET, secret_value(keys, **nobody))
+        nobody = dict.fromkeys(("service_key", "search_key", "publishable_key", "jwt_secret"), "no")
+        put_secrets(emulator, secret_values(keys, SECRET, **nobody))
         # Nobody answers there: what is deployed must start all the same.
         yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
     finally:

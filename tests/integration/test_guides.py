@@ -91,10 +91,11 @@ class Person:
 @pytest.fixture
 def person(deployed: Deployed, tmp_path: Path) -> Iterator[Person]:
     secret = deployed.client("secretsmanager")
-    name = deployed.environment["SAKUIN_SECRET"]
-    before = secret.get_secret_value(SecretId=name)["SecretString"]
+    names = [deployed.environment["SAKUIN_SECRET"] + suffix for suffix in ("", "-search")]
+    before = {name: secret.get_secret_value(SecretId=name)["SecretString"] for name in names}
     yield Person(deployed, tmp_path)
-    secret.put_secret_value(SecretId=name, SecretString=before)
+    for name, value in before.items():
+        secret.put_secret_value(SecretId=name, SecretString=value)
 
 
 def answered(commands: str, person: Person) -> str:

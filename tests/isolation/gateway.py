@@ -8,13 +8,14 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 
 from tests.rest_prefix import PassedOn, passing_on, without_prefix
 
-Kind = Literal["secret", "publishable"]
+Kind = Literal["secret", "search", "publishable"]
 # In halves, so that nobody takes them for what they look like.
-SECRET, PUBLISHABLE = "sb_" + "secret_of-this-test", "sb_" + "publishable_of-this-test"
-KINDS: dict[str, Kind] = {SECRET: "secret", PUBLISHABLE: "publishable"}
+SECRET, SEARCH, PUBLISHABLE = ("sb_" + kind for kind in ("secret_of-this-test", "secret_of-mcp", "publishable_of-this"))
+KINDS: dict[str, Kind] = {SECRET: "secret", SEARCH: "search", PUBLISHABLE: "publishable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class Gateway:
             return _answer("500 Internal Server Error", {"message": f"{path} is not for users"})
         self.passed.append(Passed(path, kind, "authorization" in headers, user))
         if "authorization" not in headers:
-            of_role = self.database.service_key if kind == "secret" else self.database.anon_key
+            keys = Keys(self.database.jwt_secret)
+            of_role = {"secret": keys.service, "search": keys.search, "publishable": keys.anon}[kind]
             head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()
         return PassedOn(urlsplit(self.database.rest_url).port or 0, without_prefix(head), is_alone=True)
 

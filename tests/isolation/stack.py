@@ -18,18 +18,20 @@ from psycopg.types.json import Jsonb
 from sakuin.limits import Limits
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.sign_in import issuer_of
-from sakuin.wiring import api, mcp
+from sakuin.wiring import mcp
 from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
 from tests.contracts.openai_server import openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL
+from tests.doubles.playground import api_handler
 from tests.emptied import emptied
 from tests.environment import ENVIRONMENT
 from tests.events import Context
-from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
+from tests.isolation.gateway import PUBLISHABLE, SEARCH, SECRET, Gateway, gateway
 from tests.worlds import TableWorld, world_of
 
 # Always the same, so that answers can be compared.
@@ -83,7 +85,7 @@ class Stack:
     def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Gives an event to the function that API Gateway would give it to."""
         path = event["rawPath"]
-        is_search = path.startswith(("/mcp", "/public/mcp", "/v1/explain")) or path.endswith("/search")
+        is_search = path.startswith(("/mcp", "/public/mcp")) or path.endswith("/search")
         return (self.mcp if is_search else self.api)(event, context)
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
@@ -132,15 +134,17 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         # One may run beside another.
         name = f"isolation-{uuid4()}"
         sqs, s3 = boto3.client("sqs", "us-east-1"), boto3.client("s3", "us-east-1")
-        secret = {
-            "supabase_service_key": SECRET,
+        both = {
             "supabase_publishable_key": PUBLISHABLE,
-            "supabase_jwt_secret": database.jwt_secret,
-            "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
             "openai_api_key": "openai-key-of-this-test",
             "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-            "knowledge_key_hashes": [hash_of_key(knowledge)],
-            "admin_key_hashes": [hash_of_key(admin)],
+            "supabase_jwt_secret": database.jwt_secret,
+            "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
+        }
+        secrets = {
+            name: both | {"supabase_service_key": SECRET, "admin_key_hashes": [hash_of_key(admin)]},
+            search_secret(name): both
+            | {"supabase_search_key": SEARCH, "knowledge_key_hashes": [hash_of_key(knowledge)]},
         }
         environ = ENVIRONMENT | {
             "LEARNS_MODEL": "",
@@ -160,7 +164,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         }
         for variable, value in environ.items():
             patched.setenv(variable, value)
-        boto3.client("secretsmanager", "us-east-1").create_secret(Name=name, SecretString=json.dumps(secret))
+        for each, secret in secrets.items():
+            boto3.client("secretsmanager", "us-east-1").create_secret(Name=each, SecretString=json.dumps(secret))
         boto3.client("events", "us-east-1").create_event_bus(Name=name)
         for bucket in ("materials", "tables"):
             s3.create_bucket(Bucket=bucket)
@@ -170,7 +175,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         # `maintain` writes them each minute.
         sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
         with redirect_stdout(io.StringIO()) as log:
-            rest, agents = api.handler(Clients.of(environ, "Api")), mcp.handler(Clients.of(environ, "Search"))
+            agents = mcp.handler(Clients.of(environ | {"SECRET_NAME": search_secret(name)}, "Search"))
+            rest = api_handler(environ, agents)
             yield Stack(database, supabase, sql, rest, agents, world_of(database, store), log, name, knowledge, admin)
         parameters.clear_caches()
 

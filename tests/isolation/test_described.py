@@ -91,7 +91,7 @@ def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
     call(name, bearer="nobody")
     if takes_a_body:
         call(name, TOO_LARGE, bearer=key)
-    if is_search or name == "POST /v1/explain":
+    if is_search:
         call(name, 1, bearer=key)
     elif name not in OPEN:
         call(name, bearer=key, query="?unknown=1")

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.gateway import PUBLISHABLE, SECRET
+from tests.isolation.gateway import PUBLISHABLE, SEARCH, SECRET
 from tests.isolation.routes import MEMBERS
 from tests.isolation.stack import Stack
 
@@ -18,6 +18,7 @@ def secrets_of(stack: Stack) -> dict[str, str]:
     kept = boto3.client("secretsmanager", "us-east-1").get_secret_value(SecretId=stack.secret)["SecretString"]
     said = {
         "service key": SECRET,
+        "search key": SEARCH,
         "publishable key": PUBLISHABLE,
         "role's token": stack.database.service_key,
         "admin key": stack.admin_key,

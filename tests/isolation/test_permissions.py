@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 import pytest
+from sakuin.platform.secrets import search_secret
 
 from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
 
@@ -75,16 +77,21 @@ def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
     assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
 
 
-def test_only_the_api_may_read_the_secret_of_users() -> None:
+def test_mcp_reads_a_secret_of_its_own_and_only_the_api_all_three() -> None:
     read = {
-        role: [resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"]
+        role: {resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"}
         for role in ROLES
     }
-    (shared,) = read[role_of("SakuinMcp")]
-    assert shared.endswith(":secret:${SecretName}-??????")
-    # A pattern of the first must not match the second: `*` would.
-    users = shared.replace("${SecretName}", "${UsersSecretName}")
-    assert read == {role: [shared, users] if role == role_of("SakuinApi") else [shared] for role in ROLES}
+    main, search, users = (
+        "Sub arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:" + name + "-??????"
+        for name in ("${SecretName}", search_secret("${SecretName}"), "${UsersSecretName}")
+    )
+    # A pattern of one must not match another: `*` would.
+    assert not any(fnmatch(each.replace("??????", "AbCdEf"), main) for each in (search, users))
+    special = {role_of("SakuinMcp"): {search}, role_of("SakuinApi"): {main, search, users}}
+    assert read == {role: special.get(role, {main}) for role in ROLES}
+    environment = FUNCTIONS["SakuinMcp"]["Environment"]["Variables"]
+    assert environment == {"SECRET_NAME": {"Sub": search_secret("${SecretName}")}}
 
 
 def test_the_api_receives_dead_letters_alone_and_writes_no_page() -> None:

@@ -29,7 +29,7 @@ def test_the_event_answers_without_a_key(stack: Stack) -> None:
     assert direct(stack)["structured"]["no_good_match"] is True
 
 
-@pytest.mark.parametrize("path", [f"/mcp{QUERY}", f"/public/mcp{QUERY}", "/v1/search", f"/v1/explain{QUERY}"])
+@pytest.mark.parametrize("path", [f"/mcp{QUERY}", f"/public/mcp{QUERY}", "/v1/search"])
 @pytest.mark.parametrize("bearer", [None, "knowledge"])
 def test_no_request_over_http_reaches_it(stack: Stack, path: str, bearer: str | None) -> None:
     body = {"playground": {"arguments": {"query": "公式"}}}

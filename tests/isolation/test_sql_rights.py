@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from sakuin.errors import Refused
 from sakuin.platform.supabase.client import call, connected
 
-from tests.isolation.catalog import SCHEMA
+from tests.isolation.catalog import SCHEMA, functions, tables
+from tests.isolation.conftest import Tenant
+from tests.isolation.gateway import SEARCH as SEARCH_KEY
 from tests.isolation.stack import Stack
 
 # What the workers need of each table and view, and nothing more.
@@ -29,6 +32,20 @@ API = {
     *("check_node", "create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
     *("create_mcp", "read_mcp", "list_mcps", "change_mcp", "rotate_mcp", "delete_mcp", "bind_tool", "unbind_tool"),
 }
+# The functions that a search needs: the function `mcp` calls no other.
+SEARCH = {
+    *("search_candidates", "chunks_to_show", "read_chunks", "list_concepts", "list_materials", "filter_values"),
+    *("lexicon_entries", "endpoint", "endpoint_of_key", "endpoint_of_user", "table_lexicon_entries"),
+    *("table_term_frequencies", "current_chunks", "objects_in_scope", "read_text"),
+    *(
+        "index_versions",
+        "has_second_factor",
+        "library_key_hashes",
+        "record_key_use",
+        "consume_quota",
+        "record_refused_question",
+    ),
+}
 A_LATER_MIGRATION = """
 create table later (id bigint generated always as identity primary key, name text);
 create view later_names with (security_invoker = true) as select name from later;
@@ -42,7 +59,7 @@ def rows(stack: Stack, query: str, *values: object) -> list[tuple[object, ...]]:
 
 _FOREIGN_RIGHTS = (
     "select table_name, grantee, privilege_type from information_schema.{} "
-    "where table_schema = 'public' and grantee in ('anon', 'authenticated', 'PUBLIC')"
+    "where table_schema = 'public' and grantee in ('anon', 'authenticated', 'sakuin_search', 'PUBLIC')"
 )
 _SEQUENCES = (
     "select relname from (select * from pg_class where relnamespace = SCHEMA and relkind = 'S' offset 0) s where "
@@ -132,6 +149,32 @@ def test_people_call_no_function_past_the_api(stack: Stack, role: str) -> None:
     assert rows(stack, query, role) == []
 
 
+def test_the_function_mcp_calls_what_a_search_needs(stack: Stack) -> None:
+    query = "select proname from pg_proc where pronamespace = SCHEMA and has_function_privilege(%s, oid, 'execute')"
+    assert {name for (name,) in rows(stack, query, "sakuin_search")} == SEARCH
+
+
+def test_with_the_key_of_mcp_every_other_function_and_every_table_is_refused(stack: Stack, owner: Tenant) -> None:
+    before, address = stack.rows(), f"{stack.gateway.url}/rest/v1"
+    # As if the function could say for whom it calls.
+    headers = {"apikey": SEARCH_KEY, "X-Acting-User": owner.user}
+    with httpx.Client(base_url=address, headers=headers, timeout=60) as door:
+        for function in functions(stack):
+            if function.name not in SEARCH:
+                answer = door.post(f"/rpc/{function.name}", json=function.given(owner.ids))
+                assert answer.status_code in (401, 403, 404), (function.name, answer.text)
+        for table in tables(stack):
+            for answer in (
+                door.get(f"/{table}", params={"limit": "1"}),
+                door.post(f"/{table}", json={}),
+                door.patch(f"/{table}", json={}),
+                door.delete(f"/{table}"),
+            ):
+                assert answer.status_code in (401, 403), (table, answer.text)
+        assert door.post("/rpc/index_versions", json={}).status_code == 200
+    assert stack.rows() == before
+
+
 def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) -> None:
     query = (
         "select proname, pg_get_userbyid(proowner), prosecdef, prorettype = 'trigger'::regtype, proconfig::text "
@@ -150,15 +193,17 @@ def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) 
             # not, for functions that have checked the caller.
             listed = ("acting_projects", "applied_migrations", "take_quota", "has_second_factor", "check_size")
             listed += ("mark_project_deleted", "table_changed")
-            assert not is_definer or is_trigger or name in listed, name
+            # The function `mcp` may read no table.
+            assert is_definer or name not in SEARCH, name
+            assert not is_definer or is_trigger or name in (*listed, *SEARCH), name
 
 
 def test_no_user_can_become_the_role_of_members_functions(stack: Stack) -> None:
     may = (
         "select rolcanlogin or rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolinherit "
-        "from pg_roles where rolname = 'sakuin_member'"
+        "from pg_roles where rolname in ('sakuin_member', 'sakuin_search')"
     )
-    assert rows(stack, may) == [(False,)]
+    assert rows(stack, may) == [(False,)] * 2
     members = rows(stack, "select pg_get_userbyid(member) from pg_auth_members where roleid = 'sakuin_member'::regrole")
     assert {name for (name,) in members} <= {"postgres", "supabase_admin"}
     assert rows(stack, "select has_schema_privilege('sakuin_member', 'public', 'create')") == [(False,)]

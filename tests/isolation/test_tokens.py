@@ -5,7 +5,9 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -16,6 +18,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
+from sakuin.platform.supabase.client import database_credentials
+from sakuin_cli.deployment_keys import new_database_key
 from sakuin_local.addresses import free_port
 from sakuin_local.places import TOOLS
 from sakuin_local.processes import Programs
@@ -44,9 +48,19 @@ def stack(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
     """A deployment with a PostgREST that accepts both kinds of signature, as the hosted one does."""
     secret = base64.urlsafe_b64encode(database.jwt_secret.encode()).decode().rstrip("=")
     jwks = {"keys": [public(OWN), {"kty": "oct", "k": secret, "alg": "HS256"}]}
-    where = urlsplit(database.dsn)
-    programs = Programs(tmp_path_factory.mktemp("postgrest"))
-    port = free_port()
+    with (
+        postgrest_of(database, tmp_path_factory.mktemp("postgrest"), jwks) as rest,
+        stack_of(replace(database, rest_url=rest), stand_in, LIBRARY_FOR_USERS="true") as open_stack,
+    ):
+        open_stack.gateway.jwks = {"keys": [public(OWN)]}
+        issuers.append(open_stack.issuer)
+        yield open_stack
+
+
+@contextmanager
+def postgrest_of(database: Database, folder: Path, jwks: dict[str, Any]) -> Iterator[str]:
+    """A PostgREST that accepts what these keys signed; its address with Supabase's prefix."""
+    where, programs, port = urlsplit(database.dsn), Programs(folder), free_port()
     try:
         postgrest.start(
             programs,
@@ -56,13 +70,8 @@ def stack(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
             admin_port=free_port(),
             jwt_secret=json.dumps(jwks),
         )
-        with (
-            served_below_prefix(port) as rest,
-            stack_of(replace(database, rest_url=rest), stand_in, LIBRARY_FOR_USERS="true") as open_stack,
-        ):
-            open_stack.gateway.jwks = {"keys": [public(OWN)]}
-            issuers.append(open_stack.issuer)
-            yield open_stack
+        with served_below_prefix(port) as rest:
+            yield rest
     finally:
         programs.stop()
 
@@ -198,6 +207,22 @@ def test_past_the_api_they_are_refused_too(stack: Stack, name: str) -> None:
 def test_a_token_that_the_previous_secret_signed_is_accepted_until_it_is_removed(stack: Stack) -> None:
     answer = stack.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
     assert answer.status == 200, answer.body
+
+
+def test_a_token_of_the_database_role_of_searches_is_accepted_until_its_key_pair_is_revoked(
+    database: Database, tmp_path: Path
+) -> None:
+    """With the publishable key beside it, as through Supabase's gateway; PostgREST gets the published keys."""
+    jwk, key = new_database_key()
+    for keys, statuses in (
+        ([jwk], {"index_versions": 200, "list_projects": 403}),
+        ([public(OWN)], {"index_versions": 401}),
+    ):
+        with postgrest_of(database, tmp_path / str(len(statuses)), {"keys": keys}) as url:
+            for function, status in statuses.items():
+                headers = database_credentials(PUBLISHABLE, key)
+                assert headers["apikey"] == PUBLISHABLE
+                assert httpx.post(f"{url}/rpc/{function}", headers=headers, json={}).status_code == status
 
 
 def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(stack: Stack) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
-from tests.cli.deployment import deployed, members
+from tests.cli.deployment import deployed, secrets
 from tests.database_server import DatabaseServer
 from tests.integration.guide_programs import aws
 from tests.worlds import TableWorld, long, world_of
@@ -33,11 +33,11 @@ DERIVED = {
         *("chunk_words", "posting", "reading", "site_synonyms"),
     },
     "documents of Tables": {"node", "chunks", "table_scan", "table_reading", "table_object", "table_restart"},
-    "a paid model": {"learns_cache", "embedding_cache", "knowledge_vector", "chunk_vector"},
+    "a paid model": {"learns_cache", "embedded_text", "unused_vector", "knowledge_vector", "chunk_vector"},
     "the parameter Limits": {"quota"},
     "use that begins again": {
         *("console_session", "console_link", "console_form", "quota_use", "search_quota", "freshness_day"),
-        "reconciliation_run",
+        *("reconciliation_run", "message_lease"),
     },
 }
 SECRET, BUCKETS = "sakuin/prod", {"MaterialsBucket": "materials", "TablesBucket": "tables"}
@@ -71,10 +71,11 @@ def shell(heading: str, containing: str) -> str:
 
 
 @contextmanager
-def account(database: Database, secret: str) -> Iterator[Operator]:
-    """Somebody in a new account of AWS with this secret and empty buckets, and the functions over the database."""
+def account(database: Database, secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Operator]:
+    """Somebody in a new account of AWS with these secrets and empty buckets, and the functions over the database."""
     with mock_aws():
-        boto3.client("secretsmanager").create_secret(Name=SECRET, SecretString=secret)
+        for name, secret in secrets.items():
+            boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(secret))
         with deployed(database, SECRET_NAME=SECRET) as running:
             yield Operator(Path.cwd(), running)
 
@@ -195,7 +196,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with account(lost, json.dumps(members(lost))) as person:
+    with account(lost, secrets(SECRET, lost)) as person:
         person.file("pages/junior/解の公式.html")
         person.file(
             "pages/learns.yml", "解の公式: {rule-formula: [公式で解く方法, 係数の読み方, 解の確かめ方]}".encode()
@@ -210,13 +211,15 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
 
     done(shell("Restore the database", "psql"), tmp_path, empty)
     with mock_aws():
-        (secret,) = block("Restore the secret", "create-secret")
-        aws(*shlex.split(secret)[1:])
-        restored_secret = boto3.client("secretsmanager").get_secret_value(SecretId=SECRET)["SecretString"]
+        for line in block("Restore the secrets", "create-secret"):
+            aws(*shlex.split(line)[1:])
+        manager, own = boto3.client("secretsmanager"), secrets(SECRET, empty)
+        restored_secrets = {name: json.loads(manager.get_secret_value(SecretId=name)["SecretString"]) for name in own}
+    assert restored_secrets == secrets(SECRET, lost)
     # Its database is another project now.
-    with account(
-        empty, json.dumps(json.loads(restored_secret) | {"supabase_service_key": empty.service_key})
-    ) as person:
+    for name, member in zip(own, ("supabase_service_key", "supabase_search_key"), strict=True):
+        restored_secrets[name][member] = own[name][member]
+    with account(empty, restored_secrets) as person:
         type_in(block("Restore the buckets", "sakuin push"), person)
         assert sorted(person.deployment.keys()) == ["junior/解の公式.html", "learns.yml"]
         assert person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document == before

@@ -14,12 +14,15 @@ from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from sakuin.platform.aws import Handler
 from sakuin.platform.redaction import HIDDEN
-from sakuin.platform.secrets import NamedSecret
+from sakuin.platform.secrets import NamedSecret, search_secret
 from sakuin.wiring import api, mcp
 from sakuin.wiring.clients import Clients, start_telemetry
 
 from tests.events import Context, event
-from tests.wiring.test_settings import ENVIRONMENT, SECRET
+from tests.wiring.test_settings import ENVIRONMENT, SEARCH_SECRET, SECRET
+
+MAIN = ENVIRONMENT["SECRET_NAME"]
+SECRETS: dict[str, dict[str, Any]] = {MAIN: dict(SECRET), search_secret(MAIN): dict(SEARCH_SECRET)}
 
 
 @dataclass
@@ -29,12 +32,13 @@ class Rotated:
     environ: dict[str, str]
     client: Any
 
-    def replace(self) -> list[str]:
-        """Replaces the secrets and returns them; five minutes pass."""
-        new = {name: f"replaced {name} {uuid4()}" for name, value in SECRET.items() if isinstance(value, str)}
-        self.client.put_secret_value(SecretId=self.environ["SECRET_NAME"], SecretString=json.dumps({**SECRET, **new}))
+    def replace(self, name: str) -> list[str]:
+        """Replaces a secret and returns its new members; five minutes pass."""
+        members = SECRETS[name]
+        new = {member: f"replaced {member} {uuid4()}" for member, value in members.items() if isinstance(value, str)}
+        self.client.put_secret_value(SecretId=name, SecretString=json.dumps({**members, **new}))
         parameters.clear_caches()
-        return [value for name, value in new.items() if name != "supabase_publishable_key"]
+        return list(new.values())
 
 
 @pytest.fixture
@@ -44,7 +48,8 @@ def rotated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rotated]:
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", f"rotated-{uuid4()}")
     with mock_aws():
         client = boto3.client("secretsmanager")
-        client.create_secret(Name=ENVIRONMENT["SECRET_NAME"], SecretString=json.dumps(SECRET))
+        for name, members in SECRETS.items():
+            client.create_secret(Name=name, SecretString=json.dumps(members))
         parameters.clear_caches()
         away = {"SUPABASE_URL": "http://127.0.0.1:9", "TABLES_BUCKET": "tables", "EVENT_BUS_NAME": "bus"}
         yield Rotated({**ENVIRONMENT, **away}, client)
@@ -66,16 +71,19 @@ def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) ->
     for secret, status in ((signing, 503), ("another secret, of thirty-two bytes or more", 401)):
         asked["headers"] = {**asked["headers"], "authorization": f"Bearer {jwt.encode(claims, secret, 'HS256')}"}
         assert handler(asked, Context())["statusCode"] == status
-    mcp.handler(Clients.of(rotated.environ, "Search"))
-    assert NamedSecret(rotated.environ["SECRET_NAME"]).now().jwt_secrets == ()
+    mcp.handler(Clients.of({**rotated.environ, "SECRET_NAME": search_secret(MAIN)}, "Search"))
+    assert NamedSecret(search_secret(MAIN)).now().jwt_secrets == ()
 
 
-@pytest.mark.parametrize(("build", "asked"), [(api.handler, "api.status"), (mcp.handler, "mcp.list_tools")])
+@pytest.mark.parametrize(
+    ("build", "asked", "secret"),
+    [(api.handler, "api.status", MAIN), (mcp.handler, "mcp.list_tools", search_secret(MAIN))],
+)
 def test_a_function_of_http_hides_what_it_read_for_a_request(
-    rotated: Rotated, build: Callable[[Clients], Handler], asked: str
+    rotated: Rotated, build: Callable[[Clients], Handler], asked: str, secret: str
 ) -> None:
-    handler = build(Clients.of(rotated.environ, "Any"))
-    new = rotated.replace()
+    handler = build(Clients.of({**rotated.environ, "SECRET_NAME": secret}, "Any"))
+    new = rotated.replace(secret)
     assert handler(event(asked), Context())["statusCode"] == 401
     assert [start_telemetry("Any").redaction(f"said {secret}") for secret in new] == [f"said {HIDDEN}"] * len(new)
 
@@ -83,7 +91,7 @@ def test_a_function_of_http_hides_what_it_read_for_a_request(
 def test_a_client_of_supabase_hides_the_key_that_it_read_for_a_request(rotated: Rotated) -> None:
     clients = Clients.of(rotated.environ, "Any")
     watched, client = clients.telemetry, clients.supabase
-    new = rotated.replace()
+    new = rotated.replace(MAIN)
     # What the function has read is minutes old.
     parameters.clear_caches()
     asked = httpx.Request("GET", "http://127.0.0.1:9", headers=client.headers)

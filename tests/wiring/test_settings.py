@@ -11,8 +11,13 @@ from tests.environment import ENVIRONMENT
 SECRET = {
     "supabase_service_key": "service-key",
     "openai_api_key": "openai-key",
-    "knowledge_key_hashes": ["knowledge-hash"],
     "admin_key_hashes": ["admin-hash"],
+}
+# That of `mcp`.
+SEARCH_SECRET = {
+    "supabase_search_key": "search-key",
+    "openai_api_key": "openai-key",
+    "knowledge_key_hashes": ["knowledge-hash"],
 }
 
 
@@ -58,14 +63,18 @@ def test_box_selectors_stand_between_commas_and_none_are_the_usual_ones(given: s
     assert Settings.read(ENVIRONMENT | {"BOX_SELECTORS": given}).box_selectors == selectors
 
 
-@pytest.mark.parametrize("member", SECRET)
+@pytest.mark.parametrize(
+    ("secret", "member"), [(secret, member) for secret in (SECRET, SEARCH_SECRET) for member in secret]
+)
 @pytest.mark.parametrize("value", [None, 5, ""])
-def test_a_missing_member_of_the_secret_names_itself_and_no_value_is_shown(member: str, value: object) -> None:
+def test_a_missing_member_of_a_secret_names_itself_and_no_value_is_shown(
+    secret: dict[str, object], member: str, value: object
+) -> None:
     with pytest.raises(Misconfigured, match=f"sakuin/prod has no member '{member}'") as raised:
-        Secrets.read({**SECRET, member: value}, "sakuin/prod")
+        Secrets.read({**secret, member: value}, "sakuin/prod")
     assert not any(text in str(raised.value) for text in ("service-key", "openai-key", "-hash"))
 
 
 def test_no_secret_is_in_a_representation() -> None:
-    shown = repr(Secrets.read(SECRET, "sakuin/prod"))
+    shown = repr(Secrets.read({**SECRET, **SEARCH_SECRET}, "sakuin/prod"))
     assert not any(text in shown for text in ("-key", "-value", "-hash"))

@@ -1,5 +1,6 @@
 """`sakuin keys`: the keys of `/mcp` and `/v1` of a deployment."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 # Enough digits to distinguish keys.
 _SHOWN = 12
-_OUTDATED = (
-    "This secret is from an older version (it has `key_pepper`): keys made before the upgrade are not valid any more. "
-    "Replace each with `sakuin keys new` and `sakuin keys rm`, then remove `key_pepper` from the secret"
-)
 
 app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.", no_args_is_help=True)
 
@@ -35,12 +32,21 @@ def new(
 ) -> None:
     """Create a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
     with reporting_errors(as_json) as terminal:
-        keys = _keys(settings_of(data))
-        are_outdated = keys.are_outdated()
-        created, key = keys.create(purpose)
+        created, key = _keys(settings_of(data)).create(purpose)
     terminal.fields({"key": key, **_shown(created)})
-    if are_outdated and not as_json:
-        terminal.out.print(_OUTDATED, soft_wrap=True)
+
+
+@app.command()
+def database(as_json: JsonOption = False) -> None:
+    """Make the key of the database for the function that agents reach, and show it, only once; nothing is stored.
+
+    Import the JWK in Supabase under JWT Signing Keys and move it to the previously used keys, which only verify.
+    """
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.deployment_keys import new_database_key
+
+        jwk, key = new_database_key()
+    terminal.fields({"jwk": json.dumps(jwk), "supabase_search_key": key})
 
 
 @app.command(name="list")
@@ -49,15 +55,13 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
     with reporting_errors(as_json) as terminal, terminal.waiting():
         settings = settings_of(data)
         keys = _keys(settings)
-        stored, are_outdated = keys.all(), keys.are_outdated()
+        stored = keys.all()
         days = _days(settings) if stored else {}
     if as_json:
         terminal.document({"keys": [{**_shown(each), "last_used_on": days.get(each.hash)} for each in stored]})
         return
     if stored:
         _show(terminal, stored, days)
-    if are_outdated:
-        terminal.out.print(_OUTDATED, soft_wrap=True)
 
 
 @app.command()
@@ -73,9 +77,9 @@ def rm(
 
 
 def _keys(settings: "CommandSettings") -> "DeploymentKeys":
-    from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
+    from sakuin_cli.deployment_keys import DeploymentKeys
 
-    return DeploymentKeys(StoredSecret.of(settings))
+    return DeploymentKeys.of(settings)
 
 
 def _days(settings: "CommandSettings") -> Mapping[str, str]:

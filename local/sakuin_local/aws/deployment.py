@@ -29,13 +29,14 @@ _DEPLOYED_WITHIN_S = 120
 _INDEX = "objects.json"
 
 
-def put_secret(emulator: Emulator, name: str, value: str) -> None:
-    """Stores a secret under this name."""
+def put_secrets(emulator: Emulator, values: Mapping[str, str]) -> None:
+    """Stores secrets by name."""
     secrets = client(emulator, "secretsmanager")
-    try:
-        secrets.create_secret(Name=name, SecretString=value)
-    except secrets.exceptions.ResourceExistsException:
-        secrets.put_secret_value(SecretId=name, SecretString=value)
+    for name, value in values.items():
+        try:
+            secrets.create_secret(Name=name, SecretString=value)
+        except secrets.exceptions.ResourceExistsException:
+            secrets.put_secret_value(SecretId=name, SecretString=value)
 
 
 def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:

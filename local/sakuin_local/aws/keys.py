@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import search_secret
 from sakuin_cli.files import replace_bytes
 
 
@@ -27,18 +28,15 @@ def api_keys_of(folder: Path) -> ApiKeys:
     return keys
 
 
-def secret_value(keys: ApiKeys, *, supabase_service_key: str, supabase_publishable_key: str, jwt_secret: str) -> str:
-    """Returns the functions' secret as Secrets Manager stores it."""
-    return json.dumps(
-        {
-            "supabase_service_key": supabase_service_key,
-            "supabase_publishable_key": supabase_publishable_key,
-            # The local endpoint accepts any key.
-            "openai_api_key": "local",
-            "knowledge_key_hashes": [hash_of_key(keys.knowledge)],
-            "admin_key_hashes": [hash_of_key(keys.admin)],
-            "supabase_jwt_secret": jwt_secret,
-            # The stand-in accepts any key.
-            "turbopuffer_api_key": "local",
-        }
-    )
+def secret_values(
+    keys: ApiKeys, name: str, *, service_key: str, search_key: str, publishable_key: str, jwt_secret: str
+) -> dict[str, str]:
+    """Returns the functions' secrets by name, as Secrets Manager stores them."""
+    # The local endpoints accept any key.
+    both = {"supabase_publishable_key": publishable_key, "openai_api_key": "local", "turbopuffer_api_key": "local"}
+    main = {"supabase_service_key": service_key, "admin_key_hashes": [hash_of_key(keys.admin)]}
+    search = {"supabase_search_key": search_key, "knowledge_key_hashes": [hash_of_key(keys.knowledge)]}
+    return {
+        name: json.dumps({**both, **main, "supabase_jwt_secret": jwt_secret}),
+        search_secret(name): json.dumps({**both, **search}),
+    }

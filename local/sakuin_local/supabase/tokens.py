@@ -27,6 +27,11 @@ class Keys:
     def service(self) -> str:
         return self.of_role("service_role")
 
+    @property
+    def search(self) -> str:
+        """The key of the function `mcp`."""
+        return self.of_role("sakuin_search")
+
     def of_role(self, role: str, **claims: object) -> str:
         """Returns a key for a role; `of_role("authenticated", sub=…)` is a user of Supabase Auth."""
         return jwt.encode({"role": role, "iss": "supabase", "exp": EXPIRES, **claims}, self.jwt_secret, "HS256")

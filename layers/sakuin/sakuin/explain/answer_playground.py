@@ -9,9 +9,9 @@ from mcp_types import CallToolResult
 from pydantic import ValidationError
 
 from sakuin.errors import Invalid, NotFound, SakuinError
+from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import Expected, SearchExplanation
-from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
@@ -20,7 +20,6 @@ from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments, sentence
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.platform.http_errors import http_error
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool, Endpoint
 
@@ -49,11 +48,8 @@ class AnswerPlayground:
     clock: Callable[[], float] = time.perf_counter
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the JSON of a `PlaygroundAnswer`, or of an error, that `AskPlayground` reads."""
-        try:
-            return asdict(self._answer(PlaygroundQuestion(**event)))
-        except SakuinError as error:
-            return {"error": http_error(error, {}).status, "message": str(error)}
+        """Returns the JSON of a `PlaygroundAnswer` for that of a `PlaygroundQuestion`."""
+        return asdict(self._answer(PlaygroundQuestion(**event)))
 
     def _answer(self, asked: PlaygroundQuestion) -> PlaygroundAnswer:
         of_tool = None if asked.tool_id is None else self._tool(asked.mcp_id or "", asked.tool_id)

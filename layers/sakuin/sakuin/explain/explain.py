@@ -1,11 +1,13 @@
 """Explains searches: the interpreted question, the scores of the best chunks, and those of an expected chunk."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
-from sakuin.errors import NotFound
+from sakuin.errors import Invalid, NotFound
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
+from sakuin.explain.requests import ExplanationAsked, FiltersAsked
 from sakuin.explain.sentences import ENGLISH, Sentences
 from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
@@ -128,6 +130,34 @@ class ExplainTool:
                 return tool
         names = ", ".join(tool.name for tool in endpoint.tools) or "no tools"
         raise NotFound(f"The endpoint has no tool {name!r}. It has {names}")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerExplanation:
+    """Explains a search of the library or of a Search Tool."""
+
+    knowledge: ExplainKnowledge
+    tool: ExplainTool
+
+    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the JSON of the explanation for that of an `ExplanationAsked`."""
+        asked = ExplanationAsked.model_validate(event)
+        options: dict[str, Any] = {
+            "expected": asked.expected,
+            "top_k": asked.top_k,
+            "depth": max(asked.top_k, asked.depth),
+            "mode": asked.legs,
+            "without": asked.without,
+            "index": asked.index,
+        }
+        if asked.tool is None:
+            filters = Filters(**asked.filters.model_dump())
+            return self.knowledge(asked.query, filters=filters, **options).as_json()
+        if asked.mcp_id is None:
+            raise Invalid("Send mcp_id, the endpoint of the tool")
+        if asked.filters != FiltersAsked():
+            raise Invalid("A Search Tool has no filters. Omit them")
+        return self.tool(asked.mcp_id, asked.tool, asked.query, **options).as_json()
 
 
 def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
+from sakuin.explain.requests import ExplanationAsked
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
 from sakuin.http.unfinished_work import WorkView
@@ -235,6 +236,18 @@ def rest_api(
             return RedirectResponse("/console/")
 
     return app
+
+
+def explain_router(explain: Callable[[ExplanationAsked], Mapping[str, Any]]) -> APIRouter:
+    """Returns the route of explanations, which the function `mcp` computes: it has the dictionary and the embedder."""
+    routes = APIRouter(prefix="/v1", tags=["Search"], responses=may_fail(404, 503))
+
+    @routes.post("/explain")
+    def explain_search(asked: ExplanationAsked) -> dict[str, Any]:
+        """Shows how a question is read and ranked."""
+        return dict(explain(asked))
+
+    return routes
 
 
 def _material(state: MaterialState, work: Sequence[Any]) -> MaterialView:

@@ -68,7 +68,6 @@ def _complete(document: dict[str, Any]) -> None:
 def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
     """Returns the paths of the function `mcp`; adds the schemas of their requests."""
     # Nothing else of this function needs them.
-    from sakuin.explain.requests import ExplanationAsked
     from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments
     from sakuin.mcp.knowledge_schemas import SEARCH_OUTPUT
     from sakuin.mcp.search_tools import OUTPUT
@@ -98,13 +97,6 @@ def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
             (body(ToolSearchArguments), OUTPUT),
             (401, 403, 404, 413, 422, 429, 503),
             ids,
-        ),
-        "/v1/explain": _post(
-            "explain_search",
-            "Shows how a question is read and ranked.",
-            "admin",
-            (body(ExplanationAsked), {"type": "object"}),
-            (401, 404, 413, 422, 503),
         ),
     }
 

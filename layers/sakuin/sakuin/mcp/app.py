@@ -21,14 +21,12 @@ from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with
 from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
 from sakuin.mcp.server import ENDPOINT
 from sakuin.mcp.users import Users, is_token
-from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed
+from sakuin.platform.asgi import Message, Receive, Scope, Send, read_body, replayed
 from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
 from sakuin.platform.keys import RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.model import Endpoint
 
-# Explanations need the dictionary and the embedder, which this function has.
-EXPLAIN_PATH = "/v1/explain"
 # A question has a kilobyte or two; the limit of Lambda is six megabytes.
 LONGEST_BODY = 1_000_000
 # Takes so many searches of a principal; `OverLimit` if too few are left.
@@ -56,7 +54,7 @@ class McpApp:
 
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
     `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key. `users` may sign in.
-    `explain` answers `/v1/explain`, `rest` the searches over REST, with the keys and the rate limit of MCP.
+    `rest` answers the searches over REST, with the keys and the rate limit of MCP.
     """
 
     def __init__(
@@ -73,7 +71,6 @@ class McpApp:
         users: Users | None = None,
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
-        explain: Application | None = None,
         rest: RestSearch | None = None,
     ) -> None:
         self._keys = keys
@@ -84,7 +81,6 @@ class McpApp:
         self._allow_public = allow_public
         self._users = users
         self._longest_body = longest_body
-        self._explain = explain
         self._rest = rest
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
@@ -96,9 +92,6 @@ class McpApp:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._explain is not None and scope["path"].rstrip("/") == EXPLAIN_PATH:
-            await self._explain(scope, receive, send)
-            return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if is_foreign(headers, self._allowed_origins):
             refusal = HttpError(403, "Origin not allowed (AllowedOrigins).", code=ORIGIN_NOT_ALLOWED)

@@ -179,7 +179,7 @@ class LibraryKeys:
         now = self.clock()
         if self._read_at is None or now - self._read_at >= (_MAX_AGE_OF_NEWER if newer else _MAX_AGE):
             try:
-                self._hashes = tuple(each.hash for each in self.all())
+                self._hashes = tuple(call(self.client, "library_key_hashes", {}))
             except SakuinError:
                 if self._read_at is None:
                     raise

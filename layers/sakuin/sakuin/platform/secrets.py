@@ -3,8 +3,8 @@
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
 
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
@@ -20,48 +20,66 @@ _SECONDS_BETWEEN_READS = 30.0
 _CURRENT = "AWSCURRENT"
 
 
-def _member(description: str, default: Any = MISSING, *, users: bool = False) -> Any:
-    """Describes a member of the secret. `users`: only `api` needs it, so it belongs in the secret `UsersSecretName`."""
-    return field(default=default, repr=False, metadata={"description": description, "users": users})
+Where = Literal["main", "search", "both", "users"]
+
+
+def search_secret(name: str) -> str:
+    """Returns the name of the secret of the function `mcp`, beside that of the other functions."""
+    return f"{name}-search"
+
+
+def _member(description: str, default: Any = MISSING, *, where: Where = "main") -> Any:
+    """Describes a member of the secrets: that of all functions but `mcp`, that of `mcp`, and that of `api` alone."""
+    return field(default=default, repr=False, metadata={"description": description, "where": where})
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The members of the secret."""
+    """The members of the secrets that a function reads."""
 
     supabase_service_key: str = _member("the service key of the Supabase project")
-    openai_api_key: str = _member("the key for embeddings and `learns`")
-    knowledge_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `POST /mcp`")
-    admin_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `/v1`")
-    openai_questions_key: str = _member(
-        "a key of another project of OpenAI for questions, so that indexing does not use up their rate limit; without "
-        "it `openai_api_key` is used",
-        default="",
+    supabase_search_key: str = _member(
+        "the key of the database role `sakuin_search`, as `sakuin keys database` prints it", where="search"
     )
-    turbopuffer_api_key: str = _member("the key for turbopuffer", default="")
+    openai_api_key: str = _member(
+        "the key for embeddings and `learns`; in the secret of `mcp` that for questions, which may be one of another "
+        "project of OpenAI, so that indexing does not use up their rate limit",
+        where="both",
+    )
+    knowledge_key_hashes: tuple[str, ...] = _member(
+        "list of the SHA-256 hashes of the keys for `POST /mcp`", where="search"
+    )
+    admin_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `/v1`")
+    supabase_search_apikey: str = _member(
+        "the publishable key of the Supabase project, which its gateway wants beside `supabase_search_key`",
+        default="",
+        where="search",
+    )
+    turbopuffer_api_key: str = _member("the key for turbopuffer", default="", where="both")
     supabase_publishable_key: str = _member(
         "the publishable key of the Supabase project, for signing in; without it only admin keys are accepted",
         default="",
+        where="both",
     )
     supabase_jwt_secret: str = _member(
         "only for projects that sign users' tokens with a shared secret; without it Supabase's public keys verify them",
         default="",
-        users=True,
+        where="users",
     )
     previous_jwt_secrets: tuple[str, ...] = _member(
-        "list of JWT secrets that are still accepted", default=(), users=True
+        "list of JWT secrets that are still accepted", default=(), where="users"
     )
 
     @property
     def confidential(self) -> tuple[str, ...]:
         """The members to redact. Hashes of keys and the publishable key are not confidential."""
-        single = self.supabase_service_key, self.openai_api_key, self.openai_questions_key, self.turbopuffer_api_key
+        single = self.supabase_service_key, self.supabase_search_key, self.openai_api_key, self.turbopuffer_api_key
         return tuple(filter(None, (*single, *self.jwt_secrets)))
 
     @property
-    def questions_key(self) -> str:
-        """The key for the embeddings of questions."""
-        return self.openai_questions_key or self.openai_api_key
+    def database_key(self) -> str:
+        """The key of the database: in `mcp` of a role that may search only, elsewhere of the service."""
+        return self.supabase_service_key or self.supabase_search_key
 
     @property
     def jwt_secrets(self) -> tuple[str, ...]:
@@ -78,6 +96,9 @@ class Secrets:
                 return value
             raise Misconfigured(f"The secret {name} has no member {member!r}: add it to its JSON object, as a string")
 
+        def optional(member: str) -> str:
+            return str(secret.get(member) or "")
+
         def strings(member: str, what: str, default: object = None) -> tuple[str, ...]:
             value = secret.get(member, default)
             # An empty string would match a request without a key.
@@ -85,22 +106,28 @@ class Secrets:
                 return tuple(value)
             raise Misconfigured(f"The secret {name} has no member {member!r} that is a list of {what}: correct it")
 
+        searches = "supabase_search_key" in secret
         return cls(
-            supabase_service_key=required("supabase_service_key"),
+            # Only `api` reads both secrets.
+            supabase_service_key=optional("supabase_service_key") if searches else required("supabase_service_key"),
+            supabase_search_key=required("supabase_search_key") if searches else "",
+            supabase_search_apikey=optional("supabase_search_apikey"),
             openai_api_key=required("openai_api_key"),
-            knowledge_key_hashes=strings("knowledge_key_hashes", "hashes"),
-            admin_key_hashes=strings("admin_key_hashes", "hashes"),
-            supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
-            supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
-            openai_questions_key=str(secret.get("openai_questions_key") or ""),
-            turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
+            knowledge_key_hashes=strings("knowledge_key_hashes", "hashes", None if searches else []),
+            admin_key_hashes=strings("admin_key_hashes", "hashes", None if "supabase_service_key" in secret else []),
+            supabase_jwt_secret=optional("supabase_jwt_secret"),
+            supabase_publishable_key=optional("supabase_publishable_key"),
+            turbopuffer_api_key=optional("turbopuffer_api_key"),
             previous_jwt_secrets=strings("previous_jwt_secrets", "secrets", []),
         )
 
 
+_IN_BOTH = {each.name for each in fields(Secrets) if each.metadata["where"] == "both"}
+
+
 @dataclass(slots=True)
 class NamedSecret:
-    """The secret by its name, with the members of the secret `users`, if that is named: not every function may read it.
+    """The secret by its name, with members that only `more` secrets have: not every function may read those.
 
     `on_read` receives the confidential members each time it is read.
     """
@@ -108,7 +135,7 @@ class NamedSecret:
     name: str
     clock: Callable[[], float] = time.monotonic
     on_read: Callable[[Iterable[str]], None] = lambda _confidential: None
-    users: str = ""
+    more: tuple[str, ...] = ()
     _last_read: float = -_SECONDS_BETWEEN_READS
 
     def now(self) -> Secrets:
@@ -123,8 +150,10 @@ class NamedSecret:
         return self._read(fresh=True)
 
     def _read(self, *, fresh: bool) -> Secrets:
-        members = _members(self.users, fresh=fresh) if self.users else {}
-        read = Secrets.read({**members, **_members(self.name, fresh=fresh)}, self.name)
+        members: dict[str, object] = {}
+        for name in self.more:
+            members |= {key: value for key, value in _members(name, fresh=fresh).items() if key not in _IN_BOTH}
+        read = Secrets.read(members | _members(self.name, fresh=fresh), self.name)
         self.on_read(read.confidential)
         return read
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ import httpx
 from sakuin.errors import SakuinError
 from sakuin.platform.openai.models import model_facts
 from sakuin.platform.secrets import Secrets
-from sakuin.platform.supabase.client import Client, call, credentials
+from sakuin.platform.supabase.client import Client, call, credentials, database_credentials
 from sakuin.platform.supabase.sign_in import issuer_of
 
 NEWEST_MIGRATION = "20261122000007"
@@ -78,6 +78,7 @@ class Doctor:
             return
         yield from database_problems(state, self.dimensions, self.now())
         yield from disk_problems(state, self.database_bytes)
+        yield from self._search_key()
         try:
             files = call(self.client, "broken_files", {})
         except SakuinError:
@@ -86,6 +87,15 @@ class Doctor:
         for file in files[:_NAMED]:
             advice = "Correct it and push it again. Until then its pages keep what the last readable version said."
             yield Problem("authored file", f"{file['key']} cannot be read: {file['reason'].removesuffix('.')}.", advice)
+
+    def _search_key(self) -> Iterator[Problem]:
+        secrets = self.secrets()
+        headers = database_credentials(secrets.supabase_search_apikey, secrets.supabase_search_key)
+        answer = self._answer("POST", f"{self.supabase_url}/rest/v1/rpc/index_versions", headers)
+        if answer is None or not answer.is_success:
+            said = "did not answer" if answer is None else f"answered {answer.status_code}"
+            advice = "Make supabase_search_key again: docs/how-to/deploy.md, step 6. No search works without it."
+            yield Problem("search key", f"Supabase {said} to the key of searches.", advice)
 
     def _publishable_key(self) -> Iterator[Problem]:
         key = self.secrets().supabase_publishable_key
@@ -111,14 +121,8 @@ class Doctor:
         yield Problem("issuer", "Supabase Auth names another issuer than SupabaseUrl: no user is accepted.", advice)
 
     def _openai(self) -> Iterator[Problem]:
-        secrets = self.secrets()
-        yield from self._openai_key("openai_api_key", secrets.openai_api_key, self.models)
-        if secrets.openai_questions_key:
-            # Questions need the embedding model only.
-            yield from self._openai_key("openai_questions_key", secrets.openai_questions_key, self.models[:1])
-
-    def _openai_key(self, member: str, key: str, models: Sequence[str]) -> Iterator[Problem]:
-        for model in models:
+        key = self.secrets().openai_api_key
+        for model in self.models:
             url = f"{self.openai_base_url}/models/{model}"
             answer = self._answer("GET", url, {"Authorization": f"Bearer {key}"})
             if answer is None:
@@ -128,7 +132,7 @@ class Doctor:
                 advice = "Correct the model's parameter, or allow the model in OpenAI's project."
                 yield Problem("openai model", f"OpenAI has no model {model} for this key.", advice)
             elif not answer.is_success:
-                advice = f"Check {member} in the secret, and that it may read models: docs/runbooks/denied.md."
+                advice = "Check openai_api_key in the secret, and that it may read models: docs/runbooks/denied.md."
                 yield Problem("openai key", f"OpenAI answered {answer.status_code} to the key.", advice)
             else:
                 continue

@@ -33,7 +33,8 @@ def handler(clients: Clients) -> Handler:
 
     from sakuin.console.sessions import Sessions
     from sakuin.console.supabase_auth import SupabaseAuth
-    from sakuin.http.app import rest_api
+    from sakuin.explain.ask_mcp import AskMcp
+    from sakuin.http.app import explain_router, rest_api
     from sakuin.http.console import console_router
     from sakuin.http.doctor import doctor_router
     from sakuin.http.index_versions import index_router
@@ -50,7 +51,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.wiring.reconciliation import reconciling
 
     settings, client = clients.settings, clients.supabase
-    own, secret = own_index(settings), clients.secret(with_users=True)
+    own, secret = own_index(settings), clients.secret(with_all=True)
     # A secret of users that is wrong ends the start, as one of the functions does.
     secret.now()
     library = library_of(clients)
@@ -66,6 +67,7 @@ def handler(clients: Clients) -> Handler:
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
+        explain_router(AskMcp(clients.mcp_function()).explanation),
     )
     key_use, library_keys = KeyUse(client), LibraryKeys(client)
 
@@ -175,11 +177,11 @@ def searching(clients: Clients, records: "ProjectRecords") -> "Playground":
     """Returns the searches of the console's playground."""
     from sakuin.console.pages.playground import Playground
     from sakuin.console.playground.places import Places
-    from sakuin.explain.playground import AskPlayground
+    from sakuin.explain.ask_mcp import AskMcp
     from sakuin.knowledge.postgres_search import ReadKnowledge
 
     read = ReadKnowledge(clients.supabase, clients.settings.base_url)
-    ask = AskPlayground(clients.mcp_function())
+    ask = AskMcp(clients.mcp_function()).playground
     places = Places(records, clients.settings.library_for_users)
     return Playground(places, ask, read.filter_values)
 

@@ -15,9 +15,9 @@ from sakuin.platform.aws import client as aws_client
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Redaction, redacting_logger
-from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
+from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of, search_secret
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import connected, credentials
+from sakuin.platform.supabase.client import connected, database_credentials
 from sakuin.platform.supabase.sign_in import SignIn, issuer_of
 from sakuin.platform.telemetry import (
     OPENAI_HEADER,
@@ -102,12 +102,14 @@ class Clients:
         secrets = _secret_of(settings, telemetry).now()
         return cls(settings, secrets, telemetry, starts_ahead(environ))
 
-    def secret(self, *, with_users: bool = False) -> NamedSecret:
-        """Returns the functions' secret, `with_users` with the members that only `api` may read.
+    def secret(self, *, with_all: bool = False) -> NamedSecret:
+        """Returns the function's secret, `with_all` with what only `mcp` or `api` need: only `api` may read those.
 
         Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
         """
-        return _secret_of(self.settings, self.telemetry, self.settings.users_secret_name if with_users else "")
+        settings = self.settings
+        others = (search_secret(settings.secret_name), settings.users_secret_name) if with_all else ()
+        return _secret_of(settings, self.telemetry, tuple(filter(None, others)))
 
     def aws(self, service: str) -> Any:
         """Returns boto3's client of a service."""
@@ -127,7 +129,7 @@ class Clients:
 
     @cached_property
     def supabase(self) -> "Client":
-        """The client of Supabase, with the service key."""
+        """The client of Supabase, with the service key, in `mcp` with that of searches."""
         client = self._connected()
         self._instrument(client.session, REQUEST_HEADER, "Database")
         return client
@@ -136,10 +138,11 @@ class Clients:
         """Returns a client of Supabase whose requests take at most so many seconds and are not repeated."""
         return self._connected(seconds=seconds)
 
-    def _connected(self, **options: float) -> "Client":
-        client = connected(self.settings.supabase_url, self.secrets.supabase_service_key, **options)
-        renewed = self._renewed_key(lambda now: now.supabase_service_key)
-        renewed.headers = credentials
+    def _connected(self, *, seconds: float | None = None) -> "Client":
+        key, apikey = self.secrets.database_key, self.secrets.supabase_search_apikey
+        client = connected(self.settings.supabase_url, key, apikey=apikey, seconds=seconds)
+        renewed = self._renewed_key(lambda now: now.database_key)
+        renewed.headers = partial(database_credentials, apikey)
         # The client has no other parameter for an `auth` of httpx.
         client.basic_auth = auth_of(httpx.Auth, renewed)
         return client
@@ -170,8 +173,8 @@ class Clients:
         from sakuin.platform.openai.questions import OpenAIQuestions
         from sakuin.platform.openai.questions import connected as openai_connected
 
-        session = openai_connected(self.settings.openai_base_url, self.secrets.questions_key)
-        session.auth = auth_of(httpx.Auth, self._renewed_key(lambda now: now.questions_key))
+        session = openai_connected(self.settings.openai_base_url, self.secrets.openai_api_key)
+        session.auth = auth_of(httpx.Auth, self._renewed_key(lambda now: now.openai_api_key))
         self._instrument(session, OPENAI_HEADER, "Embedding")
         ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
         return OpenAIQuestions(session, model, self._count_tokens, ask)
@@ -338,9 +341,9 @@ class Clients:
         return VendorCalls(retries, telemetry.circuits[name], partial(vendor_subsegment, telemetry.tracer))
 
 
-def _secret_of(settings: Settings, telemetry: Telemetry, users: str = "") -> NamedSecret:
-    """Returns the functions' secret. All members that are ever read are redacted."""
-    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
+def _secret_of(settings: Settings, telemetry: Telemetry, more: tuple[str, ...] = ()) -> NamedSecret:
+    """Returns the function's secret. All members that are ever read are redacted."""
+    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, more=more)
 
 
 def sign_in_of(settings: Settings, secret: NamedSecret) -> SignIn:

@@ -53,8 +53,11 @@ def recorded_versions(clients: Clients) -> Kept:
     return recent(IndexVersions(clients.supabase).all, clock=clients.clock)
 
 
-def kept_or_own(clients: Clients) -> Kept:
-    """Returns the index versions of the deployment; before the first is added, the function's own."""
+def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
+    """Returns the index versions of the deployment; before the first is added, the function's own.
+
+    A function that `writes` Tables records the suffix of its namespaces, which is empty for the first version.
+    """
     client, own = clients.supabase, own_index(clients.settings)
 
     def kept() -> Sequence[StoredIndexVersion]:
@@ -64,7 +67,7 @@ def kept_or_own(clients: Clients) -> Kept:
         if found:
             return found
         tables = own.tables
-        suffix = TableIndex(client, tables).namespace_suffix()
+        suffix = TableIndex(client, tables).namespace_suffix() if writes else ""
         return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept, clock=clients.clock)

@@ -1,6 +1,5 @@
 """The function `mcp`, which answers agents."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -109,9 +108,8 @@ def record_refused_questions(clients: Clients) -> "RecordRefused":
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
     from sakuin.explain.answer_playground import AnswerPlayground
-    from sakuin.explain.app import ExplainApp
-    from sakuin.explain.explain import ExplainKnowledge, ExplainTool
-    from sakuin.explain.playground import EVENT
+    from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
+    from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
     from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.language.model import LexiconEntries
@@ -131,7 +129,7 @@ def handler(clients: Clients) -> Handler:
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
-    searches = Searches(clients, kept_or_own(clients))
+    searches = Searches(clients, kept_or_own(clients, writes=False))
     searches.embedder(settings.embedding_model)
     # Loads the dictionary and the vocabulary before the first question.
     vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
@@ -147,18 +145,17 @@ def handler(clients: Clients) -> Handler:
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(client).record)
     explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
-    explain = ExplainApp(
-        explain_knowledge,
-        explain_tool,
-        KeyRing(clients.secret(), lambda now: now.admin_key_hashes),
-        record_use,
-    )
     quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, telemetry.meter, searches.warm, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     playground = AnswerPlayground(
         KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
     )
+    answers: dict[str, Callable[[Any], dict[str, Any]]] = {
+        "canary": lambda token: asdict(ask_for_canary(searches, str(token))),
+        PLAYGROUND: playground,
+        EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
+    }
     app = McpApp(
         knowledge_server(tools, __version__),
         KeyRing(secret, lambda now: now.knowledge_key_hashes, LibraryKeys(client).hashes),
@@ -172,7 +169,6 @@ def handler(clients: Clients) -> Handler:
         else None,
         users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
-        explain=explain,
         rest=RestSearch(tools, search_tools),
     )
     answer_http = persistent_handler(app, app.run)
@@ -180,10 +176,8 @@ def handler(clients: Clients) -> Handler:
     def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
         # Requests through the gateway have a context. Without one the event is of `maintain` or of `api`, which may
         # invoke this function.
-        if "requestContext" not in event and "canary" in event:
-            return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
-        if "requestContext" not in event and EVENT in event:
-            return {"statusCode": 200, "body": json.dumps(playground(event[EVENT]))}
+        if "requestContext" not in event and answers.keys() & event.keys():
+            return answer_event(answers, event)
         return answer_http(event, context)
 
     return http_handler(answer, telemetry)

@@ -12,7 +12,7 @@ from sakuin.console.playground.cards import readable, shown_values
 from sakuin.console.playground.places import Places
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
-from sakuin.explain.playground import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.sentences import Language
 from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error

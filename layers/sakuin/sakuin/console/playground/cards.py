@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sakuin.explain.playground import PlaygroundAnswer
+from sakuin.explain.ask_mcp import PlaygroundAnswer
 from sakuin.language.unicode_text import visible, with_escapes
 
 # As everywhere in this project, where nothing counts them: a token of Japanese has three bytes, of English four.

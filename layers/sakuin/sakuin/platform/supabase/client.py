@@ -50,16 +50,21 @@ class Request(Protocol):
     def execute(self) -> Any: ...
 
 
-def connected(url: str, key: str, *, seconds: float | None = None) -> Client:
+def connected(url: str, key: str, *, seconds: float | None = None, apikey: str = "") -> Client:
     """Returns a client that acts with `key`. It connects at its first request.
 
-    With `seconds`, a request takes no longer and is not repeated.
+    With `seconds`, a request takes no longer and is not repeated. Supabase's gateway may want `apikey` beside `key`.
     """
     address = f"{url}/rest/v1"
     transport = RepeatingTransport(httpx.HTTPTransport(), interactive()) if seconds is None else None
     session = httpx.Client(base_url=address, timeout=seconds or _TIMEOUT, transport=transport)
     # The client's own retries sleep for one, two and four seconds.
-    return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
+    return Client(
+        address,
+        headers=database_credentials(apikey, key),
+        http_client=session,
+        retry_enabled=False,
+    )
 
 
 def credentials(key: str, token: str = "") -> dict[str, str]:
@@ -69,6 +74,11 @@ def credentials(key: str, token: str = "") -> dict[str, str]:
     """
     bearer = token or ("" if key.startswith(_PLAIN_KEYS) else key)
     return {"apikey": key} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+
+
+def database_credentials(apikey: str, key: str) -> dict[str, str]:
+    """Returns the headers of a key of the database. Supabase's gateway knows no token of our own, but lets it pass."""
+    return credentials(apikey, key) if apikey and not key.startswith(_PLAIN_KEYS) else credentials(key)
 
 
 def answer(request: Request) -> Any:
