@@ -20,14 +20,12 @@ from sakuin.errors import NotFound
 from sakuin.http.projects import ProjectServices
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.library import Library
-from sakuin.knowledge.messages import BucketEvent, read_event
+from sakuin.knowledge.messages import BucketEvent, SendPendingLearns, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.mcp.search_tools import SearchTools

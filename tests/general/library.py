@@ -8,11 +8,10 @@ from tempfile import TemporaryDirectory
 
 from sakuin.explain.explain import ExplainKnowledge
 from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.postgres import LearnsRecords
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.page import embedded_text, whole_text
-from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge

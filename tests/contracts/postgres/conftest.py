@@ -15,8 +15,7 @@ from sakuin.knowledge.model import (
     Source,
     StoredChunk,
 )
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.learns.openai import BudgetedLearnsModel
-from sakuin.knowledge.learns.postgres import PAGES_AT_ONCE
 from sakuin.knowledge.messages import AskLearns
 from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.postgres import PAGES_AT_ONCE
 from sakuin.platform.openai.budget import EmbeddingLedger
 
 from tests.builders import a_page

@@ -8,8 +8,7 @@ from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.names import material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.validation import (
     Finding,

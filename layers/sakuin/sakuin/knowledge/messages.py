@@ -8,6 +8,7 @@ from urllib.parse import unquote_plus
 from pydantic import Field, ValidationError
 
 from sakuin.knowledge.model import Source, padded
+from sakuin.knowledge.postgres import LearnsRecords
 from sakuin.platform.s3 import QueueMessage, S3Record, only_record, unknown_message
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
@@ -159,3 +160,17 @@ class MaterialQueue:
             return
         event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
         self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])
+
+
+@dataclass(frozen=True, slots=True)
+class SendPendingLearns:
+    """Sends messages for pages whose `learns` are due, as many as may be worked on at once."""
+
+    records: LearnsRecords
+    queue: MaterialQueue
+
+    def __call__(self) -> int:
+        """Returns the number of messages. A message that is lost is sent again when its claim ends."""
+        materials = self.records.claim()
+        self.queue.ask_learns(materials)
+        return len(materials)

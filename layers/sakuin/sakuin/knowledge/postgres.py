@@ -1,4 +1,4 @@
-"""The functions in Postgres that change materials."""
+"""The functions in Postgres that change materials, and the records of materials and of `learns`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,12 +8,18 @@ from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
     AuthoredFile,
     ChangeResult,
+    FailedMaterial,
     KnowledgeChunk,
+    MaterialPage,
     MaterialState,
     Outcome,
     PageChange,
+    RecordedObject,
     Source,
+    Status,
+    UploadResult,
 )
+from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector
@@ -26,6 +32,13 @@ _COPIED = (
 )
 # Longer than a worker takes from its first staged words to the transaction that applies their page.
 _STAGED_SECONDS = 900
+
+Items = tuple[str, ...]
+
+# Pages that are worked on at once. The other workers of the queue are free for changed pages.
+PAGES_AT_ONCE = 2
+# Longer than one model call plus indexing. After that the message counts as lost.
+_CLAIM_SECONDS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +177,140 @@ class KnowledgeIndex:
         return list(call(self.client, "outdated_materials", {"p_fingerprint": fingerprint}))
 
 
+@dataclass(frozen=True, slots=True)
+class MaterialRecords:
+    """Reads the records of materials, uploads and keys, for operators, authors and reconciliation."""
+
+    client: Client
+
+    def materials(
+        self, *, prefix: str = "", status: Status | None = None, after: str | None = None, limit: int = 200
+    ) -> MaterialPage:
+        """Returns materials by name, all of a status, or all but deleted ones."""
+        request = self.client.table("material").select("*").order("material")
+        request = request.neq("status", "deleted") if status is None else request.eq("status", status)
+        if after is not None:
+            request = request.gt("material", after)
+        if prefix:
+            # The last code point ends the range of all names with this prefix.
+            request = request.gte("material", prefix).lt("material", prefix + "\U0010ffff")
+        states = [material_state(row) for row in answer(request.limit(limit + 1))]
+        more = len(states) > limit
+        return MaterialPage(states[:limit], states[limit - 1].material if more else None)
+
+    def failed(self, *, limit: int) -> Sequence[FailedMaterial]:
+        """Returns the materials whose newest version could not be read, the last failure first."""
+        columns = "material,error,updated_at"
+        request = self.client.table("material").select(columns).eq("status", "failed").order("updated_at", desc=True)
+        return [
+            FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
+        ]
+
+    def counts(self) -> Mapping[str, int]:
+        """Returns the number of materials of each status, and of `chunks`."""
+        counts: Mapping[str, int] = call(self.client, "material_counts", {})
+        return counts
+
+    def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
+        """Returns the results of `(key, version id)` pairs, without those that are not processed yet."""
+        wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
+        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": wanted})]
+
+    def competing_keys(self) -> Sequence[tuple[str, str, str]]:
+        """Returns `(material, key, owner's key)` of each key that waits for a material of another key."""
+        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "competing_keys", {})]
+
+    def indexed_materials(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
+        """Returns the indexed chunks of these materials, without unknown materials."""
+        found = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
+        return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in found.items()}
+
+    def objects(self, after: str, *, limit: int, young_seconds: float = 0) -> Sequence[RecordedObject]:
+        """Returns the known keys after `after`, deleted ones included, in the order of their bytes.
+
+        A key that changed in the last `young_seconds` is `young`.
+        """
+        arguments = {"p_after": after, "p_limit": limit, "p_analyzer": ANALYZER, "p_settling": young_seconds}
+        rows = call(self.client, "recorded_objects", arguments)
+        return [RecordedObject(**row) for row in rows]
+
+    def page_count(self) -> int:
+        """Returns the number of known pages, without deleted ones."""
+        return int(call(self.client, "recorded_pages", {}))
+
+    def broken_materials(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
+        """Checks `limit` materials after `after`. Returns `(material, problem)` of broken ones, and the cursor."""
+        page = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
+        return [(row["material"], row["why"]) for row in page["broken"]], page["next"]
+
+    def repair(self, material: str) -> None:
+        """Restores the postings of a material from its recorded words. Its reindexing restores the rest."""
+        call(self.client, "repair_material", {"p_material": material})
+
+    def delete_unused_readings(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+        """Deletes those of `limit` readings after `after` that no page has. Returns their number, and the cursor."""
+        page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
+        return page["unused"], page["next"]
+
+    def delete_unused_texts(self, after: str, *, limit: int, seconds: float, dry_run: bool) -> tuple[int, str | None]:
+        """Deletes vectors, and answers of a language model, of texts that nothing has had for `seconds`.
+
+        Looks at `limit` of them after `after`. Returns the number of deleted ones, and the cursor.
+        """
+        arguments = {"p_after": after, "p_limit": limit, "p_seconds": round(seconds), "p_dry_run": dry_run}
+        page = call(self.client, "delete_unused_texts", arguments)
+        return page["deleted"], page["next"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The texts to ask a language model about, by key, and whether more of the page are due."""
+
+    keys: Sequence[str]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LearnsRecords:
+    """Answers of a language model by the key of their text, and pages with provisional `learns`."""
+
+    client: Client
+
+    def answers(self, keys: Collection[str]) -> Mapping[str, Items]:
+        """Returns the known answers; empty ones too, also for texts whose calls are used up."""
+        found = call(self.client, "cached_learns", {"p_keys": sorted(keys)}) if keys else {}
+        return {key: tuple(items) for key, items in found.items()}
+
+    def store(self, answers: Mapping[str, Items]) -> None:
+        """Stores answers. Idempotent."""
+        call(self.client, "store_learns", {"p_learns": {key: list(items) for key, items in answers.items()}})
+
+    def claim(self) -> Sequence[str]:
+        """Claims pages that are due, so that at most `PAGES_AT_ONCE` are worked on."""
+        return list(call(self.client, "claim_learns", {"p_slots": PAGES_AT_ONCE, "p_seconds": _CLAIM_SECONDS}))
+
+    def begin(self, material: str, keys: Sequence[str]) -> Group | None:
+        """Records a call about up to six texts of a page that have no answer; None if the page does not wait.
+
+        `keys` are those of all its texts. A repeated or concurrent call gets other texts, or none.
+        """
+        arguments = {"p_material": material, "p_keys": list(keys), "p_seconds": _CLAIM_SECONDS}
+        found = call(self.client, "begin_learns", arguments)
+        return Group(tuple(found["ask"]), found["more"]) if found else None
+
+    def release(self, material: str, *, not_asked: Collection[str] = (), seconds: float = 0) -> None:
+        """Ends the work on a page, until its texts are due or, if given, for `seconds`.
+
+        `not_asked` are texts whose recorded call was not made.
+        """
+        arguments = {"p_material": material, "p_not_asked": sorted(not_asked), "p_seconds": round(seconds)}
+        call(self.client, "release_learns", arguments)
+
+    def drop(self, material: str, *, generation: int) -> None:
+        """Ends the work on a page for good, unless it has changed since `generation`: its next version begins again."""
+        call(self.client, "drop_learns", {"p_material": material, "p_generation": generation})
+
+
 def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
     """Returns an index version as a row of `page_index_version`."""
     model = version.model
@@ -229,3 +376,12 @@ def written_words(words: IndexedWords) -> dict[str, int]:
     impacts = {term: max(1, round(impact * HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
     impacts |= {f"{reading}\t{form}": HIGHEST_IMPACT for reading, form in words.readings}
     return dict(sorted(impacts.items()))
+
+
+def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:
+    given = row["learns_given"]
+    return IndexedChunk(
+        anchor=str(row["anchor"]),
+        learns=tuple(row["learns"] or ()),
+        learns_given=None if given is None else tuple(given),
+    )

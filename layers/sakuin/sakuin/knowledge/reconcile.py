@@ -10,7 +10,7 @@ from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_folder
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore

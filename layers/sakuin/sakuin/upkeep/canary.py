@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sakuin.errors import SakuinError
 from sakuin.knowledge.canary import CANARY_KEY, CanaryAnswer, canary_page
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.s3 import S3Bucket
 
 _LONGEST_WAIT = 75.0

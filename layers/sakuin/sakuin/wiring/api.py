@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sakuin.console.playground.places import Places
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
-    from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.knowledge.postgres import MaterialRecords
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
     from sakuin.upkeep.queues import Queues
@@ -137,8 +137,7 @@ def handler(clients: Clients) -> Handler:
 def library_of(clients: Clients) -> "Library":
     """Returns the pages and uploads of the deployment."""
     from sakuin.knowledge.library import Library
-    from sakuin.knowledge.postgres import KnowledgeIndex
-    from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 
     settings, client = clients.settings, clients.supabase
     return Library(

@@ -22,9 +22,9 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
     from sakuin.knowledge.bucket_events import BucketEvents
     from sakuin.knowledge.index_page import IndexPage
     from sakuin.knowledge.learns.ask_model import AskModel
-    from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
     from sakuin.knowledge.learns.sources import LearnsSources
-    from sakuin.knowledge.postgres import KnowledgeIndex
+    from sakuin.knowledge.messages import SendPendingLearns
+    from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bucket, queue = clients.material_bucket(), clients.material_queue()

@@ -27,7 +27,7 @@ def handler(clients: Clients) -> Handler:
 def schedule(clients: Clients) -> "Schedule":
     """Returns what runs on the schedule."""
     from sakuin.knowledge.canary import CanaryAnswer
-    from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.knowledge.postgres import MaterialRecords
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.canary import Canary
     from sakuin.upkeep.counts import DatabaseSize
@@ -64,8 +64,8 @@ def schedule(clients: Clients) -> "Schedule":
 
 def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     """Returns the maintenance of each minute."""
-    from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
-    from sakuin.knowledge.postgres import KnowledgeIndex
+    from sakuin.knowledge.messages import SendPendingLearns
+    from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads

@@ -21,7 +21,7 @@ def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
 
     @cache
     def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
-        from sakuin.knowledge.postgres_records import MaterialRecords
+        from sakuin.knowledge.postgres import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.tables.reconcile import ReconcileVersions

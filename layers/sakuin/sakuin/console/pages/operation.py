@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from sakuin.console.answers import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Invalid
-from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.counts import ProjectCounts

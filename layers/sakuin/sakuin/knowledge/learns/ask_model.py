@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sakuin.errors import NotFound, OutOfTime, OverBudget, Refused, SakuinError, Unavailable, UnreadablePage
 from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.postgres import Group, LearnsRecords
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import EventResult
 from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.postgres import Group, LearnsRecords
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.platform.retry import Defer, decide_retry
 

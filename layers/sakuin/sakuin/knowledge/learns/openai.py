@@ -9,9 +9,9 @@ from openai import APIStatusError, LengthFinishReasonError, OpenAI, OpenAIError,
 from pydantic import BaseModel, Field
 
 from sakuin.errors import RateLimited, Refused, Unavailable
-from sakuin.knowledge.learns.postgres import Items
 from sakuin.knowledge.learns.sources import LearnsModel, shown_text
 from sakuin.knowledge.page import Explanation
+from sakuin.knowledge.postgres import Items
 from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.openai.budget import EmbeddingLedger
 from sakuin.platform.openai.embeddings import VENDOR, status_error

@@ -9,10 +9,10 @@ from typing import Protocol
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.postgres import Items, LearnsRecords
 from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.postgres import Items, LearnsRecords
 from sakuin.platform.s3 import S3Bucket
 
 # A language model reads the beginning of an explanation.
