@@ -106,42 +106,47 @@ class IndexPage:
         other than the page changed; then a version that cannot be read raises `UnreadablePage`.
         """
         state = self.index.state(material)
-        generation = state.generation if state else None
-        if source is None and (state is None or state.indexed_version_id != version_id):
-            # The caller read the row before another version was applied.
-            return PageResult(ChangeResult("conflict", generation or 0))
-        embedded = 0
+        if _is_replaced(version_id, source, state):
+            return _conflict(state)
         try:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
             page = read_page(stored.body, most_explanations=self.most_explanations)
             if state is None or state.fingerprint != self.version.id:
                 self.index.record_index_version(self.version)
-            for _ in range(_ATTEMPTS):
-                learns = self.learns(key, material, page)
-                chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
-                new_vectors, late = self._embed(chunks, texts)
-                embedded += new_vectors
-                change = PageChange(
-                    material, source, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
-                )
-                applied = apply_if_current(self.index, self.bucket, change, since=generation)
-                if applied.outcome == "conflict":
-                    state = self.index.state(material)
-                    if source is None and (state is None or state.indexed_version_id != version_id):
-                        # Another version is indexed now, so there is nothing to index again.
-                        return PageResult(applied)
-                    generation = state.generation if state else None
-                elif applied.outcome == "applied" and self.learns.versions(key) != learns.files:
-                    # A learns.yml changed between reading and applying; its own event may have come too early.
-                    source, generation = None, applied.generation
-                else:
-                    return PageResult(applied, len(chunks), embedded, reason=late)
+            return self._apply_page(page, material, key, version_id, source, state)
         except UnreadablePage as error:
             if source is None:
                 raise
             change = PageChange(material, source, error=str(error))
-            applied = apply_if_current(self.index, self.bucket, change)
-            return PageResult(applied, embedded=embedded, reason=str(error))
+            return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
+
+    def _apply_page(
+        self,
+        page: Page,
+        material: str,
+        key: str,
+        version_id: str | None,
+        source: Source | None,
+        state: MaterialState | None,
+    ) -> PageResult:
+        """Applies a page, and again while its row or a `learns.yml` changes meanwhile."""
+        embedded = 0
+        for _ in range(_ATTEMPTS):
+            learns = self.learns(key, material, page)
+            chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
+            new_vectors, late = self._embed(chunks, texts)
+            embedded += new_vectors
+            change = PageChange(material, source, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files)
+            generation = state.generation if state else None
+            applied = apply_if_current(self.index, self.bucket, change, since=generation)
+            if applied.outcome == "applied" and self.learns.versions(key) != learns.files:
+                # Its own event may have come too early.
+                source = None
+            elif applied.outcome != "conflict":
+                return PageResult(applied, len(chunks), embedded, reason=late)
+            state = self.index.state(material)
+            if _is_replaced(version_id, source, state):
+                return _conflict(state)
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
     def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
@@ -170,6 +175,15 @@ class IndexPage:
             if reason := done.refused.get(chunk.text_hash):
                 raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
         return len(missing)
+
+
+def _is_replaced(version_id: str | None, source: Source | None, state: MaterialState | None) -> bool:
+    """Returns whether a change without an upload has nothing to do: another version is indexed now."""
+    return source is None and (state is None or state.indexed_version_id != version_id)
+
+
+def _conflict(state: MaterialState | None) -> PageResult:
+    return PageResult(ChangeResult("conflict", state.generation if state else 0))
 
 
 def _chunks(
