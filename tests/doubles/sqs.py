@@ -1,10 +1,8 @@
 """A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after ten receives.
 
-Its queues are fair, as AWS's guide describes it ("How fair queues work"). It also forgets messages, as an emulator that
-is killed does. `test_sqs_double.py` compares it with moto.
+It also forgets messages, as an emulator that is killed does. `test_sqs_double.py` compares it with moto.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +18,6 @@ LONGEST_DELAY_SECONDS = 900
 RETENTION_SECONDS = 14 * 86_400
 _MOST_ENTRIES = 10
 _DEAD_LETTERS = " dead letters"
-# A group is noisy with more than this share of the messages in flight, if it has so many of its own there, or of the
-# time that consumers recently worked.
-_NOISY_SHARE, _NOISY_IN_FLIGHT, _RECENT_SECONDS = 0.1, 30, 300
 
 
 def worked_on(sqs: Any, queue: str) -> SqsQueue:
@@ -43,12 +38,6 @@ class Message:
     receives: int = 0
     handle: str = ""
     group: str = ""
-    received_at: float = 0.0
-
-    @property
-    def tenant(self) -> str:
-        """Its group; without one it is a group of its own."""
-        return self.group or self.id
 
     def as_received(self) -> dict[str, Any]:
         """As boto3 hands it to a caller."""
@@ -91,8 +80,6 @@ class ModelledSqs:
     messages: list[Message] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
     count: int = 0
-    # When a message was deleted, its tenant, and the seconds that its consumer worked.
-    worked: list[tuple[float, str, float]] = field(default_factory=list)
 
     # ---------------------------------------------------------------- what the product calls
 
@@ -141,9 +128,7 @@ class ModelledSqs:
         return {"Successful": taken} | ({"Failed": failed} if failed else {})
 
     def receive_message(self, *, QueueUrl: str, MaxNumberOfMessages: int = 1, **_names: Any) -> dict[str, Any]:
-        line = [message for message in self.waiting if message.queue == QueueUrl]
-        noisy = self._noisy(QueueUrl)
-        found = sorted(line, key=lambda message: message.tenant in noisy)[:MaxNumberOfMessages]
+        found = [message for message in self.waiting if message.queue == QueueUrl][:MaxNumberOfMessages]
         for message in found:
             self._received(message)
         return {"Messages": [message.as_received() for message in found]} if found else {}
@@ -151,7 +136,6 @@ class ModelledSqs:
     def delete_message(self, *, QueueUrl: str, ReceiptHandle: str) -> None:
         for message in self.messages:
             if message.handle == ReceiptHandle:
-                self.worked.append((self.now, message.tenant, self.now - message.received_at))
                 self.delete(message.id)
 
     def change_message_visibility(self, *, QueueUrl: str, ReceiptHandle: str, VisibilityTimeout: int) -> None:
@@ -230,22 +214,8 @@ class ModelledSqs:
     def _received(self, message: Message, *, doubled: bool = False) -> Message:
         message.receives += 1
         message.handle = f"{message.id}-{message.receives}"
-        message.received_at = self.now
         message.visible_at = self.now if doubled else self.now + VISIBILITY_SECONDS
         return message
-
-    def _noisy(self, queue: str) -> set[str]:
-        """Returns the groups that have more than their share of the consumers."""
-        self.worked = [one for one in self.worked if self.now - one[0] <= _RECENT_SECONDS]
-        hidden = [each for each in self.messages if each.queue == queue and each.visible_at > self.now]
-        in_flight = Counter(each.tenant for each in hidden if each.handle)
-        seconds: dict[str, float] = {}
-        for _, tenant, worked in self.worked:
-            seconds[tenant] = seconds.get(tenant, 0.0) + worked
-        busy = {one for one, count in in_flight.items() if count >= _NOISY_IN_FLIGHT}
-        return {one for one in busy if in_flight[one] > _NOISY_SHARE * in_flight.total()} | {
-            one for one, spent in seconds.items() if spent > _NOISY_SHARE * sum(seconds.values())
-        }
 
     def _kept(self, messages: Sequence[Message]) -> Iterator[Message]:
         return (message for message in messages if self.now - message.sent_at <= RETENTION_SECONDS)

@@ -159,13 +159,6 @@ def test_a_delayed_message_arrives_after_its_delay(sqs: Sqs) -> None:
     assert sqs.counts() == (0, 0, 1)
 
 
-def test_a_longer_delay_than_900_seconds_is_refused(sqs: Sqs) -> None:
-    with pytest.raises(ClientError) as refused:
-        sqs.send(DelaySeconds=901)
-    assert refused.value.response["Error"]["Code"] == "InvalidParameterValue"
-    assert sqs.counts() == (0, 0, 0)
-
-
 def test_a_message_is_not_hidden_for_longer_than_twelve_hours(sqs: Sqs) -> None:
     sqs.send()
     (message,) = sqs.receive()
@@ -175,13 +168,6 @@ def test_a_message_is_not_hidden_for_longer_than_twelve_hours(sqs: Sqs) -> None:
 
 def entries(count: int, **more: Any) -> list[dict[str, Any]]:
     return [{"Id": str(number), "MessageBody": f"body {number}", **more} for number in range(count)]
-
-
-def test_ten_messages_go_in_one_batch(sqs: Sqs) -> None:
-    answer = sqs.client.send_message_batch(QueueUrl=sqs.url, Entries=entries(10))
-    assert len(answer["Successful"]) == 10
-    assert not answer.get("Failed")
-    assert {message["Body"] for message in sqs.receive()} == {f"body {number}" for number in range(10)}
 
 
 def test_a_batch_of_eleven_is_refused_whole(sqs: Sqs) -> None:
@@ -197,12 +183,6 @@ def test_what_a_batch_did_not_take_is_in_its_answer(sqs: Sqs) -> None:
     answer = sqs.client.send_message_batch(QueueUrl=sqs.url, Entries=wrong)
     assert [one["Id"] for one in answer["Failed"]] == ["1"]
     assert sorted(message["Body"] for message in sqs.receive()) == ["body 0", "body 2"]
-
-
-def test_attributes_travel_with_a_message(sqs: Sqs) -> None:
-    sqs.send(MessageAttributes={"copies": {"DataType": "String", "StringValue": "2"}})
-    (message,) = sqs.receive()
-    assert message["MessageAttributes"]["copies"]["StringValue"] == "2"
 
 
 def test_after_fourteen_days_a_message_is_gone(sqs: Sqs) -> None:

@@ -56,16 +56,6 @@ def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     assert world.receipt(KEY, version).outcome == "superseded"
 
 
-def test_a_delete_marker_takes_the_page_out(world: World) -> None:
-    world.put(KEY, ONE)
-    world.bucket.remove(KEY)
-    world.settle()
-    state = world.index.state(MATERIAL)
-    assert state is not None
-    assert state.status == "deleted"
-    assert world.chunks() == []
-
-
 def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
     old = world.put(KEY, ONE)
     world.put(KEY, TWO)
@@ -94,13 +84,6 @@ def test_removing_an_unreadable_current_version_makes_the_page_ready_again(world
     assert "一の版" in text(world)
 
 
-def test_removing_the_only_version_is_a_deletion(world: World) -> None:
-    only = world.put(KEY, ONE)
-    world.bucket.remove_version(KEY, only)
-    world.settle()
-    assert world.chunks() == []
-
-
 def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
     world.put(KEY, ONE)
     world.bucket.write("senior/x.html", ONE)
@@ -108,18 +91,6 @@ def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
     world.settle()
     assert [chunk.material for chunk in world.chunks()] == ["senior/x"]
     assert world.embedder.calls == 1
-
-
-def test_two_spellings_of_a_key_are_one_material_and_the_second_waits_its_turn(world: World) -> None:
-    nfc, nfd = "がぎ.html", unicodedata.normalize("NFD", "がぎ.html")
-    world.put(nfc, ONE)
-    waiting = world.put(nfd, TWO)
-    assert world.receipt(nfd, waiting).outcome == "waiting"
-    assert "一の版" in text(world, "がぎ")
-    world.bucket.remove(nfc)
-    world.settle()
-    assert "二の版" in text(world, "がぎ")
-    assert world.receipt(nfd, waiting).outcome == "applied"
 
 
 def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(world: World) -> None:

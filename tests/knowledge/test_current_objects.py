@@ -54,26 +54,6 @@ def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> N
     assert "次" in (world.put(KEY, page("次")) and text(world))
 
 
-def test_a_late_duplicate_from_before_the_reset_is_ignored(world: World) -> None:
-    for number in range(5):
-        world.bucket.write(KEY, page(f"前の{number}"))
-    before = world.bucket.take_messages()
-    deliver(world, *before)
-    world.bucket.begin_anew()
-    world.put(KEY, page("新しい"))
-    deliver(world, *before)
-    assert "新しい" in text(world)
-
-
-def test_a_removal_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
-    killed(world)
-    world.put(KEY, page("新しい"))
-    world.bucket.remove(KEY)
-    world.settle()
-    assert text(world) == ""
-    assert world.state(MATERIAL).status == "deleted"
-
-
 def test_an_unreadable_page_after_a_reset_of_the_sequencers_fails(world: World) -> None:
     killed(world)
     world.put(KEY, b"")
@@ -92,14 +72,6 @@ def test_synonyms_after_a_reset_of_the_sequencers_are_applied(world: World) -> N
     assert world.synonyms() == []
 
 
-def test_a_recheck_applies_a_change_without_an_event(world: World) -> None:
-    world.put(KEY, page("一"))
-    world.bucket.write(KEY, page("二"))
-    world.bucket.forget_messages()
-    recheck(world, KEY)
-    assert "二" in text(world)
-
-
 def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_checked_again(world: World) -> None:
     world.put(KEY, page("一"))
     marker = world.bucket.remove(KEY)
@@ -109,17 +81,6 @@ def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_checked_ag
     assert world.settle() == []
     recheck(world, KEY)
     assert "一" in text(world)
-
-
-def test_a_recheck_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(world: World) -> None:
-    world.put(NFC, page("一"))
-    world.put(NFD, page("二"))
-    assert "一" in text(world, "junior/が")
-    world.bucket.remove(NFC)
-    world.bucket.forget_messages()
-    recheck(world, NFC)
-    assert "二" in text(world, "junior/が")
-    assert world.state("junior/が").source.key == NFD
 
 
 def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:

@@ -21,16 +21,6 @@ def apply_event(knowledge: Knowledge, source: Source, content: str) -> str:
     return knowledge.apply(source, [a_chunk("m", "rule-a", content)]).outcome
 
 
-def test_the_current_version_applies_below_the_fence_and_sets_the_fence(knowledge: Knowledge) -> None:
-    apply_event(knowledge, a_source(KEY, 0x900), "旧")
-    current = a_source(KEY, 0x10)
-    assert apply_current(knowledge, current, "新", seen=knowledge.state().generation) == "applied"
-    assert (knowledge.state().source, knowledge.state().status) == (current, "ready")
-    assert knowledge.state().indexed_version_id == current.version_id
-    assert knowledge.contents() == {"rule-a": "新"}
-    assert knowledge.records.upload_results([(KEY, current.version_id or "")])[0].outcome == "applied"
-
-
 def test_after_a_current_version_every_event_is_superseded(knowledge: Knowledge) -> None:
     apply_event(knowledge, a_source(KEY, 0x900), "旧")
     apply_current(knowledge, a_source(KEY, 0x10), "新", seen=knowledge.state().generation)
@@ -68,23 +58,6 @@ def test_without_a_sequencer_the_fence_stays(knowledge: Knowledge) -> None:
     assert knowledge.state().source == replace(unknown, sequencer=a_source(KEY, 0x10).sequencer)
 
 
-def test_an_empty_bucket_deletes_below_the_fence(knowledge: Knowledge) -> None:
-    apply_event(knowledge, a_source(KEY, 0x900), "旧")
-    marker = a_source(KEY, 0x10, version="marker")
-    deleted = knowledge.delete(marker, expected_generation=knowledge.state().generation, current=True)
-    assert (deleted.outcome, knowledge.state().status, knowledge.contents()) == ("applied", "deleted", {})
-    assert apply_event(knowledge, a_source(KEY, 0x900), "旧") == "superseded"
-    assert apply_current(knowledge, a_source(KEY, 0x20), "戻る", seen=deleted.generation) == "applied"
-    assert knowledge.contents() == {"rule-a": "戻る"}
-
-
-def test_an_unreadable_version_below_the_fence_keeps_the_last_good_one(knowledge: Knowledge) -> None:
-    apply_event(knowledge, a_source(KEY, 0x900), "旧")
-    failed = knowledge.fail(a_source(KEY, 0x10), "x", expected_generation=knowledge.state().generation, current=True)
-    assert (failed.outcome, knowledge.state().status, knowledge.state().error) == ("failed", "failed", "x")
-    assert knowledge.contents() == {"rule-a": "旧"}
-
-
 def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(knowledge: Knowledge) -> None:
     apply_event(knowledge, a_source(KEY, 0x10), "一")
     apply_event(knowledge, a_source("n.html", 0x900), "二")
@@ -98,16 +71,6 @@ def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(know
     assert apply_event(knowledge, other, "三") == "superseded"
     assert apply_current(knowledge, other, "三", seen=knowledge.state().generation) == "applied"
     assert (knowledge.contents(), knowledge.records.competing_keys()) == ({"rule-a": "三"}, [])
-
-
-def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> None:
-    apply_event(knowledge, a_source(KEY, 0x10), "一")
-    apply_event(knowledge, a_source("n.html", 0x900), "二")
-    gone = Source("materials", "n.html", None, "")
-    done = knowledge.delete(gone, expected_generation=knowledge.state().generation, current=True)
-    assert (done.outcome, done.next_owner, knowledge.records.competing_keys()) == ("applied", None, [])
-    assert knowledge.contents() == {"rule-a": "一"}
-    assert apply_event(knowledge, a_source(KEY, 0x20), "次") == "applied"
 
 
 def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
