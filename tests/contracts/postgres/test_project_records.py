@@ -45,12 +45,6 @@ def kept(service: Client, sql: psycopg.Connection) -> Kept:
     return Kept(ProjectRecords(service), Outbox(service))
 
 
-def test_an_admin_sees_every_project(kept: Kept) -> None:
-    first, second = kept.project(), kept.records.create_project(None, "q").id
-    assert [project.id for project in kept.records.projects(None)] == [first, second]
-    assert [project.id for project in kept.records.projects(MEMBER)] == [first]
-
-
 def test_members_are_listed_and_leave_or_are_removed_by_an_owner(kept: Kept) -> None:
     project = kept.project()
     for _ in range(2):
@@ -96,13 +90,6 @@ def test_projects_are_counted_for_their_creator_also_after_he_left(kept: Kept, s
 def _joined(kept: Kept, project: str, user: User) -> str:
     kept.records.add_member(MEMBER, project, user.id)
     return user.id
-
-
-def test_a_body_comes_back_as_it_was_written(kept: Kept) -> None:
-    project = kept.project()
-    for data in ("{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'):
-        stored = kept.records.document(MEMBER, kept.table(project, data))
-        assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
 
 
 def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> None:
@@ -156,23 +143,6 @@ def test_a_body_that_cannot_be_read_leaves_the_table_as_it_was(kept: Kept) -> No
     stored = kept.records.document(MEMBER, table)
     assert (stored.data, stored.table.version, stored.table.import_error) == ("[1]", 1, "no JSON")
     assert not kept.records.finish_upload(str(uuid4()), 1, None, None)
-
-
-def test_a_name_is_unique_at_an_endpoint_when_bound_and_when_renamed(kept: Kept) -> None:
-    project = kept.project()
-    table = kept.table(project)
-    one, other, same = kept.tool(table, "one"), kept.tool(table, "other"), kept.tool(table, "one")
-    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[one.id, other.id])
-    assert [tool.name for tool in mcp.tools] == ["one", "other"]
-    with pytest.raises(Conflict, match="one"):
-        kept.records.bind(MEMBER, mcp.id, same.id, status="enabled")
-    with pytest.raises(Conflict, match="one"):
-        kept.records.change_tool(MEMBER, other.id, name="one")
-    assert kept.records.change_tool(MEMBER, one.id, name="one").name == "one"
-    kept.records.unbind(MEMBER, mcp.id, one.id)
-    assert kept.records.change_tool(MEMBER, other.id, name="one").version == 2
-    with pytest.raises(NotFound):
-        kept.records.unbind(MEMBER, mcp.id, one.id)
 
 
 def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> None:
