@@ -20,7 +20,7 @@ NEXT = Work(0, False, END, Fate.GO)
 def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
     """An uploaded page: its event is in the queue."""
     with settling(scripted(MaterialsMachine, materials)) as schedule:
-        schedule.step(Upload(PAGE, {"rule-a": "公式に代入する。"}))
+        schedule.step(Upload(PAGE, {"rule-a": "公式に代入する。係数を読みとる。"}))
         yield schedule
 
 

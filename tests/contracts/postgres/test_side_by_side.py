@@ -91,7 +91,7 @@ class Busy:
 
 @pytest.fixture
 def records(empty_database: Database, service: Client) -> ProjectRecords:
-    return ProjectRecords(service, lambda _: service)
+    return ProjectRecords(service)
 
 
 @pytest.fixture
