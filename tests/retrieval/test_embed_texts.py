@@ -38,6 +38,22 @@ def test_texts_are_embedded_by_their_names_and_kept() -> None:
     assert (kept.answers, done.refused, embedder.calls) == ([done.vectors], {}, 1)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "sizes"), [(0.5, [5, 10, 20, 5]), (5, [5] * 8), (11, [5, 2, *[1] * 33]), (60, [5, 2, *[1] * 33])]
+)
+def test_a_request_is_as_large_as_the_service_is_fast(seconds: float, sizes: list[int]) -> None:
+    now = [0.0]
+
+    class Timed(MemoryEmbedder):
+        def passages(self, texts: Sequence[str]) -> list[Vector]:
+            now[0] += seconds
+            return super().passages(texts)
+
+    kept = Kept()
+    embed_texts(Timed(), {str(number): f"{number:02}" + "あ" * 998 for number in range(40)}, kept, clock=lambda: now[0])
+    assert [len(answer) for answer in kept.answers] == sizes
+
+
 def test_no_text_makes_no_call() -> None:
     embedder = MemoryEmbedder()
     assert embed_texts(embedder, {}, Kept()).vectors == {}

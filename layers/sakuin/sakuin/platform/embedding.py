@@ -6,11 +6,14 @@ from typing import Protocol
 
 Vector = Sequence[float]
 
-# OpenAI accepts 2,048 texts and 300,000 tokens in a request; a Japanese character is about one token. A model on two
-# cores embeds 1,000 characters a second: it answers a request of this size within five seconds, and a worker that has
-# to end loses no more.
+# OpenAI accepts 2,048 texts and 300,000 tokens in a request; a Japanese character is about one token.
 _MAX_TEXTS = 64
-_MAX_CHARACTERS = 5_000
+_MAX_CHARACTERS = 20_000
+# A model on two cores embeds 1,000 characters a second: it answers the first request within five seconds, and a worker
+# that has to end loses no more.
+_FIRST_CHARACTERS = 5_000
+_LEAST_CHARACTERS = 1_000
+_FAST_SECONDS, _SLOW_SECONDS = 1.0, 10.0
 # A text may have 8,192 tokens, and a token has at least one byte; the rest is for the prefix of a model.
 _ALWAYS_FITS = 8_000
 
@@ -42,12 +45,27 @@ class Embedder(QuestionEmbedder, Protocol):
         """Returns a vector of `dimensions` floats and length 1 for each text, in their order. May be empty."""
 
 
-def requests(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Splits the texts, in their order, into requests that a service accepts."""
+@dataclass(slots=True)
+class RequestSize:
+    """The characters of the next request: twice as many after a fast answer, half as many after a slow one."""
+
+    characters: int = _FIRST_CHARACTERS
+
+    def record(self, seconds: float) -> None:
+        """Records how long an answer took."""
+        if seconds < _FAST_SECONDS:
+            self.characters = min(self.characters * 2, _MAX_CHARACTERS)
+        elif seconds > _SLOW_SECONDS:
+            self.characters = max(self.characters // 2, _LEAST_CHARACTERS)
+
+
+def requests(texts: Sequence[str], size: RequestSize | None = None) -> Iterator[list[str]]:
+    """Splits the texts, in their order, into requests that a service accepts, of at most the `size` of the moment."""
+    size = size or RequestSize(_MAX_CHARACTERS)
     request: list[str] = []
     characters = 0
     for text in texts:
-        if request and (len(request) == _MAX_TEXTS or characters + len(text) > _MAX_CHARACTERS):
+        if request and (len(request) == _MAX_TEXTS or characters + len(text) > size.characters):
             yield request
             request, characters = [], 0
         request.append(text)

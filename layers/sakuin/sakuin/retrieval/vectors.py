@@ -2,12 +2,13 @@
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.errors import Invalid, Misconfigured, Refused, SakuinError, Unavailable
-from sakuin.platform.embedding import Embedder, QuestionEmbedder, Vector, fitting, requests
+from sakuin.platform.embedding import Embedder, QuestionEmbedder, RequestSize, Vector, fitting, requests
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,11 @@ class EmbeddedTexts:
 
 
 def embed_texts(
-    embedder: Embedder, texts: Mapping[str, str], keep: Callable[[Mapping[str, Vector]], None]
+    embedder: Embedder,
+    texts: Mapping[str, str],
+    keep: Callable[[Mapping[str, Vector]], None],
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> EmbeddedTexts:
     """Embeds texts by their names in requests of the right size; a text that the service rejects fails alone.
 
@@ -37,14 +42,17 @@ def embed_texts(
     """
     vectors: dict[str, Vector] = {}
     refused: dict[str, str] = {}
-    names = list(texts)
-    for request in requests(list(texts.values())):
+    names, size = list(texts), RequestSize()
+    for request in requests(list(texts.values()), size):
         part, names = names[: len(request)], names[len(request) :]
+        began = clock()
         for embedded, reasons in _embed_by_halves(embedder, [(name, texts[name]) for name in part]):
+            size.record(clock() - began)
             if embedded:
                 keep(embedded)
             vectors |= embedded
             refused |= reasons
+            began = clock()
     if refused:
         _embed_harmless_text(embedder)
     return EmbeddedTexts(vectors, refused)

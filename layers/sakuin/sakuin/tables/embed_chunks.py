@@ -83,7 +83,7 @@ class EmbedChunks:
 
         self.index.take_tokens(project_id, _tokens(missing.values()))
         try:
-            refused = embed_texts(self.embedder, missing, keep).refused
+            refused = embed_texts(self.embedder, missing, keep, clock=self.clock).refused
         except SakuinError:
             unused = [text for hashed, text in missing.items() if hashed not in portion.vectors]
             self.index.take_tokens(project_id, -_tokens(unused))
