@@ -137,7 +137,7 @@ def test_a_function_starts_with_its_layers_alone_and_without_what_it_does_not_ne
 
 
 def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) -> None:
-    needed = {"mcp.server.lowlevel.server", "postgrest", "sakuin.platform.openai.questions", "sudachipy", "mangum"}
+    needed = {"mcp.server.lowlevel.server", "postgrest", "sakuin.platform.openai.embeddings", "sudachipy", "mangum"}
     assert needed <= loaded("SakuinMcp")
 
 

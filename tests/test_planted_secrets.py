@@ -19,8 +19,7 @@ from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
-from sakuin.platform.openai.questions import OpenAIQuestions
-from sakuin.platform.openai.questions import connected as questions
+from sakuin.platform.openai.embeddings import connected as openai
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, RedactingFormatter, Redaction, redacted
 from sakuin.platform.secrets import Secrets
@@ -271,14 +270,13 @@ def parrot() -> Iterator[str]:
 
 
 def _embeds(url: str) -> Any:
-    from openai import OpenAI
-
-    client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
-    return OpenAIEmbedder(client, MODEL, ask=background(attempts=1)).passages(["x"])
+    return OpenAIEmbedder(openai(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1, max_wait=0)).passages(
+        ["x"]
+    )
 
 
 def _asks(url: str) -> Any:
-    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1)).query("x")
+    return OpenAIEmbedder(openai(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1, max_wait=0)).query("x")
 
 
 def _stores(url: str) -> Any:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+import httpx
 from openai import OpenAI
+from sakuin.platform.openai.embeddings import connected
 
 from tests.contracts.scripted_server import serving
 from tests.doubles.embedder import vector_of
@@ -43,6 +45,10 @@ class OpenAIServer:
     unknown_models: set[str] = field(default_factory=set)
     key_status: int = 200
     ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def session(self) -> httpx.Client:
+        return connected(self.url, "sk-test")
 
     @property
     def client(self) -> OpenAI:

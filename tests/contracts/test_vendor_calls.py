@@ -97,7 +97,7 @@ def test_an_answer_s_tokens_are_counted() -> None:
     tokens: list[int] = []
     with openai_server() as server:
         server.tokens = 7
-        embedder = OpenAIEmbedder(server.client, MODEL, tokens.append)
+        embedder = OpenAIEmbedder(server.session, MODEL, tokens.append)
         embedder.passages(["a", "b"])
         embedder.query("c")
         server.tokens = None

@@ -14,7 +14,7 @@ import turbopuffer
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from sakuin.errors import Unavailable
-from sakuin.platform.openai.questions import connected as questions
+from sakuin.platform.openai.embeddings import connected as embeddings
 from sakuin.platform.secrets import NamedSecret, RenewedKey, auth_of
 from sakuin.platform.supabase.client import connected, credentials
 from sakuin.tables.turbopuffer.client import connected as store
@@ -65,8 +65,8 @@ def ask_openai(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
     return lambda: client.embeddings.create(model="m", input=["x"])
 
 
-def ask_question(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
-    session = questions(vendor.url, "old")
+def ask_embeddings(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
+    session = embeddings(vendor.url, "old")
     session.auth = auth_of(httpx.Auth, key)
     return lambda: session.post("/embeddings", content="{}").raise_for_status()
 
@@ -84,7 +84,7 @@ def ask_supabase(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
     return lambda: client.rpc("f", {}).execute()
 
 
-ASKS = [ask_openai, ask_question, ask_turbopuffer, ask_supabase]
+ASKS = [ask_openai, ask_embeddings, ask_turbopuffer, ask_supabase]
 
 
 @pytest.mark.parametrize("ask", ASKS)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from sakuin.errors import Refused, Unavailable
-from sakuin.platform.embedding import Vector, fitting
+from sakuin.platform.embedding import RequestSize, Vector, fitting
 from sakuin.retrieval.vectors import embed_texts
 
 from tests.doubles.embedder import MemoryEmbedder, vector_of
@@ -49,8 +49,8 @@ def test_a_request_is_as_large_as_the_service_is_fast(seconds: float, sizes: lis
             now[0] += seconds
             return super().passages(texts)
 
-    kept = Kept()
-    embed_texts(Timed(), {str(number): f"{number:02}" + "あ" * 998 for number in range(40)}, kept, clock=lambda: now[0])
+    kept, size = Kept(), RequestSize(clock=lambda: now[0])
+    embed_texts(Timed(), {str(number): f"{number:02}" + "あ" * 998 for number in range(40)}, kept, size)
     assert [len(answer) for answer in kept.answers] == sizes
 
 

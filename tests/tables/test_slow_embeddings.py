@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from openai import OpenAI
 from sakuin.errors import RateLimited
 from sakuin.platform.embedding import EmbeddingModel, Vector
-from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.embeddings import OpenAIEmbedder, connected
 from sakuin.retrieval.vectors import embed_texts
 from sakuin.wiring.embed_chunks import URGENCY
 from sakuin_local.embeddings.cache import VectorCache
@@ -103,9 +102,8 @@ class SlowService:
     queue: RequestQueue
 
     def embedder(self, urgency: int | None = None) -> OpenAIEmbedder:
-        headers = {} if urgency is None else {"Priority": f"u={urgency}"}
-        client = OpenAI(api_key="any", base_url=f"{self.url}/v1", max_retries=0, default_headers=headers)
-        return OpenAIEmbedder(client, EmbeddingModel(NAME, 1536, "query: ", "passage: "))
+        session = connected(f"{self.url}/v1", "any", urgency=urgency)
+        return OpenAIEmbedder(session, EmbeddingModel(NAME, 1536, "query: ", "passage: "))
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Workers make no call that might outlast their invocation."""
 
+from typing import Any
+
 import pytest
 from sakuin.errors import OutOfTime
 from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT
@@ -45,11 +47,10 @@ def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
     environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
-    embeds, stores = (
-        Clients(settings, secrets, start_telemetry("Index")).openai(system="Embedding"),
-        connected("https://store", "key"),
-    )
-    for timeout in (embeds.timeout, LEARNS_TIMEOUT, stores.timeout):
+    embeds: Any = Clients(settings, secrets, start_telemetry("Index")).indexing_embedder(settings.embedding_model)
+    assert embeds.embedder.seconds == LONGEST_CALL
+    stores = connected("https://store", "key")
+    for timeout in (LEARNS_TIMEOUT, stores.timeout):
         assert timeout.connect + timeout.read == LONGEST_CALL
     timeout = quick(stores).timeout
     assert timeout.connect + timeout.read == LONGEST_QUICK_CALL

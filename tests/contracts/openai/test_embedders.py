@@ -2,39 +2,30 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
-from openai import OpenAI
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
-from sakuin.platform.calls import Retries, background
+from sakuin.platform.calls import Retries, background, interactive
 from sakuin.platform.embedding import Embedder, EmbeddingModel, QuestionEmbedder
 from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
-from sakuin.platform.openai.questions import OpenAIQuestions, connected
 from sakuin.platform.supabase.client import Client
 
 from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
 
 TEXTS = ["解の公式", "たすき掛け", "平方完成"]
-ADAPTERS = ("sdk", "without sdk")
 Items = list[dict[str, Any]]
 
 
-@contextmanager
-def adapter(server: OpenAIServer, kind: str, **parts: Any) -> Iterator[OpenAIEmbedder | OpenAIQuestions]:
-    """One of OpenAI's adapters, connected to the server."""
-    if kind == "sdk":
-        yield OpenAIEmbedder(server.client, MODEL, **parts)
-    else:
-        with connected(server.url, "sk-test") as session:
-            yield OpenAIQuestions(session, MODEL, **parts)
+def questions_of(server: OpenAIServer, **parts: Any) -> OpenAIEmbedder:
+    """The embedder of questions: two attempts, within five seconds."""
+    return OpenAIEmbedder(server.session, MODEL, **{"ask": interactive(attempts=2), "all_seconds": 5.0, **parts})
 
 
 def at_once() -> Retries:
@@ -43,13 +34,12 @@ def at_once() -> Retries:
 
 @pytest.fixture(params=["memory", "openai"])
 def embedder(request: pytest.FixtureRequest, server: OpenAIServer) -> Embedder:
-    return MemoryEmbedder() if request.param == "memory" else OpenAIEmbedder(server.client, MODEL)
+    return MemoryEmbedder() if request.param == "memory" else OpenAIEmbedder(server.session, MODEL)
 
 
-@pytest.fixture(params=ADAPTERS)
-def questions(request: pytest.FixtureRequest, server: OpenAIServer) -> Iterator[OpenAIEmbedder | OpenAIQuestions]:
-    with adapter(server, request.param) as made:
-        yield made
+@pytest.fixture(params=["texts", "questions"])
+def questions(request: pytest.FixtureRequest, server: OpenAIServer) -> OpenAIEmbedder:
+    return questions_of(server) if request.param == "questions" else OpenAIEmbedder(server.session, MODEL)
 
 
 def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder) -> None:
@@ -59,15 +49,17 @@ def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder) -> None:
         assert list(vector) == pytest.approx(list(vector_of(text)), abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["memory", *ADAPTERS])
-def test_a_question_s_vector_has_its_dimensions_and_length_1(server: OpenAIServer, kind: str) -> None:
-    with adapter(server, kind) as made:
-        asked: QuestionEmbedder = MemoryEmbedder() if kind == "memory" else made
-        for text in ("解の公式", "x²+5x+6=0", '"引用"\n改行', " "):
-            vector = asked.query(text)
-            assert len(vector) == DIMENSIONS
-            assert math.hypot(*vector) == pytest.approx(1, abs=1e-5)
-            assert list(vector) == pytest.approx(list(vector_of(text)), abs=1e-6), text
+def test_a_question_s_vector_has_its_dimensions_and_length_1(embedder: Embedder) -> None:
+    for text in ("解の公式", "x²+5x+6=0", '"引用"\n改行', " "):
+        vector = embedder.query(text)
+        assert len(vector) == DIMENSIONS
+        assert math.hypot(*vector) == pytest.approx(1, abs=1e-5)
+        assert list(vector) == pytest.approx(list(vector_of(text)), abs=1e-6), text
+
+
+def test_vectors_may_come_as_lists_too(server: OpenAIServer) -> None:
+    server.bends = lambda items: [{**item, "embedding": list(vector_of("解"))} for item in items]
+    assert list(OpenAIEmbedder(server.session, MODEL).query("解")) == pytest.approx(list(vector_of("解")))
 
 
 def test_any_number_of_texts_has_as_many_vectors(embedder: Embedder) -> None:
@@ -76,35 +68,31 @@ def test_any_number_of_texts_has_as_many_vectors(embedder: Embedder) -> None:
 
 
 def test_each_kind_of_text_gets_its_prefix(server: OpenAIServer) -> None:
-    embedder = OpenAIEmbedder(server.client, EmbeddingModel("e5", 1536, "query: ", "passage: "))
+    embedder = OpenAIEmbedder(server.session, EmbeddingModel("e5", 1536, "query: ", "passage: "))
     embedder.passages(["本文"])
     embedder.query("質問")
     assert [request["input"] for request in server.requests] == [["passage: 本文"], ["query: 質問"]]
     assert {(request["model"], request["dimensions"]) for request in server.requests} == {("e5", 1536)}
 
 
-def test_a_question_is_the_same_request_with_and_without_the_sdk(server: OpenAIServer) -> None:
-    model = EmbeddingModel("e5", 1536, "query: ", "passage: ")
-    OpenAIEmbedder(server.client, model).query("たすき掛け")
-    with connected(server.url, "sk-test") as session:
-        OpenAIQuestions(session, model).query("たすき掛け")
-    by_sdk, ours = ({**request, "encoding_format": "any"} for request in server.requests)
+def test_a_request_is_that_of_openai_s_sdk(server: OpenAIServer) -> None:
+    server.client.embeddings.create(model=MODEL.name, input=["たすき掛け"], dimensions=MODEL.dimensions)
+    OpenAIEmbedder(server.session, MODEL).query("たすき掛け")
+    by_sdk, ours = server.requests
     assert ours == by_sdk
 
 
 def test_no_request_exceeds_openai_s_limits(server: OpenAIServer) -> None:
-    OpenAIEmbedder(server.client, MODEL).passages(["あ" * 6000] * 60 + ["い"] * 600)
+    OpenAIEmbedder(server.session, MODEL).passages(["あ" * 6000] * 60 + ["い"] * 600)
     assert all(len(request["input"]) <= 2048 for request in server.requests)
     assert all(sum(map(len, request["input"])) <= 300_000 for request in server.requests)
     assert sum(len(request["input"]) for request in server.requests) == 660
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_tokens_are_counted_where_the_answer_has_their_number(server: OpenAIServer, kind: str) -> None:
+def test_tokens_are_counted_where_the_answer_has_their_number(server: OpenAIServer) -> None:
     tokens: list[int] = []
-    with adapter(server, kind, on_tokens=tokens.append) as questions:
-        for server.tokens in (7, None, 5):
-            questions.query("質問")
+    for server.tokens in (7, None, 5):
+        OpenAIEmbedder(server.session, MODEL, tokens.append).query("質問")
     assert tokens == [7, 5]
 
 
@@ -113,7 +101,7 @@ def test_vectors_come_back_though_the_ledger_of_tokens_is_unavailable(
 ) -> None:
     sql.execute("delete from embedding_day")
     ledger, server.tokens = UnavailableLedger(EmbeddingLedger(service)), 7
-    embedder = OpenAIEmbedder(server.client, MODEL, TokenCounter(ledger))
+    embedder = OpenAIEmbedder(server.session, MODEL, TokenCounter(ledger))
     assert len(embedder.passages(TEXTS)) == 3
     ledger.down = False
     embedder.passages(TEXTS)
@@ -147,13 +135,13 @@ def test_a_busy_service_is_asked_again(server: OpenAIServer, questions: Question
         assert len(server.requests) == 2, status
 
 
-def test_a_service_that_stays_busy_is_unavailable(server: OpenAIServer, questions: QuestionEmbedder) -> None:
+def test_a_service_that_stays_busy_is_unavailable(server: OpenAIServer, questions: OpenAIEmbedder) -> None:
     for status in (500, 503):
         server.requests.clear()
         server.statuses = [status] * 3
         with pytest.raises(Unavailable, match=str(status)):
             questions.query("質問")
-        assert len(server.requests) == (3 if isinstance(questions, OpenAIEmbedder) else 2), status
+        assert len(server.requests) == (2 if questions.all_seconds == 5 else 3), status
 
 
 UNPAID = (
@@ -189,8 +177,8 @@ def test_a_long_retry_after_is_not_waited_for(server: OpenAIServer, questions: Q
 
 def test_a_question_waits_less_than_twenty_seconds(server: OpenAIServer) -> None:
     server.statuses, server.headers = [429], {"Retry-After": "20"}
-    with adapter(server, "without sdk") as questions, pytest.raises(Unavailable) as failure:
-        questions.query("質問")
+    with pytest.raises(Unavailable) as failure:
+        questions_of(server).query("質問")
     assert (failure.value.vendor, failure.value.retry_after, len(server.requests)) == ("openai", 20.0, 1)
 
 
@@ -217,14 +205,10 @@ BENDS: dict[str, Callable[[Items], Items]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_an_answer_without_a_usable_vector_is_unavailable(server: OpenAIServer, kind: str) -> None:
+def test_an_answer_without_a_usable_vector_is_unavailable(server: OpenAIServer) -> None:
     for name, server.bends in BENDS.items():
-        with (
-            adapter(server, kind, ask=at_once()) as questions,
-            pytest.raises(Unavailable, match="embedding service") as failed,
-        ):
-            questions.query("質問")
+        with pytest.raises(Unavailable, match="embedding service") as failed:
+            questions_of(server, ask=at_once()).query("質問")
         assert failed.value.vendor == "openai", name
 
 
@@ -235,20 +219,17 @@ WRONG: tuple[bytes | float, ...] = (
 )
 
 
-@pytest.mark.parametrize("kind", ADAPTERS)
-def test_after_half_an_answer_or_another_page_the_service_is_asked_again(server: OpenAIServer, kind: str) -> None:
+def test_after_half_an_answer_or_another_page_the_service_is_asked_again(server: OpenAIServer) -> None:
     for wrong in WRONG:
-        with adapter(server, kind, ask=at_once()) as questions:
-            server.wrongs = [wrong]
-            questions.query("質問")
-        with adapter(server, kind, ask=at_once()) as questions:
-            server.wrongs = [wrong] * 3
-            with pytest.raises(Unavailable, match=r"did not answer|could not be read|did not return"):
-                questions.query("質問")
+        server.wrongs = [wrong]
+        questions_of(server, ask=at_once()).query("質問")
+        server.wrongs = [wrong] * 3
+        with pytest.raises(Unavailable, match=r"did not answer|could not be read|did not return"):
+            questions_of(server, ask=at_once()).query("質問")
 
 
 def passages(server: OpenAIServer, texts: Sequence[str]) -> None:
-    OpenAIEmbedder(server.client, MODEL, ask=background(attempts=1)).passages(texts)
+    OpenAIEmbedder(server.session, MODEL, ask=background(attempts=1)).passages(texts)
 
 
 def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
@@ -260,8 +241,8 @@ def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
     server.bends, server.dropped = list, 1
     with pytest.raises(Unavailable, match="3 vectors"):
         passages(server, TEXTS)
-    with adapter(server, "without sdk") as question, pytest.raises(Unavailable, match="did not return 1 vectors"):
-        question.query("質問")
+    with pytest.raises(Unavailable, match="did not return 1 vectors"):
+        questions_of(server).query("質問")
     server.dropped, server.width = 0, 384
     with pytest.raises(Unavailable, match="1536"):
         questions.query("質問")
@@ -278,27 +259,21 @@ def test_half_a_surrogate_pair_is_invalid_and_not_sent(server: OpenAIServer) -> 
 
 def test_a_service_that_hangs_is_unavailable_in_the_time_of_the_caller(server: OpenAIServer) -> None:
     server.wrongs = [None, None]
-    texts = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(attempts=1))
+    texts = OpenAIEmbedder(server.session, MODEL, ask=background(attempts=1), seconds=0.2)
     with pytest.raises(Unavailable, match="did not answer"):
         texts.passages(TEXTS)
-    with adapter(server, "without sdk", seconds=1) as question, pytest.raises(Unavailable, match="took longer than"):
-        question.query("質問")
+    with pytest.raises(Unavailable, match="took longer than 1 seconds"):
+        questions_of(server, all_seconds=1.0).query("質問")
     assert len(server.requests) == 2
 
 
 def test_a_slow_answer_to_a_question_is_unavailable(server: OpenAIServer) -> None:
     # Each reading of the clock costs a second; the answer comes at once.
     ticks = map(float, itertools.count())
-    with (
-        adapter(server, "without sdk", seconds=1.5, clock=lambda: next(ticks)) as questions,
-        pytest.raises(Unavailable, match="took longer"),
-    ):
-        questions.query("質問")
+    with pytest.raises(Unavailable, match="took longer"):
+        questions_of(server, all_seconds=2.5, clock=lambda: next(ticks)).query("質問")
 
 
 def test_a_service_that_cannot_be_reached_is_unavailable() -> None:
-    url = "http://127.0.0.1:9/v1"
-    with pytest.raises(Unavailable):
-        OpenAIEmbedder(OpenAI(api_key="sk-test", base_url=url, max_retries=0), MODEL).query("質問")
-    with httpx.Client(base_url=url) as session, pytest.raises(Unavailable, match="did not answer"):
-        OpenAIQuestions(session, MODEL).query("質問")
+    with httpx.Client(base_url="http://127.0.0.1:9/v1") as session, pytest.raises(Unavailable, match="did not answer"):
+        OpenAIEmbedder(session, MODEL).query("質問")

@@ -15,9 +15,8 @@ from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, OpenAILearnsModel
 from sakuin.knowledge.page import Explanation
 from sakuin.platform.calls import background, interactive
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.embeddings import OpenAIEmbedder, connected
 from sakuin.platform.openai.models import models
-from sakuin.platform.openai.questions import OpenAIQuestions, connected
 from sakuin_local.embeddings.account import Account
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.completions import CONTEXT_TOKENS, Completion
@@ -80,8 +79,8 @@ def learns_model(url: str, model: str = LUNA, **parts: Any) -> OpenAILearnsModel
 
 def asks(url: str) -> Asks:
     """One call of each adapter, made once."""
-    embedder = OpenAIEmbedder(client(url), MODEL, ask=background(attempts=1))
-    questions = OpenAIQuestions(connected(url, "sk-test"), MODEL, ask=interactive(attempts=1))
+    embedder = OpenAIEmbedder(connected(url, "sk-test"), MODEL, ask=background(attempts=1, max_wait=0))
+    questions = OpenAIEmbedder(connected(url, "sk-test"), MODEL, ask=interactive(attempts=1))
     return {
         "texts": lambda: embedder.passages(["x" * 91]),
         "question": lambda: questions.query("x" * 93),

@@ -1,6 +1,7 @@
 """Embedding models, the Protocols of embedders, and the size of their requests."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,9 +51,16 @@ class RequestSize:
     """The characters of the next request: twice as many after a fast answer, half as many after a slow one."""
 
     characters: int = _FIRST_CHARACTERS
+    clock: Callable[[], float] = time.monotonic
+    began: float = 0.0
 
-    def record(self, seconds: float) -> None:
-        """Records how long an answer took."""
+    def begin(self) -> None:
+        """Records the time of a request."""
+        self.began = self.clock()
+
+    def end(self) -> None:
+        """Records the time of its answer."""
+        seconds = self.clock() - self.began
         if seconds < _FAST_SECONDS:
             self.characters = min(self.characters * 2, _MAX_CHARACTERS)
         elif seconds > _SLOW_SECONDS:

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -32,8 +31,7 @@ def embed_texts(
     embedder: Embedder,
     texts: Mapping[str, str],
     keep: Callable[[Mapping[str, Vector]], None],
-    *,
-    clock: Callable[[], float] = time.monotonic,
+    size: RequestSize | None = None,
 ) -> EmbeddedTexts:
     """Embeds texts by their names in requests of the right size; a text that the service rejects fails alone.
 
@@ -42,17 +40,17 @@ def embed_texts(
     """
     vectors: dict[str, Vector] = {}
     refused: dict[str, str] = {}
-    names, size = list(texts), RequestSize()
+    names, size = list(texts), size or RequestSize()
     for request in requests(list(texts.values()), size):
         part, names = names[: len(request)], names[len(request) :]
-        began = clock()
+        size.begin()
         for embedded, reasons in _embed_by_halves(embedder, [(name, texts[name]) for name in part]):
-            size.record(clock() - began)
+            size.end()
             if embedded:
                 keep(embedded)
             vectors |= embedded
             refused |= reasons
-            began = clock()
+            size.begin()
     if refused:
         _embed_harmless_text(embedder)
     return EmbeddedTexts(vectors, refused)

@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
-from sakuin.platform.embedding import Embedder, Vector
+from sakuin.platform.embedding import Embedder, RequestSize, Vector
 from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.vectors import embed_texts, text_hash
@@ -83,7 +83,7 @@ class EmbedChunks:
 
         self.index.take_tokens(project_id, _tokens(missing.values()))
         try:
-            refused = embed_texts(self.embedder, missing, keep, clock=self.clock).refused
+            refused = embed_texts(self.embedder, missing, keep, RequestSize(clock=self.clock)).refused
         except SakuinError:
             unused = [text for hashed, text in missing.items() if hashed not in portion.vectors]
             self.index.take_tokens(project_id, -_tokens(unused))

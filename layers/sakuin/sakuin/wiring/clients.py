@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
     from sakuin.upkeep.dead_letters import DeadLetterQueues
 
-_OPENAI_SECONDS = 30.0
-_OPENAI_CONNECT_SECONDS = 5.0
+# For all attempts together: an agent waits, and a search by words alone needs no vector.
+_QUESTION_SECONDS = 5.0
 # After the last call of turbopuffer in a request or a part of maintenance.
 _SECONDS_TO_ANSWER = 2.0
 _METRICS: dict[Change, str] = {"opened": "CircuitsOpened", "not called": "CallsNotMade", "refused": "CallsDenied"}
@@ -147,37 +147,36 @@ class Clients:
         client.basic_auth = auth_of(httpx.Auth, renewed)
         return client
 
-    def openai(self, *, system: str, urgency: int | None = None) -> "OpenAI":
-        """Returns the client of OpenAI, or of an endpoint with its API.
-
-        An endpoint with a queue takes requests by their urgency: 0 first, 7 last, 3 by default (RFC 9218). OpenAI
-        ignores it.
-        """
+    def openai(self) -> "OpenAI":
+        """Returns the client that writes `learns`: of OpenAI, or of an endpoint with its API."""
         import httpx2
-        from openai import DefaultHttpxClient, OpenAI, Timeout
+        from openai import DefaultHttpxClient, OpenAI
 
         session = DefaultHttpxClient()
         session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.openai_api_key))
-        self._instrument(session, OPENAI_HEADER, system)
+        self._instrument(session, OPENAI_HEADER, "Learns")
         return OpenAI(
             api_key=self.secrets.openai_api_key,
             base_url=self.settings.openai_base_url,
-            timeout=Timeout(_OPENAI_SECONDS, connect=_OPENAI_CONNECT_SECONDS),
             max_retries=0,
-            default_headers={} if urgency is None else {"Priority": f"u={urgency}"},
             http_client=session,
         )
 
     def question_embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
         """Returns the embedder of questions for a model."""
-        from sakuin.platform.openai.questions import OpenAIQuestions
-        from sakuin.platform.openai.questions import connected as openai_connected
+        from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
-        session = openai_connected(self.settings.openai_base_url, self.secrets.openai_api_key)
+        session = self._embeddings()
+        ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
+        return OpenAIEmbedder(session, model, self._count_tokens, ask, all_seconds=_QUESTION_SECONDS)
+
+    def _embeddings(self, urgency: int | None = None) -> httpx.Client:
+        from sakuin.platform.openai.embeddings import connected as openai_connected
+
+        session = openai_connected(self.settings.openai_base_url, self.secrets.openai_api_key, urgency=urgency)
         session.auth = auth_of(httpx.Auth, self._renewed_key(lambda now: now.openai_api_key))
         self._instrument(session, OPENAI_HEADER, "Embedding")
-        ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
-        return OpenAIQuestions(session, model, self._count_tokens, ask)
+        return session
 
     def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None) -> "Embedder":
         """Returns the embedder of texts for a model, within the budget of the day if there is one."""
@@ -197,7 +196,8 @@ class Clients:
             spend(tokens)
 
         ask = self._calls(self._background(attempts=3), vendor="openai", work="passages")
-        return OpenAIEmbedder(self.openai(system="Embedding", urgency=urgency), model, on_tokens, ask)
+        session = self._embeddings(urgency)
+        return OpenAIEmbedder(session, model, on_tokens, ask)
 
     def _count_tokens(self, tokens: int) -> None:
         meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
@@ -219,7 +219,7 @@ class Clients:
             spend(tokens)
 
         ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
-        model = OpenAILearnsModel(self.openai(system="Learns"), self.settings.learns_model, on_tokens, ask=ask)
+        model = OpenAILearnsModel(self.openai(), self.settings.learns_model, on_tokens, ask=ask)
         limit = self.settings.limits.learns_daily_tokens
         return BudgetedLearnsModel(model, ledger, limit) if limit else model
 

@@ -1,17 +1,18 @@
-"""Embeddings of texts by OpenAI, with OpenAI's SDK."""
+"""Embeddings of texts and questions by OpenAI, and what its errors mean."""
 
+import base64
+import json
 import math
+import struct
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import httpx
 
 from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
-from sakuin.platform.calls import Ask, background, retry_after
+from sakuin.platform.calls import LONGEST_CALL, Ask, background, retry_after
 from sakuin.platform.embedding import EmbeddingModel, Vector, requests
-
-if TYPE_CHECKING:
-    # The function `mcp` uses `status_error` and `in_order`, and must not load the SDK.
-    from openai import OpenAI
 
 VENDOR = "openai"
 NO_ANSWER = "The embedding service did not answer"
@@ -21,6 +22,9 @@ _BUSY = {408, 409}
 _RATE_LIMITED = 429
 # If the answer names no time.
 _WAIT_SECONDS = 20.0
+_CONNECT_SECONDS = 2.0
+# No vendor answers within less.
+_LEAST_SECONDS = 0.05
 # A wrong key, address or model, an open bill, a missing right: no text is the reason.
 _REFUSED = {401, 402, 403, 404}
 # https://developers.openai.com/api/docs/guides/error-codes: these come with the status 429, like a rate limit.
@@ -84,15 +88,19 @@ def _unusable(problem: str) -> Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbedder:
-    """An `Embedder`. `on_tokens` receives the tokens that each answer cost.
+    """An `Embedder` over OpenAI's API, without OpenAI's SDK, which takes a third of a cold start to load.
 
-    The SDK's own retries are off: they have no budget, and sleep for up to two minutes.
+    An attempt takes at most `seconds`, all attempts of a call `all_seconds`. `on_tokens` receives the tokens that each
+    answer cost.
     """
 
-    client: "OpenAI"
+    session: httpx.Client
     model: EmbeddingModel
     on_tokens: Callable[[int], None] = lambda _tokens: None
     ask: Ask = field(default_factory=lambda: background(attempts=3))
+    seconds: float = LONGEST_CALL
+    all_seconds: float = math.inf
+    clock: Callable[[], float] = time.monotonic
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
@@ -103,27 +111,75 @@ class OpenAIEmbedder:
     def query(self, text: str) -> Vector:
         return self._embed([self.model.query_prefix + text])[0]
 
-    def _embed(self, texts: list[str]) -> list[Vector]:
-        return self.ask(lambda: self._create(texts))
-
-    def _create(self, texts: list[str]) -> list[Vector]:
-        from openai import APIConnectionError, APIStatusError, OpenAIError
-
+    def _embed(self, texts: Sequence[str]) -> list[Vector]:
+        model = {"model": self.model.name, "dimensions": self.model.dimensions}
+        request = json.dumps({**model, "input": texts, "encoding_format": "base64"}, ensure_ascii=False)
         try:
-            answer = self.client.with_options(max_retries=0).embeddings.create(
-                model=self.model.name, input=texts, dimensions=self.model.dimensions
-            )
-            # Tokens are paid for even if the vectors are unusable.
-            if tokens := getattr(answer.usage, "total_tokens", None):
-                self.on_tokens(int(tokens))
-            items = [(item.index, item.embedding) for item in answer.data]
-            return in_order(items, texts=len(texts), dimensions=self.model.dimensions)
-        except APIConnectionError as error:
-            raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
-        except APIStatusError as error:
-            raise status_error(error.status_code, error.response.headers, error.body) from error
+            content = request.encode()
         except UnicodeEncodeError as error:
             raise Invalid("The text is not valid Unicode: it has a lone surrogate") from error
-        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+        until = self.clock() + self.all_seconds
+        return self.ask(lambda: self._create(content, len(texts), min(self.clock() + self.seconds, until)))
+
+    def _create(self, content: bytes, texts: int, deadline: float) -> list[Vector]:
+        try:
+            answer = json.loads(self._body(content, deadline))
+            # Tokens are paid for even if the vectors are unusable.
+            if tokens := int(answer.get("usage", {}).get("total_tokens", 0)):
+                self.on_tokens(tokens)
+            items = [(item["index"], _numbers(item["embedding"])) for item in answer["data"]]
+            return in_order(items, texts=texts, dimensions=self.model.dimensions)
+        except httpx.HTTPError as error:
+            raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
+        except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
             # A proxy's page, an incomplete answer, an error with the status 200.
             raise Unavailable(NOT_UNDERSTOOD, vendor=VENDOR) from error
+
+    def _body(self, content: bytes, deadline: float) -> bytes:
+        """Returns the body of a successful answer that is complete before the deadline."""
+        timeout = self._timeout(deadline)
+        with self.session.stream("POST", "/embeddings", content=content, timeout=timeout) as answer:
+            if not answer.is_success:
+                raise status_error(answer.status_code, answer.headers, self._error(answer, deadline))
+            return self._read(answer, deadline)
+
+    def _error(self, answer: httpx.Response, deadline: float) -> object:
+        """Returns the JSON of an error, None if it does not arrive."""
+        try:
+            return json.loads(self._read(answer, deadline))
+        except (httpx.HTTPError, Unavailable, ValueError):
+            return None
+
+    def _read(self, answer: httpx.Response, deadline: float) -> bytes:
+        parts = []
+        for part in answer.iter_bytes():
+            parts.append(part)
+            # The client's own timeout starts again with every byte.
+            self._timeout(deadline)
+        return b"".join(parts)
+
+    def _timeout(self, deadline: float) -> httpx.Timeout:
+        left = deadline - self.clock()
+        if left < _LEAST_SECONDS:
+            seconds = min(self.seconds, self.all_seconds)
+            raise Unavailable(f"The embedding service took longer than {seconds:g} seconds", vendor=VENDOR)
+        return httpx.Timeout(left, connect=min(_CONNECT_SECONDS, left))
+
+
+def _numbers(embedding: str | Sequence[float]) -> Vector:
+    """Returns the numbers of a vector, which endpoints may give as base64 or as a list."""
+    if isinstance(embedding, str):
+        content = base64.b64decode(embedding, validate=True)
+        return struct.unpack(f"<{len(content) // 4}f", content)
+    return [float(number) for number in embedding]
+
+
+def connected(base_url: str, key: str, *, urgency: int | None = None) -> httpx.Client:
+    """Returns a session with an endpoint of OpenAI's API. It connects at its first request.
+
+    An endpoint with a queue takes requests by their urgency: 0 first, 7 last, 3 by default (RFC 9218). OpenAI ignores
+    it.
+    """
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    priority = {} if urgency is None else {"Priority": f"u={urgency}"}
+    return httpx.Client(base_url=base_url, headers=headers | priority)
