@@ -71,7 +71,7 @@ from tests.convergence.delivery import handler_of
 from tests.convergence.passing import AN_HOUR, time_passes
 from tests.database_server import connection_to
 from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import CALIBRATION, DIMENSIONS, MODEL, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 from tests.doubles.queue import MemoryQueue, MemoryQueues
 from tests.doubles.sqs import Message, ModelledSqs
@@ -87,7 +87,6 @@ TOOLS, EMBEDS = "tool", "embed"
 DEPLOYED = Settings.read(
     environment(
         EMBEDDING_MODEL=MODEL.name,
-        EMBEDDING_DIMENSIONS=str(DIMENSIONS),
         MATERIAL_QUEUE_URL="material",
         TOOL_QUEUE_URL=TOOLS,
         EMBED_QUEUE_URL=EMBEDS,
@@ -567,6 +566,9 @@ class TableWorld:
     def table_search(self, version: str | None = None) -> SearchTable:
         search = mcp.Searches(self.clients, self.kept).table_search(version)
         return replace(search, calibration=CALIBRATION)
+
+    def table_records(self) -> ToolSearch:
+        return self.records
 
     @property
     def records(self) -> ToolSearch:

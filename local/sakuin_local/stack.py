@@ -186,7 +186,6 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "SupabaseUrl": f"http://{LOOPBACK}:{ports['rest']}",
         "OpenAiBaseUrl": f"http://{LOOPBACK}:{ports['embeddings']}/v1",
         "EmbeddingModel": "multilingual-e5-small",
-        "EmbeddingDimensions": "1536",
         "EmbeddingQueryPrefix": "query: ",
         "EmbeddingPassagePrefix": "passage: ",
         "BaseUrl": "",

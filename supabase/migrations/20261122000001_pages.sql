@@ -290,7 +290,8 @@ $$;
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
--- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show
+-- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not before.
+-- A superseded version has no upload_result: the bucket may still show
 -- that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
@@ -362,12 +363,10 @@ begin
   insert into authored_file (key, version_id)
   select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
   perform record_upload_result(p_source, 'applied', null);
-  if not p_deleted and searchable is distinct from p_source->>'version_id' then
-    -- Last, because all pages share this row: it is locked until the end of the transaction.
-    perform record_freshness_of_page(p_material, p_source);
-  end if;
-  return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
-                            'next_owner', public.next_owner_of(r));
+  return jsonb_build_object(
+    'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
+    'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
+                        then p_source->>'uploaded_at' end);
 end $$;
 
 -- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
@@ -382,7 +381,6 @@ declare
   r material;
   fence text;
   done jsonb;
-  searchable text;
 begin
   perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
@@ -390,7 +388,6 @@ begin
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
   end if;
 
-  searchable := r.indexed_version_id;
   -- Without a sequencer in the row, this version is the newest.
   if r.key = p_source->>'key' then
     fence := r.sequencer;
@@ -404,7 +401,7 @@ begin
   end if;
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
-  done := apply_material(p_material, p_source - 'uploaded_at' || jsonb_build_object('sequencer', fence), p_deleted,
+  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
                          p_error, p_chunks, p_fingerprint, p_learns_files, r.generation);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
@@ -412,9 +409,6 @@ begin
   returning * into r;
   -- The current version finishes every event of its key, whatever sequencer it has.
   if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
-  if done->>'outcome' = 'applied' and not p_deleted and searchable is distinct from p_source->>'version_id' then
-    perform record_freshness_of_page(p_material, p_source);
-  end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 

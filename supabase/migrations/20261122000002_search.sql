@@ -413,6 +413,7 @@ end $$;
 --   known     those of p_words ({word or term: reading, or empty}) that the index has
 --   near      for each other word of p_words, words of a similar reading
 --   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page
+--   live      the id of the live index version; null before the first
 create function public.lexicon_entries(
   p_readings text[], p_words jsonb, p_query text, p_material text default null
 ) returns jsonb
@@ -425,6 +426,7 @@ declare
                  and chunk_count(r) > 0));
 begin
   return jsonb_build_object(
+    'live', (select v.fingerprint from index_version v where v.live),
     'known', to_jsonb(known),
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (

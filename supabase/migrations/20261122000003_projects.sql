@@ -184,9 +184,11 @@ create table public.outbox (
   tool_id uuid,
   request_id text default public.request_id_of_call(),
   created_at timestamptz not null default now(),
-  sent_at timestamptz
+  sent_at timestamptz,
+  -- When the bus last rejected it.
+  rejected_at timestamptz
 );
-create index outbox_unsent on public.outbox (id) where sent_at is null;
+create index outbox_unsent on public.outbox (rejected_at nulls first, id) where sent_at is null;
 create index outbox_sent on public.outbox (sent_at);
 
 -- ---------------------------------------------------------------- who calls, and checks of arguments
@@ -1088,14 +1090,17 @@ create trigger delete_key_use after delete on public.mcp
 
 -- ---------------------------------------------------------------- the outbox
 
+-- The first p_limit events to send, by age. Those that the bus rejected come last, so that they block no others.
 create function public.unsent_events(p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(o) - 'sent_at' order by o.id), '[]')
-  from (select * from outbox where sent_at is null order by id limit p_limit) o
+  select coalesce(jsonb_agg(to_jsonb(o) - array['sent_at', 'rejected_at'] order by o.rejected_at nulls first, o.id), '[]')
+  from (select * from outbox where sent_at is null order by rejected_at nulls first, id limit p_limit) o
 $$;
 
-create function public.mark_events_sent(p_ids bigint[]) returns void
+-- Records which events the bus accepted and which it rejected.
+create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void
 language sql set search_path = public, extensions as $$
   update outbox set sent_at = now() where id = any (p_ids);
+  update outbox set rejected_at = clock_timestamp() where id = any (p_rejected);
   delete from outbox where sent_at < now() - interval '7 days';
 $$;

@@ -767,7 +767,6 @@ create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) 
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
-  changed_at constant timestamptz := unindexed_change(p_table);
 begin
   if not exists (select from context_table t where t.id = p_table) then
     return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
@@ -784,10 +783,6 @@ begin
     -- Every batch of a Table comes here.
     and (p.heartbeat_at < now() - interval '2 seconds'
          or done and (p.error is not null or p.complete_generation is distinct from p.generation));
-  if done then
-    -- Last, because all Tables share this row: it is locked until the end of the transaction.
-    perform record_freshness_of_table(p_table, changed_at);
-  end if;
   return jsonb_build_object('ready', done, 'unindexed',
                             case when done then '[]' else unindexed_tables(p_table, p_fingerprint) end);
 end $$;
@@ -876,7 +871,7 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
 
--- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, known, near}; and the
+-- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, known, near, live}; and the
 -- groups of the project's synonyms with a phrase in p_query: {synonyms}, all of them if another analyzer stored them.
 -- Empty for a Tool that this endpoint does not reach.
 create function public.table_lexicon_entries(
@@ -893,6 +888,7 @@ declare
         and t.written = e.key));
 begin
   return jsonb_build_object(
+    'live', (select v.fingerprint from index_version v where v.live),
     'known', to_jsonb(known),
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (

@@ -28,7 +28,7 @@ from sakuin_local.supabase.tokens import Keys
 
 from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
-from tests.doubles.embedder import DIMENSIONS, MODEL
+from tests.doubles.embedder import MODEL
 from tests.doubles.playground import ApiClients
 from tests.emptied import emptied
 from tests.environment import environment
@@ -194,7 +194,6 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
             SUPABASE_URL=database.rest_url,
             OPENAI_BASE_URL=openai.url,
             EMBEDDING_MODEL=MODEL.name,
-            EMBEDDING_DIMENSIONS=str(DIMENSIONS),
             MATERIALS_BUCKET=BUCKET,
             TABLES_BUCKET="tables",
             EVENT_BUS_NAME=name,

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from sakuin.errors import SakuinError
+from sakuin.platform.embedding import DIMENSIONS
 from sakuin.platform.secrets import NamedSecret, search_secret
 from sakuin.platform.supabase.client import call
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
@@ -33,7 +34,6 @@ from tests.cli.conftest import Operator, Output
 from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
 from tests.contracts.scripted_server import Said, scripted_server
 from tests.database_server import connection_to
-from tests.doubles.embedder import DIMENSIONS
 
 SECRETS = ("openai-key-of-this-test", "turbopuffer-key-of-this-test", "wrong-key-of-this-test", API_KEY, ADMIN_KEY)
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sakuin.errors import Invalid, Unavailable
-from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
-DIMENSIONS = 1536
 MODEL = EmbeddingModel("characters", DIMENSIONS)
 FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
 CALIBRATION = Calibration(unrelated_mean=0.02, unrelated_spread=0.03)

@@ -26,7 +26,7 @@ from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
 from tests.contracts.openai_server import openai_server
-from tests.doubles.embedder import DIMENSIONS, MODEL
+from tests.doubles.embedder import MODEL
 from tests.doubles.playground import api_handler
 from tests.emptied import emptied
 from tests.environment import ENVIRONMENT
@@ -158,7 +158,6 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
             "OPENAI_BASE_URL": openai.url,
             "TURBOPUFFER_BASE_URL": store,
             "EMBEDDING_MODEL": MODEL.name,
-            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
             **{each: sqs.create_queue(QueueName=each)["QueueUrl"] for each in _QUEUES},
             **settings,
         }

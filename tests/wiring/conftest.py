@@ -10,7 +10,6 @@ from sakuin_local.supabase.database import Database
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.contracts.scripted_server import Said, scripted_server
-from tests.doubles.embedder import DIMENSIONS
 from tests.environment import environment
 from tests.events import ring
 
@@ -50,7 +49,6 @@ def environ(
             SUPABASE_URL=database.rest_url,
             OPENAI_BASE_URL=openai.url,
             EMBEDDING_MODEL="characters",
-            EMBEDDING_DIMENSIONS=str(DIMENSIONS),
             LEARNS_MODEL="",
             TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
         )

@@ -8,7 +8,7 @@ from sakuin.errors import Misconfigured
 from sakuin.knowledge.names import has_host
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.limits import Limits
-from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel
 from sakuin.platform.retry import QueueName
 from sakuin.retrieval.index_version import TableCut
 
@@ -72,7 +72,7 @@ class Settings:
             openai_base_url=_text(environ, "OPENAI_BASE_URL"),
             embedding_model=EmbeddingModel(
                 name=_text(environ, "EMBEDDING_MODEL"),
-                dimensions=_number(environ, "EMBEDDING_DIMENSIONS"),
+                dimensions=DIMENSIONS,
                 query_prefix=_any_text(environ, "EMBEDDING_QUERY_PREFIX"),
                 passage_prefix=_any_text(environ, "EMBEDDING_PASSAGE_PREFIX"),
             ),

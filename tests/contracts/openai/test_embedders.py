@@ -11,13 +11,13 @@ import psycopg
 import pytest
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background, interactive
-from sakuin.platform.embedding import Embedder, EmbeddingModel, QuestionEmbedder
+from sakuin.platform.embedding import DIMENSIONS, Embedder, EmbeddingModel, QuestionEmbedder
 from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import Client
 
 from tests.contracts.openai_server import OpenAIServer
-from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
+from tests.doubles.embedder import MODEL, MemoryEmbedder, vector_of
 
 TEXTS = ["解の公式", "たすき掛け", "平方完成"]
 Items = list[dict[str, Any]]

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -10,6 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored_files import AuthoredFiles
+from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
@@ -29,6 +31,10 @@ from sakuin.knowledge.names import has_parent_segment, material_of_key, synonyms
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
+
+# An older upload did not wait for so long: the database is new.
+_LONGEST_WAIT = timedelta(days=7)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +206,8 @@ class BucketEvents:
             self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
             self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
             self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
+            if result.applied.uploaded_at is not None and not str(done.material).startswith(OWN_FOLDER):
+                waited = datetime.now(UTC) - datetime.fromisoformat(result.applied.uploaded_at)
+                if waited < _LONGEST_WAIT:
+                    fresh = max(waited / _MILLISECOND, 0.0)
+                    self.metrics.add_metric("FreshnessMilliseconds", MetricUnit.Milliseconds, fresh)

@@ -227,7 +227,7 @@ class Source:
     """One version of one S3 object.
 
     `sequencer` is padded; it orders the events of one key. `uploaded_at` is the time of the upload that an event is
-    about (ISO 8601), for the statistics of freshness.
+    about (ISO 8601), for the metric of freshness.
     """
 
     bucket: str
@@ -265,11 +265,15 @@ class MaterialState:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """The result of a change. `next_owner` is a competing key that may own the material now."""
+    """The result of a change. `next_owner` is a competing key that may own the material now.
+
+    `uploaded_at` is the time of the upload that this change made searchable, if it did.
+    """
 
     outcome: Outcome
     generation: int
     next_owner: Source | None = None
+    uploaded_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

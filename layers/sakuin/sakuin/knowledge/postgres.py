@@ -98,6 +98,7 @@ class KnowledgeIndex:
             outcome=done["outcome"],
             generation=done["generation"],
             next_owner=Source(**next_owner) if next_owner else None,
+            uploaded_at=done.get("uploaded_at"),
         )
 
     def _chunks(self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:

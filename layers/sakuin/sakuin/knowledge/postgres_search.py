@@ -281,6 +281,7 @@ class Lexicon:
             _tuples(found["near"]),
             groups,
             frozenset(found["known"]),
+            found["live"],
         )
 
 

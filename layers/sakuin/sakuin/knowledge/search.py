@@ -1,6 +1,6 @@
 """The search for the elements of pages that answer a question."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.language.vocabulary import vocabulary_of
+from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
@@ -24,25 +24,30 @@ _PASSAGES = 5
 
 @dataclass(frozen=True, slots=True)
 class RankedMatches:
-    """How a question was understood, and its matches, good or not.
+    """How a question was understood, and its matches in an index version, good or not.
 
     `degraded` is a sentence about the part of the search that was unavailable.
     """
 
     understood: AnalyzedQuery
     matches: Sequence[Match]
+    version: PageIndexVersion
     degraded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
-    """Searches by meaning and by words. Links begin with `base_url`."""
+    """Searches by meaning and by words. Links begin with `base_url`.
+
+    `newer` gives the search of the live index version by its id; None if it is this one.
+    """
 
     index: KnowledgeSearch
     lexicon: Lexicon
     embedder: QuestionEmbedder
     version: PageIndexVersion
     base_url: str
+    newer: "Callable[[str | None], SearchKnowledge | None]" = lambda _live: None
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """Returns the best `top_k` matches by falling similarity, or none if even the best is not good enough."""
@@ -53,7 +58,8 @@ class SearchKnowledge:
             near = [match for match in matches if match.similarity >= NEAR_MATCH]
             return KnowledgeAnswer(question, (), True, self._suggestions(near), degraded)
         shown = [match for match in matches if is_shown(match.similarity, match.matched)]
-        hits = tuple(self._hit(match, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
+        vocabulary = vocabulary_of(ranked.version.vocabulary)
+        hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
         return KnowledgeAnswer(question, hits, False, degraded=degraded)
 
     def ranked_matches(
@@ -73,6 +79,10 @@ class SearchKnowledge:
         """
         vocabulary = vocabulary_of(self.version.vocabulary)
         known = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), material=filters.material)
+        if (newer := self.newer(known.live)) is not None:
+            return newer.ranked_matches(
+                query, limit=limit, filters=filters, mode=mode, without=without, expected=expected
+            )
         question = analyze_query(query, known, vocabulary, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
@@ -87,16 +97,16 @@ class SearchKnowledge:
                 wants_example=question.wants_example,
             )
         )
-        return RankedMatches(question, matches, degraded)
+        return RankedMatches(question, matches, self.version, degraded)
 
     def _suggestions(self, near: Sequence[Match]) -> tuple[Suggestion, ...]:
         """Returns the best of these with different titles."""
         best = suggested(near, lambda match: match.title)
         return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in best)
 
-    def _hit(self, match: Match, *, has_passage: bool) -> Hit:
+    def _hit(self, match: Match, vocabulary: Vocabulary, *, has_passage: bool) -> Hit:
         body = _body(match)
-        matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary_of(self.version.vocabulary))
+        matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary)
         short = excerpt(body, around=matched, length=EXCERPT_LENGTH)
         passage = excerpt(body, around=matched, length=PASSAGE_LENGTH) if has_passage else short
         return Hit(

@@ -92,12 +92,14 @@ class LexiconEntries:
     `known`: the words and terms of the lookup that the index has. They are correct as typed.
     `synonyms`: groups of phrases that mean the same, of which the question may have one. They are by the folder whose
     pages they apply to, with a slash at its end; those of "" apply everywhere.
+    `live`: the id of the live index version; None before the first.
     """
 
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     synonyms: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    live: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class SearchTools:
         return READ_AROUND.input_schema if name == READ_AROUND.name else SEARCH_INPUT_SCHEMA
 
     def _read(self, endpoint: Endpoint, wanted: ReadAroundArguments) -> Answer:
-        return ReadAround(self.searches.table_search().records, endpoint)(wanted)
+        return ReadAround(self.searches.table_records(), endpoint)(wanted)
 
     def _search(self, endpoint: Endpoint, tool: BoundTool, wanted: ToolSearchArguments) -> Answer:
         """Searches. A cursor has the number of results before it, and the `top_k` of the first call."""

@@ -18,6 +18,9 @@ _FAST_SECONDS, _SLOW_SECONDS = 1.0, 10.0
 # A text may have 8,192 tokens, and a token has at least one byte; the rest is for the prefix of a model.
 _ALWAYS_FITS = 8_000
 
+# The length of vectors: the columns of the database have it.
+DIMENSIONS = 1536
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:

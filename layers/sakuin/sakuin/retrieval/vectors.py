@@ -81,7 +81,7 @@ def _embed_harmless_text(embedder: Embedder) -> None:
     try:
         embedder.passages([_HARMLESS])
     except Invalid as error:
-        message = f"{error}, whatever the text: check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS and OPENAI_BASE_URL"
+        message = f"{error}, whatever the text: check EMBEDDING_MODEL and OPENAI_BASE_URL"
         raise Refused(message, vendor="openai") from error
 
 

@@ -389,7 +389,7 @@ class ToolSearch:
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
         synonyms = {"": list(map(tuple, row["synonyms"]))} if row["synonyms"] else {}
-        return LexiconEntries(spellings=written, similar=near, synonyms=synonyms, known=frozenset(row["known"]))
+        return LexiconEntries(written, near, synonyms, frozenset(row["known"]), row["live"])
 
     def term_frequencies(
         self, mcp_id: str, tool_id: str, terms: Collection[str], *, sample: int

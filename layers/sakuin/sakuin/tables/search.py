@@ -1,6 +1,6 @@
 """The search of a Search Tool in its part of a Table."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -126,7 +126,8 @@ class _Asked:
 class SearchTable:
     """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now.
 
-    `calibration` makes the cosines of the model comparable.
+    `calibration` makes the cosines of the model comparable. `newer` gives the search of the live index version by its
+    id; None if it is this one.
     """
 
     records: ToolSearch
@@ -134,6 +135,7 @@ class SearchTable:
     embedder: QuestionEmbedder
     calibration: Calibration
     suffix: str = ""
+    newer: "Callable[[str | None], SearchTable | None]" = lambda _live: None
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
@@ -198,6 +200,8 @@ class SearchTable:
         `unrelated`: the background of the same question in the scope of the Tool, if it is known.
         """
         known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
+        if (newer := self.newer(known.live)) is not None:
+            return newer._asked(mcp_id, tool, query, limit=limit, mode=mode, without=without, scope=scope)
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         slots = () if mode == "vectors" else question.slots
@@ -245,6 +249,9 @@ class TableSearches(Protocol):
 
     def table_search(self, version: str | None = None) -> SearchTable:
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
+
+    def table_records(self) -> ToolSearch:
+        """Returns the records of the live index version."""
 
 
 def _candidate(found: FoundChunk) -> Candidate:

@@ -203,7 +203,7 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
         yield Problem("grants", f"Tables are open past the API: {_listed(opened)}.", advice)
     wrong = [f"{column} is {kind}" for column, kind in state["vectors"].items() if f"({dimensions})" not in kind]
     if wrong:
-        advice = f"EmbeddingDimensions is {dimensions}: apply the migrations of this version to an empty database."
+        advice = f"Vectors have {dimensions} dimensions: apply the migrations of this version to an empty database."
         yield Problem("vector dimensions", f"{_listed(wrong)}.", advice)
     apart = abs((now - datetime.fromisoformat(state["time"])).total_seconds())
     if apart > MOST_SECONDS_APART:

@@ -22,61 +22,91 @@ if TYPE_CHECKING:
     from sakuin.mcp.answers import RecordRefused
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
+    from sakuin.tables.postgres import ToolSearch
     from sakuin.tables.search import SearchTable
 
 
 class Searches:
-    """The searches of the index versions, each built once in a worker."""
+    """The searches of the index versions, each built once in a worker.
+
+    A question begins with the version that was live for the question before. The call that looks up its words returns
+    the id of the live version. If that is another one, the question begins again with its search.
+    """
 
     def __init__(self, clients: Clients, kept: Kept) -> None:
         from sakuin.knowledge.postgres_search import Lexicon
 
         self._clients = clients
         self._kept = kept
+        self._live: StoredIndexVersion | None = None
         self._lexicon = Lexicon(clients.supabase)
-        self._knowledge: dict[StoredIndexVersion, SearchKnowledge] = {}
-        self._tables: dict[StoredIndexVersion, SearchTable] = {}
+        self._knowledge = cache(self._search_of_pages)
+        self._tables = cache(self._search_of_tables)
         self._hints = clients.cache_hints()
         self.embedder = cache(clients.question_embedder)
         # Only Search Tools load its SDK.
         self.store = cache(clients.chunk_store)
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
-        """Returns the search of pages in the active or the named index version."""
+        """Returns the search of pages in the live or the named index version."""
+        return self._knowledge(self._index(version), version is None)
+
+    def table_search(self, version: str | None = None) -> "SearchTable":
+        """Returns the search of Tables in the live or the named index version."""
+        return self._tables(self._index(version), version is None)
+
+    def table_records(self) -> "ToolSearch":
+        """Returns the records of Tables in the live index version. No question precedes, so that Postgres is asked."""
+        self._live = find_version(self._kept(), None)
+        return self._tables(self._live, True).records
+
+    def _search_of_pages(self, index: StoredIndexVersion, follows: bool) -> "SearchKnowledge":
         from sakuin.knowledge.postgres_search import KnowledgeSearch
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.calibration import calibration_of
 
-        index = find_version(self._kept(), version)
-        if index not in self._knowledge:
-            model = index.settings.model
-            searched = KnowledgeSearch(self._clients.supabase, calibration_of(model.name))
-            embedder, base_url = self.embedder(model), self._clients.settings.base_url
-            made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.pages, base_url)
-            self._knowledge[index] = made
-        return self._knowledge[index]
+        def newer(live: str | None) -> "SearchKnowledge | None":
+            found = self._newer(index, live) if follows else None
+            return self._knowledge(found, True) if found else None
 
-    def table_search(self, version: str | None = None) -> "SearchTable":
-        """Returns the search of Tables in the active or the named index version."""
+        model = index.settings.model
+        searched = KnowledgeSearch(self._clients.supabase, calibration_of(model.name))
+        base_url = self._clients.settings.base_url
+        return SearchKnowledge(searched, self._lexicon, self.embedder(model), index.settings.pages, base_url, newer)
+
+    def _search_of_tables(self, index: StoredIndexVersion, follows: bool) -> "SearchTable":
         from sakuin.retrieval.calibration import calibration_of
         from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
-        index = find_version(self._kept(), version)
-        if index not in self._tables:
-            records = ToolSearch(self._clients.supabase, index.tables)
-            model = index.settings.model
-            calibration = calibration_of(model.name)
-            made = SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix)
-            self._tables[index] = made
-        return self._tables[index]
+        def newer(live: str | None) -> "SearchTable | None":
+            found = self._newer(index, live) if follows else None
+            return self._tables(found, True) if found else None
+
+        records, model = ToolSearch(self._clients.supabase, index.tables), index.settings.model
+        calibration = calibration_of(model.name)
+        return SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix, newer)
+
+    def _index(self, version: str | None) -> StoredIndexVersion:
+        if version is not None:
+            return find_version(self._kept(), version)
+        if self._live is None:
+            self._live = find_version(self._kept(), None)
+        return self._live
+
+    def _newer(self, index: StoredIndexVersion, live: str | None) -> StoredIndexVersion | None:
+        """Returns the index version that is live now; None if it is `index`, or was within the last five seconds."""
+        if live in (None, index.settings.id):
+            return None
+        self._live = find_version(self._kept(), None)
+        return self._live if self._live != index else None
 
     def warm(self, tools: Sequence[BoundTool]) -> None:
         """Hints to turbopuffer that these Tools will be searched. The answer to the agent does not wait for that."""
         if not (due := self._hints.due(tool.table_id for tool in tools)):
             return
         try:
-            suffix = find_version(self._kept(), None).suffix
+            suffix = self._index(None).suffix
         except SakuinError:
             # A search will report it.
             return
