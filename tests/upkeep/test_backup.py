@@ -36,7 +36,7 @@ DERIVED = {
     "a paid model": {"learns_cache", "embedded_text", "unused_vector", "knowledge_vector", "chunk_vector"},
     "the parameter Limits": {"quota"},
     "use that begins again": {
-        *("console_session", "console_link", "console_form", "quota_use", "search_quota", "freshness_day"),
+        *("console_session", "console_link", "console_form", "quota_use", "search_quota"),
         *("reconciliation_run", "message_lease"),
     },
 }

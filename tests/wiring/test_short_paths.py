@@ -3,9 +3,10 @@
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,22 +17,24 @@ import httpx
 import pytest
 import sakuin
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from sakuin.errors import Unavailable
-from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import persistent_handler
-from sakuin.wiring import index_material
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.platform.aws import Handler
+from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import search_secret
+from sakuin.tables.search import SearchTable
+from sakuin.wiring import index_material, mcp
 from sakuin.wiring.clients import Clients
-from sakuin.wiring.handlers import http_handler
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
-from tests.events import Context, a_telemetry, event, ring
+from tests.events import Context, event
 from tests.isolation.stack import Stack, stack_of
 
+_TO_THE_SDK = StreamableHTTPSessionManager.handle_request.__code__
+_TO_A_THREAD = anyio.to_thread.run_sync.__code__
 OURS = str(Path(sakuin.__file__).parent)
 MOST_FRAMES = 8
+QUESTION = {"query": "説明"}
 
 
 @pytest.fixture(scope="module")
@@ -96,32 +99,57 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_par
     assert len(parsed) == 1
 
 
-@dataclass
-class Asked:
-    """A search that records its stack."""
+def steps_to(stack: Stack, search: Callable[..., Any], ask: Callable[[Handler], object]) -> list[str]:
+    """Returns the own functions from the deployed handler `mcp` to a search, the outermost first.
 
-    way: list[str] = field(default_factory=list)
+    The event loop and the thread of a call each begin a stack of their own.
+    """
+    handler = mcp.handler(Clients.of(os.environ | {"SECRET_NAME": search_secret(stack.secret)}, "Search"))
+    calls: dict[str, list[str]] = {}
 
-    def knowledge_search(self, version: str | None = None) -> Any:
-        return self
+    def watch(frame: FrameType, kind: str, _argument: object) -> None:
+        code = frame.f_code
+        if kind == "call" and code in (search.__code__, _TO_THE_SDK, _TO_A_THREAD):
+            # Keys are looked up in threads, too.
+            if code is _TO_A_THREAD and getattr(frame.f_locals["func"], "__name__", "") != "call":
+                return
+            name = code.co_qualname
+            calls[name] = max(calls.get(name, []), own_frames(frame), key=len)
 
-    def __call__(self, query: str, **_asked: Any) -> Any:
-        self.way = own_frames(sys._getframe())
-        raise Unavailable("The search is not needed here", vendor="supabase")
+    # A worker of a new loop begins with the call.
+    threading.setprofile(watch)
+    sys.setprofile(watch)
+    try:
+        ask(handler)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # Typeshed lacks the None that the documents name.
+    stacks = [calls[code.co_qualname] for code in (_TO_THE_SDK, _TO_A_THREAD, search.__code__)]
+    return list(dict.fromkeys(step for each in stacks for step in each))
 
 
-def test_a_question_reaches_its_service_in_eight_steps() -> None:
-    asked: Any = Asked()
-    nothing: Any = None
-    app = McpApp(knowledge_server(KnowledgeTools(asked, nothing), "1"), ring)
-    handler = http_handler(persistent_handler(app, app.run), a_telemetry())
-    found: dict[str, list[str]] = {}
-    with calls_watched(StreamableHTTPSessionManager.handle_request, lambda _: "to the SDK", found):
-        handler(event("mcp.search"), Context())
-    with calls_watched(anyio.to_thread.run_sync, lambda frame: frame.f_locals["func"].__name__, found):
-        handler(event("mcp.search"), Context())
-    # The event loop and the thread each begin a stack of their own; the service itself is the last step.
-    to_the_sdk, from_the_sdk = found["to the SDK"], found["call"]
-    steps = [*to_the_sdk, *(step for step in from_the_sdk if step not in to_the_sdk), *asked.way]
-    assert asked.way
-    assert len(steps) + 1 <= MOST_FRAMES, steps
+def test_a_question_about_pages_reaches_its_search_in_eight_steps(stack: Stack) -> None:
+    steps = steps_to(
+        stack,
+        SearchKnowledge.__call__,
+        lambda handler: replace(stack, mcp=handler).rpc(
+            None, "tools/call", stack.knowledge_key, name="search_knowledge", arguments=QUESTION
+        ),
+    )
+    assert steps[0] == "http_handler.<locals>.handle"
+    assert len(steps) <= MOST_FRAMES, steps
+
+
+def test_a_question_about_a_table_reaches_its_search_in_eight_steps(stack: Stack) -> None:
+    world, key = stack.workers.beside(), new_key()
+    tool = world.tool(world.table(["説明"]), "")
+    made = world.call("create_mcp", project=world.project, name="e", key_hash=hash_of_key(key), tools=[tool])
+    steps = steps_to(
+        stack,
+        SearchTable.__call__,
+        lambda handler: replace(stack, mcp=handler).rpc(
+            made["id"], "tools/call", key, name="search", arguments=QUESTION
+        ),
+    )
+    assert steps[0] == "http_handler.<locals>.handle"
+    assert len(steps) <= MOST_FRAMES, steps

@@ -37,9 +37,12 @@ def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telem
     return handler
 
 
-def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
+def http_handler(
+    answer: Handler, telemetry: Telemetry, answer_event: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> Handler:
     """Returns the handler with a log line, metrics and a trace for each request.
 
+    `answer_event` answers other functions, which may invoke this one. Only requests through the gateway have a context.
     Logs and calls have the id of the gateway's request. Known secrets are redacted in answers. A failure becomes a 500,
     because an exception would end the worker.
     """
@@ -55,7 +58,10 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
         telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
         logger.set_correlation_id(telemetry.work.id)
         try:
-            response = answer(event, context)
+            if answer_event is None or "requestContext" in event:
+                response = answer(event, context)
+            else:
+                response = answer_event(event)
         except Exception:
             logger.exception("request failed")
             failure = HttpError(500, "Something went wrong.").body(telemetry.work.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
@@ -201,13 +201,4 @@ def handler(clients: Clients) -> Handler:
         longest_body=limits.mcp_request_bytes,
         rest=RestSearch(tools, search_tools),
     )
-    answer_http = persistent_handler(app, app.run)
-
-    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        # Requests through the gateway have a context. Without one the event is of `maintain` or of `api`, which may
-        # invoke this function.
-        if "requestContext" not in event and answers.keys() & event.keys():
-            return answer_event(answers, event)
-        return answer_http(event, context)
-
-    return http_handler(answer, telemetry)
+    return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers))
