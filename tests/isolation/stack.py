@@ -38,7 +38,7 @@ from tests.worlds import TableWorld, world_of
 REQUEST_ID = "request-of-this-test"
 # What the gateway says; the header `host` is what the client said.
 DOMAIN = "sakuin.test"
-_QUEUES = ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")
+_QUEUES = tuple(f"{name}_{kind}_URL" for name in ("MATERIAL", "TOOL", "EMBED") for kind in ("QUEUE", "DEAD_LETTERS"))
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
 

@@ -1,6 +1,7 @@
 """The OpenAPI document has the routes and the statuses that there are: each one is asked for."""
 
 import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+import boto3
 import pytest
 from sakuin.platform.keys import hash_of_key
 from sakuin.retrieval.index_version import TableCut
@@ -25,6 +27,7 @@ EVALUATION |= {"figures": {}, "passed": True}
 BODIES: dict[str, Any] = {
     "POST /v1/receipts": {"versions": []},
     "POST /v1/anchors": [],
+    "POST /v1/dead-letters": {"action": "discard"},
     "POST /v1/reconcile": {"kind": "pages"},
     "POST /v1/index/activate": {},
     "POST /v1/index/evaluations": EVALUATION,
@@ -102,6 +105,13 @@ def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
         call(name, bearer=key, ids=nowhere)
 
 
+def call_without_queue(call: Caller) -> None:
+    """Calls the routes of dead letters when SQS does not find a queue."""
+    boto3.client("sqs", "us-east-1").delete_queue(QueueUrl=os.environ["MATERIAL_DEAD_LETTERS_URL"])
+    for method in ("GET", "POST"):
+        assert call(f"{method} /v1/dead-letters", bearer=call.stack.admin_key) == 503
+
+
 def call_without_database(call: Caller, names: Iterable[str]) -> None:
     call.stack.gateway.broken = True
     for name in names:
@@ -171,6 +181,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     call("POST /v1/index/activate", {"index": "0" * 64}, bearer=stack.admin_key)
     call("POST /v1/index/evaluations", EVALUATION | {"index": "0" * 64}, bearer=stack.admin_key)
     call("POST /v1/explain", {"query": "x", "tool": "x", "mcp_id": str(uuid4())}, bearer=stack.admin_key)
+    call("POST /v1/dead-letters", {"action": "discard", "ids": ["nothing"]}, bearer=stack.admin_key)
     call_without_database(call, operations)
     call_in_conflict(call)
     guest = stack.token(call.tenant.ids["user_id"])
@@ -186,6 +197,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     call.tenant = moved_in(stack, "資料の活用")
     call_about_index_versions(call)
     call_with_used_up_quotas(call)
+    call_without_queue(call)
     told = {name: {int(status) for status in operation["responses"]} for name, operation in operations.items()}
     missing = {name: told[name] - call.observed[name] for name in told}
     surplus = {name: call.observed[name] - told[name] for name in told}
@@ -205,9 +217,11 @@ def test_ids_and_times_are_described_as_such(stack: Stack) -> None:
     schemas = stack.ask("GET", "/openapi.json").json["components"]["schemas"]
     # These have the form of the gateway, of S3 and of a page.
     others = {"request_id", "version_id", "indexed_version_id", "mcp_id"}
+    # SQS gives their ids.
+    messages = {"DeadLetterView"}
     for title, schema in schemas.items():
         for name, field in schema.get("properties", {}).items():
-            if name == "id" or (name.endswith("_id") and name not in others):
+            if (name == "id" and title not in messages) or (name.endswith("_id") and name not in others):
                 assert field["format"] == "uuid", (title, name)
             if name.endswith("_at"):
                 assert "date-time" in str(field), (title, name)

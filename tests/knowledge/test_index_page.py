@@ -177,7 +177,7 @@ def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:
     world.bucket.write(KEY, a_page(BOXES))
     (done,) = world.settle()
     assert done.result is not None
-    assert done.result.applied == ChangeResult("applied", 1)
+    assert done.result.applied == ChangeResult("applied", 1, uploaded_at="2026-01-01T00:00:00+00:00")
     assert (done.result.chunks, done.result.embedded) == (3, 3)
 
 

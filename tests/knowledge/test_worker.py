@@ -67,7 +67,8 @@ def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
     index: Any = Unreadable()
     queue.work = replace(world.events, index=index)
-    assert not queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
+    assert queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
+    assert len(queue.sqs.dead) == 1
     assert states(unfinished) == [("material", "a", "failed", None)]
     assert world.state("a").status == "ready"
 

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 
 from tests.conformance.gateway import behind_gateway
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.gateway import PUBLISHABLE
+from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.stack import Stack, stack_of
 from tests.oauth.person import Person
 from tests.oauth.trace import Trace, Traced
@@ -58,7 +58,7 @@ def deployment(database: Database, store: str) -> Iterator[Deployment]:
             # In the thread whose event loop the functions keep.
             stack = until_the_end.enter_context(stack_of(database, store, API_URL=url))
             supabase = stack.gateway.url
-            auth = auth_of(None, database.signing_key, url=supabase, site_url=url, api_keys={PUBLISHABLE})
+            auth = auth_of(None, database.signing_key, url=supabase, site_url=url, api_keys={PUBLISHABLE, SECRET})
             user = auth.sessions.records.add_user(EMAIL, PASSWORD)
             nothing = PlainTextResponse("not found", 404)
             traced = Traced(gateway(auth, nothing), "Supabase Auth", trace)

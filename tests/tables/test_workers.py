@@ -126,7 +126,7 @@ def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Wor
     workers.tool(scan(tables, table))
     (message,) = batches(tables)
     tables.embedder.down = True
-    assert workers.embed(message, receives=5) == [False]
+    assert (workers.embed(message, receives=5), len(workers.sqs.dead)) == ([True], 1)
     failed = tables.status(tool)
     assert failed["state"] == "error"
     assert failed["last_error"].startswith("The embedding service did not answer")
@@ -149,7 +149,7 @@ def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, ta
     workers.embed(*batches(tables))
     tables.replace(table, {})
     tables.store = WatchedStore(tables.store, before={"delete": down})
-    assert workers.tool(scan(tables, table), receives=5) == [False]
+    assert (workers.tool(scan(tables, table), receives=5), len(workers.sqs.dead)) == ([True], 1)
     assert tables.status(tool)["last_error"].startswith("turbopuffer did not answer")
 
 

@@ -130,7 +130,7 @@ class Minute:
         )
         no_canary: Any = None
         schedule = Schedule(
-            *(maintain, parts.build, lambda: parts.reconcile, no_canary, self.unfinished),
+            *(maintain, parts.build, lambda: parts.reconcile, no_canary, self.unfinished, lambda: 0.0),
             *(telemetry.logger, telemetry.metrics, telemetry.work),
         )
         instrument(schedule.handle, telemetry)({}, self.invocation.clock)

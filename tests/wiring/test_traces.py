@@ -63,7 +63,8 @@ def traced(environ: dict[str, str], openai: OpenAIServer) -> tuple[list[dict[str
             "AWS_XRAY_DAEMON_ADDRESS": f"127.0.0.1:{daemon.getsockname()[1]}",
         }
         run = [sys.executable, "-c", CALLS]
-        variables = {**inherited, **environ, "TURBOPUFFER_BASE_URL": store.url, **lambda_sets}
+        limits = json.dumps({"embedding_daily_tokens": 0})
+        variables = {**inherited, **environ, "TURBOPUFFER_BASE_URL": store.url, "LIMITS": limits, **lambda_sets}
         subprocess.run(run, env=variables, check=True, timeout=60)
         found = subsegments(daemon)
     return found, json.dumps(found)

@@ -105,49 +105,44 @@ class IndexPage:
         `source` is the upload of the version. Without one the indexed version is indexed again, because something
         other than the page changed; then a version that cannot be read raises `UnreadablePage`.
         """
-        state = self.index.state(material)
+        state, upload, embedded = self.index.state(material), source, 0
         if _is_replaced(version_id, source, state):
             return _conflict(state)
         try:
-            stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
-            page = read_page(stored.body, most_explanations=self.most_explanations)
-            if state is None or state.fingerprint != self.version.id:
-                self.index.record_index_version(self.version)
-            return self._apply_page(page, material, key, version_id, source, state)
+            page = self._read(key, version_id, state)
+            # Again while the page's row or a `learns.yml` changes meanwhile.
+            for _ in range(_ATTEMPTS):
+                learns = self.learns(key, material, page)
+                chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
+                new_vectors, late = self._embed(chunks, texts)
+                embedded += new_vectors
+                change = PageChange(
+                    material, upload, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
+                )
+                generation = state.generation if state else None
+                applied = apply_if_current(self.index, self.bucket, change, since=generation)
+                if applied.outcome == "applied" and self.learns.versions(key) != learns.files:
+                    # Its own event may have come too early.
+                    upload = None
+                elif applied.outcome != "conflict":
+                    return PageResult(applied, len(chunks), embedded, reason=late)
+                state = self.index.state(material)
+                if _is_replaced(version_id, upload, state):
+                    return _conflict(state)
         except UnreadablePage as error:
             if source is None:
                 raise
             change = PageChange(material, source, error=str(error))
             return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
-
-    def _apply_page(
-        self,
-        page: Page,
-        material: str,
-        key: str,
-        version_id: str | None,
-        source: Source | None,
-        state: MaterialState | None,
-    ) -> PageResult:
-        """Applies a page, and again while its row or a `learns.yml` changes meanwhile."""
-        embedded = 0
-        for _ in range(_ATTEMPTS):
-            learns = self.learns(key, material, page)
-            chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
-            new_vectors, late = self._embed(chunks, texts)
-            embedded += new_vectors
-            change = PageChange(material, source, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files)
-            generation = state.generation if state else None
-            applied = apply_if_current(self.index, self.bucket, change, since=generation)
-            if applied.outcome == "applied" and self.learns.versions(key) != learns.files:
-                # Its own event may have come too early.
-                source = None
-            elif applied.outcome != "conflict":
-                return PageResult(applied, len(chunks), embedded, reason=late)
-            state = self.index.state(material)
-            if _is_replaced(version_id, source, state):
-                return _conflict(state)
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
+
+    def _read(self, key: str, version_id: str | None, state: MaterialState | None) -> Page:
+        """Returns the page of one version of a file, and records the index version if the page's row has another."""
+        stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
+        page = read_page(stored.body, most_explanations=self.most_explanations)
+        if state is None or state.fingerprint != self.version.id:
+            self.index.record_index_version(self.version)
+        return page
 
     def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
         """Returns how many texts were embedded, and why an index version that is not live has no vectors yet."""
