@@ -41,6 +41,7 @@ LEFT_OUT = (
     "sakuin eval articles.jsonl --tool search_columns --index next",
     "sakuin index activate",
     ".venv/bin/python -m benchmarks",  # it needs question sets that are public, and not ours
+    ".venv/bin/python -m scripts.general_data",  # the same
 )
 # One question of each category that `tests/labels/floors.json` names, and one that nothing answers.
 LABELLED = ("natural", "kana-only", "typo", "english", "off-topic")
