@@ -27,14 +27,14 @@ class GatedModel:
     """Embeds one part each time the test opens the gate."""
 
     embedded: list[str] = field(default_factory=list)
-    begun: int = 0
+    started: int = 0
     gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def tokens(self, text: Text) -> int:
         return len(text.text)
 
     def embed(self, texts: Sequence[Text]) -> list[Vector]:
-        self.begun += 1
+        self.started += 1
         self.gate.acquire()
         self.embedded += [text.text.split()[0] for text in texts]
         return [np.full(DIMENSIONS, DIMENSIONS**-0.5, "<f4") for _ in texts]
@@ -87,7 +87,7 @@ def long(text: str, number: int = 0) -> str:
 def test_a_question_comes_before_a_page_and_a_page_before_the_rest_of_a_table(tmp_path: Path) -> None:
     with endpoint(tmp_path, longest_wait=600) as running:
         table = running.begin(*(long(TABLE, number) for number in range(3)), urgency=5)
-        awaited("the first part", lambda: running.model.begun == 1)
+        awaited("the first part", lambda: running.model.started == 1)
         answers = [running.begin(long(PAGE)), running.begin(QUESTION), table]
         running.open_gate(5)
         assert [answer.result().status_code for answer in answers] == [200, 200, 200]
@@ -126,7 +126,7 @@ def test_a_request_that_more_urgent_ones_delay_too_long_is_refused(tmp_path: Pat
 def test_a_text_whose_client_has_left_is_not_embedded(tmp_path: Path) -> None:
     with endpoint(tmp_path, longest_wait=600) as running:
         page = running.begin(long(PAGE))
-        awaited("the first part", lambda: running.model.begun == 1)
+        awaited("the first part", lambda: running.model.started == 1)
         abandoned = running.begin(long(TABLE), timeout=0.1)
         with pytest.raises(httpx.ReadTimeout):
             abandoned.result()

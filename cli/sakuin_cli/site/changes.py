@@ -162,7 +162,7 @@ def _waiting_reasons(
 ) -> dict[str, str]:
     """Returns by key why files have no result yet, if their work waits. `times` are those of the results, from 0.
 
-    Of a file that no worker has begun, the time that is left is estimated from the results, if there was one lately.
+    Of a file that waits for a worker, the time that is left is estimated from the results, if there was one lately.
     """
     rows = {row["subject"]: row for row in client.work(keys)["work"] if row["state"] != "failed"}
     # Work without a failure waits for its turn.
