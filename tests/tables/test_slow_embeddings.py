@@ -129,7 +129,7 @@ def test_a_page_is_embedded_before_the_rest_of_a_table_whose_other_messages_wait
             world.take()
         first, other = (world.sqs.receive(0) for _ in range(2))
         works = threads.submit(handled, world, first)
-        awaited("the first part of the Table", lambda: service.model.begun == 1)
+        awaited("the first part of the Table", lambda: service.model.started == 1)
         # The queue is too long for the second message, which returns later and has not failed.
         assert handled(world, other) == []
         (row,) = world.unfinished_rows(table)
