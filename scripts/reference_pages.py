@@ -12,7 +12,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.read_around import TOOL as READ_AROUND
 from sakuin.mcp.search_tools import OUTPUT
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
-from sakuin_local.places import MIGRATIONS
+from sakuin_local.places import SCHEMA
 
 _TOOLS = """\
 # MCP tools
@@ -26,9 +26,9 @@ What `tools/list` shows an agent. `POST /mcp` has the first four, and with `Chat
 _DATABASE = """\
 # Tables of the database
 
-<!-- Written by scripts/reference. Change supabase/migrations instead. -->
+<!-- Written by scripts/reference. Change supabase/schema instead. -->
 
-All tables of the schema `public`, in the order of the migrations. A platform may write `context_table` and `tool`
+All tables of the schema `public`, in the order of its files. A platform may write `context_table` and `tool`
 ([how](../how-to/tables.md#a-platform-that-writes-the-records-itself)); all other tables are Sakuin's own and may change
 with any version. Nobody but the functions reads them; row level security is on for all.
 """
@@ -100,7 +100,7 @@ def _members(schema: dict[str, Any], before: str) -> Iterator[tuple[str, str]]:
 def database_page() -> str:
     """The reference of all tables of the database."""
     parts = [_DATABASE]
-    for file in sorted(MIGRATIONS.glob("*.sql")):
+    for file in sorted(SCHEMA.glob("*.sql")):
         found = _TABLE.findall(file.read_text("utf-8"))
         parts += [_database_table(name, comment, body, file) for comment, name, body in found]
     return "\n".join(parts)

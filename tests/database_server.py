@@ -32,6 +32,8 @@ SETTINGS = {
 # PostgREST checks each token once, and needs one thread: that saves a fifth of its processor time.
 REST_SETTINGS = {"PGRST_JWT_CACHE_MAX_LIFETIME": "3600", "GHCRTS": "-N1"}
 _NUMBERS = itertools.count()
+# A database as Supabase makes it: without the migrations.
+_NEW = "new_project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,16 @@ class DatabaseServer:
     signing_key: SigningKey
 
     @contextmanager
-    def copy(self, folder: Path) -> Iterator[Database]:
-        """Creates a database with the migrations and no row, serves it with PostgREST, and drops it at the end.
+    def copy(self, folder: Path, *, with_migrations: bool = True) -> Iterator[Database]:
+        """Creates a database without a row, serves it with PostgREST, and drops it at the end.
 
         Logs and ports are kept in `folder`.
         """
+        template = self.template.database if with_migrations else _NEW
         copied = replace(self.template, database=f"copy_{os.getpid()}_{next(_NUMBERS)}")
         programs, keys, port = Programs(folder), self.keys, free_port()
         with psycopg.connect(replace(self.template, database="template1").dsn(), autocommit=True) as connection:
-            _copy(connection, self.template.database, copied.database)
+            _copy(connection, template, copied.database)
             try:
                 postgrest.start(
                     programs,
@@ -94,6 +97,8 @@ def server_in(folder: Path) -> DatabaseServer:
         if not ready.exists():
             server = postgres.start(folder, Programs(folder), port=free_port(), password=password, settings=SETTINGS)
             ensure_roles(server.dsn(), password=password)
+            with psycopg.connect(replace(server, database="template1").dsn(), autocommit=True) as connection:
+                _copy(connection, server.database, _NEW)
             apply_migrations(server.dsn("postgres"), MIGRATIONS)
             with psycopg.connect(server.dsn()) as connection:
                 # Made before the server had its settings.

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from sakuin.platform.secrets import Secrets
 from sakuin_local.aws.template import read_template
-from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
+from sakuin_local.places import REPOSITORY, SCHEMA, TEMPLATE
 
 GUIDES = "\n".join(
     (REPOSITORY / "docs" / name).read_text() for name in ("how-to/deploy.md", "how-to/backup.md", "reference/cost.md")
@@ -67,7 +67,7 @@ def test_every_setting_and_member_of_the_secret_is_read() -> None:
 
 
 def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
-    made = "\n".join(file.read_text() for file in MIGRATIONS.glob("*.sql"))
+    made = "\n".join(file.read_text() for file in SCHEMA.glob("*.sql"))
     for table in set(re.findall(r"public\.(\w+)", SHELL)):
         assert re.search(rf"create table public\.{table} ", made), table
 

@@ -29,7 +29,7 @@ COST = (ROOT / "docs" / "reference" / "cost.md").read_text(encoding="utf-8")
 FIGURES = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \| measured", COST, re.MULTILINE))
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
-PROJECTS = next((ROOT / "supabase" / "migrations").glob("*_projects.sql")).read_text(encoding="utf-8")
+PROJECTS = (ROOT / "supabase" / "schema" / "3_projects.sql").read_text(encoding="utf-8")
 
 
 def in_sql(pattern: str) -> int:

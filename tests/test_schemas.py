@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 from sakuin.language.model import Rule
-from sakuin_local.places import MIGRATIONS
+from sakuin_local.places import SCHEMA
 
 from tests.events import event
 
@@ -61,10 +61,10 @@ def test_every_route_is_described_in_the_pages_for_people() -> None:
     assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
 
 
-def test_every_table_of_the_migrations_has_a_section_with_columns() -> None:
+def test_every_table_of_the_database_has_a_section_with_columns() -> None:
     page = (ROOT / "docs" / "reference" / "database.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
-    sql = "\n".join(path.read_text(encoding="utf-8") for path in MIGRATIONS.glob("*.sql"))
+    sql = "\n".join(path.read_text(encoding="utf-8") for path in SCHEMA.glob("*.sql"))
     assert set(sections) == set(re.findall(r"\bcreate table (?:if not exists )?public\.(\w+)", sql))
     assert [name for name, text in sections.items() if "\n| `" not in text] == []
 

@@ -19,12 +19,12 @@ from sakuin.errors import SakuinError
 from sakuin.platform.embedding import DIMENSIONS
 from sakuin.platform.secrets import NamedSecret, search_secret
 from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.schema import NEWEST_MIGRATION
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.doctor import NEWEST_MIGRATION, Doctor, Problem, disk_problems
+from sakuin.upkeep.doctor import Doctor, Problem, database_problems, disk_problems
 from sakuin_cli.doctor import Examination, Report
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.addresses import free_port
-from sakuin_local.places import MIGRATIONS
 from sakuin_local.supabase.database import Database
 
 from tests.awaiting import awaited
@@ -170,19 +170,18 @@ BREAKAGES: dict[str, tuple[Callable[[Target], AbstractContextManager[None]], str
         *("extension", "fuzzystrmatch is in the schema public"),
     ),
     "a Data API without the schema": (lambda p: p.unexposed(), "database", "does not expose the schema public"),
-    "other vectors": (
+    "a schema that is older": (
         lambda p: p.changed(
-            "alter table knowledge_vector alter embedding type extensions.halfvec(3)",
-            "alter table knowledge_vector alter embedding type extensions.halfvec(1536)",
+            "alter table material add column note text; "
+            "update supabase_migrations.schema_migrations set version = '0' where version = NEWEST",
+            "alter table material drop column note; "
+            "update supabase_migrations.schema_migrations set version = NEWEST where version = '0'",
         ),
-        *("vector dimensions", r"knowledge_vector.embedding is .*halfvec\(3\)"),
+        *("schema", "The schema is older than this version"),
     ),
-    "a missing migration": (
-        lambda p: p.changed(
-            "delete from supabase_migrations.schema_migrations where version = NEWEST",
-            "insert into supabase_migrations.schema_migrations (version, name) values (NEWEST, 'rights')",
-        ),
-        *("migrations", f"{NEWEST_MIGRATION} is not applied"),
+    "a schema that was changed by hand": (
+        lambda p: p.changed("alter table material add column note text", "alter table material drop column note"),
+        *("schema", "The schema is not the one of this version"),
     ),
     "a wrong service key": (
         lambda p: p.secret(supabase_service_key="wrong-key-of-this-test"),
@@ -356,6 +355,17 @@ def test_a_database_that_is_nearly_full_is_found(target: Target) -> None:
     assert replace(inside(target), database_bytes=0)() == []
 
 
+def test_vectors_of_another_length_than_the_models_are_found(target: Target) -> None:
+    (found,) = replace(inside(target), dimensions=3)()
+    assert (found.check, "knowledge_vector.embedding is" in found.problem) == ("vector dimensions", True)
+
+
+def test_a_version_of_postgres_that_no_test_ran_on_is_found(target: Target) -> None:
+    state = call(inside(target).client, "database_state", {}) | {"postgres": 15}
+    (found,) = database_problems(state, DIMENSIONS, datetime.now(UTC))
+    assert (found.check, found.problem) == ("versions", "Postgres is 15, which nobody has tried.")
+
+
 def test_a_read_only_database_is_found() -> None:
     (found,) = disk_problems({"bytes": 0, "is_read_only": True}, 8_000_000_000)
     assert (found.check, "read-only" in found.problem) == ("disk", True)
@@ -385,7 +395,3 @@ def test_without_settings_it_says_so(operator: Operator, tmp_path: Path) -> None
     output = operator.sakuin("doctor", "--json", SAKUIN_URL="", SAKUIN_DATA=str(tmp_path))
     assert output.code == 1
     assert "settings" in [one["check"] for one in output.document["findings"]]
-
-
-def test_the_newest_migration_is_the_last_file() -> None:
-    assert sorted(MIGRATIONS.glob("*.sql"))[-1].name.startswith(NEWEST_MIGRATION)

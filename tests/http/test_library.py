@@ -41,7 +41,14 @@ def changes(world: World) -> Iterator[None]:
 
 def test_health_needs_no_key(api: TestClient) -> None:
     answer = api.get("/healthz", headers={"Authorization": ""})
-    assert answer.json() == {"status": "ok", "version": "1.2.3"}
+    assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "current"}
+
+
+def test_health_says_what_to_do_about_another_schema(world: World) -> None:
+    app = rest_api(world.library, ring, "1.2.3", schema=lambda: "older")
+    answer = TestClient(app).get("/healthz")
+    advice = "Apply the migrations: docs/how-to/upgrade.md."
+    assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "older", "advice": advice}
 
 
 def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, changes: None) -> None:

@@ -78,9 +78,9 @@ def test_a_data_folder_of_another_version_is_told_apart_and_what_to_do_with_it(t
 
     assert str(failure.value) == (
         f"{data} has the data of another version of Sakuin: migration 20261121000001_materials was applied here, and "
-        "this version of Sakuin does not have it. Databases are not upgraded before v1.0.0. `sakuin up --fresh` "
-        "deletes the content of the folder and starts with an empty one. To keep the data, move the folder away "
-        "first."
+        "this version of Sakuin does not have it. docs/how-to/upgrade.md says how data from before 1.0 is carried over."
+        " `sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep the data, move"
+        " the folder away first."
     )
 
 

@@ -51,7 +51,10 @@ def test_the_tools_are_listed_behind_the_gateway(mcp: Handler) -> None:
 def test_the_rest_api_answers_the_sample_events(world: World) -> None:
     handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_telemetry())
     health = handler(event("api.healthz"), Context())
-    assert (health["statusCode"], json.loads(health["body"])) == (200, {"status": "ok", "version": "1.2.3"})
+    assert (health["statusCode"], json.loads(health["body"])) == (
+        200,
+        {"status": "ok", "version": "1.2.3", "schema": "current"},
+    )
     status = handler(event("api.status"), Context())
     assert json.loads(status["body"]) == {"materials": {"ready": 1}, "chunks": 3, "waiting": []}
 

@@ -90,9 +90,9 @@ def database_of(
         apply_migrations(server.dsn("postgres"), migrations)
     except OtherMigrations as error:
         raise LocalError(
-            f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
-            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep the data, "
-            "move the folder away first."
+            f"{folder} has the data of another version of Sakuin: {error}. docs/how-to/upgrade.md says how data from "
+            "before 1.0 is carried over. `sakuin up --fresh` deletes the content of the folder and starts with an "
+            "empty one. To keep the data, move the folder away first."
         ) from error
     parts.start(
         "postgrest",

@@ -56,7 +56,8 @@ def _compare(known: dict[str, Migration], wanted: list[Migration]) -> None:
         name = f"migration {version}_{applied.name}"
         if version not in here or here[version].name != applied.name:
             raise OtherMigrations(f"{name} was applied here, and this version of Sakuin does not have it")
-        if here[version].text != applied.text:
+        # What `psql` applied is recorded without its text.
+        if applied.text not in ("", here[version].text):
             raise OtherMigrations(f"{name} changed after it was applied here")
 
 
@@ -70,7 +71,7 @@ def _recorded(connection: psycopg.Connection) -> dict[str, Migration]:
     rows = connection.execute(
         "select version, name, statements[1] from supabase_migrations.schema_migrations order by version"
     )
-    return {str(version): Migration(str(version), str(name), str(text)) for version, name, text in rows}
+    return {str(version): Migration(str(version), str(name), str(text or "")) for version, name, text in rows}
 
 
 def _apply(connection: psycopg.Connection, migration: Migration) -> None:

@@ -19,6 +19,7 @@ from sakuin.limits import Limits
 from sakuin.platform.asgi import Application
 from sakuin.platform.keys import RecordUse, admin_hash, matching_hash
 from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.schema import ADVICE, SchemaState
 
 
 class MaterialView(BaseModel):
@@ -141,12 +142,14 @@ def rest_api(
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
     longest_body: int = Limits().api_request_bytes,
     console: Application | None = None,
+    schema: Callable[[], SchemaState] = lambda: "current",
 ) -> FastAPI:
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
     `open_routers` are for everybody.
 
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
-    unfinished work of materials. `console` answers below `/console`.
+    unfinished work of materials. `console` answers below `/console`, `schema` compares the
+    database with this version.
     """
     app = DescribedApi(version)
     app.add_middleware(AtMost, size=longest_body)
@@ -163,8 +166,11 @@ def rest_api(
 
     @app.get("/healthz", tags=["Operation"])
     def get_health() -> dict[str, str]:
-        """Returns 200 without calling another system."""
-        return {"status": "ok", "version": version}
+        """Returns 200, also if the database does not answer. `schema` compares it with the one of this version."""
+        state = schema()
+        return {"status": "ok", "version": version, "schema": state} | (
+            {"advice": ADVICE[state]} if state in ADVICE else {}
+        )
 
     guarded: dict[str, Any] = {"dependencies": [Depends(admin)], "responses": may_fail(401, 422)}
     routes = APIRouter(prefix="/v1", tags=["Library"], responses=may_fail(503))

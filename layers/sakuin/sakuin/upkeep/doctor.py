@@ -13,11 +13,13 @@ from sakuin.errors import SakuinError
 from sakuin.platform.openai.models import model_facts
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import Client, call, credentials, database_credentials
+from sakuin.platform.supabase.schema import ADVICE, SchemaState, compared
 from sakuin.platform.supabase.sign_in import issuer_of
 
-NEWEST_MIGRATION = "20261122000007"
 # The schema of each extension that the migrations need, and its oldest version. pgvector 0.8 has iterative scans.
 EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", (1, 0))}
+# The versions of Postgres that the tests have run on.
+POSTGRES_VERSIONS = (17, 18)
 # AWS and Supabase reject signatures and tokens of a clock that is wrong by minutes.
 MOST_SECONDS_APART = 60
 # Of the database's disk. Supabase enlarges a disk at 90 %, at most once in six hours, and makes a full one read-only.
@@ -29,6 +31,11 @@ _FAR_SECONDS = 0.15
 # Of many names the first ones are shown.
 _NAMED = 5
 _MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
+_SCHEMAS: Mapping[SchemaState, str] = {
+    "older": "The schema is older than this version.",
+    "newer": "The schema is newer than this version.",
+    "changed": "The schema is not the one of this version, though all its migrations are applied.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +190,14 @@ class Doctor:
 
 def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) -> Iterator[Problem]:
     """Yields what is wrong in an answer of `database_state`. `dimensions` is the length of the model's vectors."""
-    if NEWEST_MIGRATION not in state["migrations"]:
-        yield Problem("migrations", f"Migration {NEWEST_MIGRATION} is not applied.", _MIGRATE)
+    kind = compared(**state["schema"])
+    if kind in _SCHEMAS:
+        yield Problem("schema", _SCHEMAS[kind], ADVICE[kind])
+    if state["postgres"] not in POSTGRES_VERSIONS:
+        advice = (
+            "Upgrade Postgres in Supabase's project settings, or report how it went: docs/how-to/first-real-deploy.md."
+        )
+        yield Problem("versions", f"Postgres is {state['postgres']}, which nobody has tried.", advice)
     for name, (schema, oldest) in EXTENSIONS.items():
         found = state["extensions"].get(name)
         if found is None:
@@ -196,10 +209,10 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
             advice = "Upgrade Postgres in Supabase's project settings."
             yield Problem("versions", f"The extension {name} is {found['version']}.", advice)
     if missing := state["missing"]:
-        advice = "Run the grants of supabase/migrations/*_rights.sql in the SQL editor."
+        advice = "Run the grants of supabase/schema/7_rights.sql in the SQL editor."
         yield Problem("grants", f"The service key has no right to {_listed(missing)}.", advice)
     if opened := state["open"]:
-        advice = "Run supabase/migrations/*_rights.sql from its row level security on, in the SQL editor."
+        advice = "Run supabase/schema/7_rights.sql from its row level security on, in the SQL editor."
         yield Problem("grants", f"Tables are open past the API: {_listed(opened)}.", advice)
     wrong = [f"{column} is {kind}" for column, kind in state["vectors"].items() if f"({dimensions})" not in kind]
     if wrong:

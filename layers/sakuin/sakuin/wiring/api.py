@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
+# Monitors expect an answer of `/healthz` at once.
+_SCHEMA_SECONDS = 2.0
 
 
 def handler(clients: Clients) -> Handler:
@@ -44,6 +46,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.platform.asgi import Application, at_first_request
     from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
+    from sakuin.platform.supabase.schema import SchemaCheck
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.dead_letters import DeadLetters
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
@@ -130,6 +133,7 @@ def handler(clients: Clients) -> Handler:
         work_of=work_of,
         longest_body=settings.limits.api_request_bytes,
         console=at_first_request(console),
+        schema=SchemaCheck(clients.short_supabase(_SCHEMA_SECONDS)),
     )
     return http_handler(Mangum(rest, lifespan="off"), clients.telemetry)
 

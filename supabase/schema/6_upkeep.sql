@@ -992,6 +992,51 @@ exception when undefined_table or invalid_schema_name then
   return '{}';
 end $$;
 
+-- What code relies on, as one hash: columns, constraints, indexes, triggers, policies, views, and functions with their
+-- text, owner, settings and callers. The same on each version of Postgres. Two databases with the same hash have the
+-- same schema, however they came to it; that of the database which the functions were built for is in their code.
+create function public.schema_digest() returns text
+language sql stable set search_path = pg_catalog as $$
+  with ours as (
+    select c.oid, c.relname, c.relkind from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+  )
+  select md5(string_agg(x.line, E'\n' order by x.line collate "C")) from (
+    select concat_ws(' ', 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+                     a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
+    from ours c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    union all
+    -- Postgres 18 records NOT NULL as a constraint, too.
+    select concat_ws(' ', 'constraint', c.relname, k.conname, pg_get_constraintdef(k.oid))
+    from ours c join pg_constraint k on k.conrelid = c.oid and k.contype <> 'n'
+    union all
+    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid
+    union all
+    select pg_get_triggerdef(t.oid) from ours c join pg_trigger t on t.tgrelid = c.oid and not t.tgisinternal
+    union all
+    select concat_ws(' ', 'policy', c.relname, p.polname, p.polcmd, p.polroles::regrole[],
+                     pg_get_expr(p.polqual, c.oid), '/', pg_get_expr(p.polwithcheck, c.oid))
+    from ours c join pg_policy p on p.polrelid = c.oid
+    union all
+    select concat_ws(' ', 'view', c.relname, pg_get_viewdef(c.oid)) from ours c where c.relkind = 'v'
+    union all
+    select concat_ws(' ', 'function', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig, md5(p.prosrc),
+                     has_function_privilege('service_role', p.oid, 'execute'),
+                     has_function_privilege('sakuin_search', p.oid, 'execute'))
+    from pg_proc p
+    where p.pronamespace = 'public'::regnamespace
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')) x
+$$;
+
+-- {migrations: the applied ones, digest}
+create function public.schema_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
+$$;
+
 create function public.database_bytes() returns bigint
 language sql stable set search_path = public, extensions as $$
   select pg_database_size(current_database())
@@ -1011,10 +1056,11 @@ create function public.database_state() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
     'time', now(),
+    'postgres', current_setting('server_version_num')::integer / 10000,
     'bytes', database_bytes(),
     -- Hosted Supabase sets it when the disk is full.
     'is_read_only', current_setting('default_transaction_read_only')::boolean,
-    'migrations', applied_migrations(),
+    'schema', schema_state(),
     'missing', coalesce((select jsonb_agg(x.thing order by x.thing) from (
       select format('%s (%s)', c.relname, string_agg(r.name, ', ')) as thing
       from pg_class c, unnest(array['select', 'insert', 'update', 'delete']) r (name)

@@ -1,0 +1,4965 @@
+-- Teaching pages: what is indexed of each page ("material"), and the function that applies one version of a page.
+-- Searching pages is in 2_search, index versions are in 5_index_versions.
+--
+-- Rules of all files:
+--   * Text in an index or an order has the collation "C". Hosted Supabase has an ICU collation by default, which
+--     orders keys differently than S3, Python and a developer's machine.
+--   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
+--   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
+--   * Rights are granted in 7_rights, for all files at once.
+
+create schema if not exists extensions;
+create extension if not exists vector with schema extensions;
+create extension if not exists fuzzystrmatch with schema extensions;
+
+-- ---------------------------------------------------------------- what pages are indexed with
+
+-- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
+-- analyzer and the vocabulary: versions that differ in these only share their vectors.
+create table public.page_index_version (
+  fingerprint text collate "C" primary key,
+  space text collate "C" not null,
+  model text not null,
+  dimensions integer not null,
+  query_prefix text not null,
+  passage_prefix text not null,
+  text_template text not null,
+  analyzer text not null,
+  vocabulary text not null
+);
+
+create function public.record_page_index_version(p_version jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into page_index_version (
+    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer, vocabulary)
+  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer,
+         v.vocabulary
+  from jsonb_populate_record(null::page_index_version, p_version) v
+  on conflict do nothing
+$$;
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each material. It stays when the page is deleted: its sequencer rejects late events.
+create table public.material (
+  material text collate "C" primary key,
+  -- Numbers the materials, see posting_block.
+  number integer generated always as identity,
+  bucket text not null,
+  key text collate "C" not null,
+  -- Orders the events of one key. Compared as bytes; the writer pads it on the right to a fixed length.
+  sequencer text collate "C" not null,
+  version_id text,
+  status text not null check (status in ('ready', 'failed', 'deleted')),
+  error text,
+  generation bigint not null default 1,
+  -- The searchable version. It differs from the newest one if that could not be read.
+  indexed_sequencer text collate "C",
+  indexed_version_id text,
+  indexed_at timestamptz,
+  fingerprint text collate "C" references public.page_index_version,
+  chunks_count integer not null default 0,
+  -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
+  complete_spaces text[] collate "C" not null default '{}',
+  -- The versions of the learns.yml files that the searchable version was written with, by key; null: there was none.
+  learns_files jsonb not null default '{}',
+  -- When the page was last requested to build an index version, to limit repeated requests.
+  build_requested_at timestamptz,
+  -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
+  sequencer_unreliable boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+create index material_key on public.material (key);
+create index material_last_segment on public.material (regexp_replace(material, '^.*/', ''));
+-- Each search needs the number of all chunks.
+create index material_chunks on public.material (chunks_count) where chunks_count > 0;
+-- For the list of pages that could not be read, which are few.
+create index material_failed on public.material (updated_at) where status = 'failed';
+
+-- One row for each anchored explanation of a page.
+create table public.knowledge_chunks (
+  id text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  anchor text collate "C" not null,
+  position integer not null,
+  title text not null,
+  content text not null,
+  learns text[] not null check (cardinality(learns) between 3 and 5),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
+  learns_given text[],
+  -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
+  learns_key text collate "C",
+  type text collate "C" not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
+  category text collate "C",
+  level text collate "C",
+  page_title text not null,
+  -- The heading around the element, and the language of the page; null if there is none.
+  section text,
+  language text,
+  prerequisites text[] not null,
+  illustrates text[] not null,
+  content_hash text collate "C" not null,
+  text_hash text collate "C" not null,
+  fingerprint text collate "C" not null references public.page_index_version,
+  generation bigint not null,
+  check (id = material || '#' || anchor)
+);
+create index knowledge_chunks_material on public.knowledge_chunks (material, position);
+-- For the filters of a search.
+create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
+create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
+create index knowledge_chunks_type on public.knowledge_chunks (type);
+create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key) where learns_key is not null;
+
+-- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
+create table public.competing_key (
+  key text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  bucket text not null,
+  sequencer text collate "C" not null,
+  version_id text,
+  deleted boolean not null,
+  since timestamptz not null default now()
+);
+create index competing_key_material on public.competing_key (material);
+
+-- The result of each uploaded version, for the client that waits for it.
+create table public.upload_result (
+  key text collate "C" not null,
+  version_id text collate "C" not null,
+  outcome text not null,
+  reason text,
+  recorded_at timestamptz not null default now(),
+  primary key (key, version_id)
+);
+create index upload_result_recorded_at on public.upload_result (recorded_at);
+
+-- Answers of the language model by the text of an explanation, so that the same text is paid for once.
+-- `learns`: null until it is answered, empty if the model has nothing to say. `attempts`, `asked_at`: recorded before
+-- each call, because a worker that dies in a call has paid for it. `unused_since`: see delete_unused_texts.
+create table public.learns_cache (
+  cache_key text collate "C" primary key,
+  learns text[],
+  attempts integer not null default 0,
+  asked_at timestamptz,
+  unused_since timestamptz
+);
+
+-- Pages with provisional learns: a language model is asked about them after `due_at`. `claimed_until`: a message about
+-- the page is under way.
+create table public.pending_learns (
+  material text collate "C" primary key references public.material,
+  due_at timestamptz not null default now(),
+  claimed_until timestamptz
+);
+create index pending_learns_due on public.pending_learns (due_at, material);
+create index pending_learns_claimed on public.pending_learns (claimed_until) where claimed_until is not null;
+
+-- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion; an empty one: pages
+-- were written with the file, and it was not applied yet. `folder` and `names`: of a learns.yml that was read, the pages
+-- that it may name; null for other files.
+create table public.authored_file (
+  key text collate "C" primary key,
+  version_id text,
+  folder text collate "C",
+  names text[],
+  applied_at timestamptz not null default now()
+);
+
+-- ---------------------------------------------------------------- the fence
+-- One version of one page is applied completely or not at all. Two sequencers decide: `sequencer` orders what is known
+-- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
+-- an older, readable version that arrives late still counts then.
+
+-- Finishes the work on a file's event, unless the outcome says that its message became a dead letter.
+create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_outcome <> 'failed' or not exists (
+    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
+  ) then
+    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
+                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  end if;
+end $$;
+
+-- Records the outcome of an uploaded version and finishes the work on it.
+create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  -- The reason why a current file cannot be read stays.
+  delete from upload_result r where r.recorded_at < now() - interval '30 days' and (r.outcome <> 'failed' or not exists (
+    select from authored_file f where (f.key, f.version_id) = (r.key, r.version_id)));
+  insert into upload_result as r (key, version_id, outcome, reason)
+  select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
+  where p_source->>'version_id' is not null
+  on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, recorded_at = now();
+  perform finish_file_work(p_source, p_outcome);
+end $$;
+
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation.
+--
+create function public.replace_chunks(
+  p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
+) returns void language plpgsql set search_path = public, extensions as $$
+begin
+  perform remove_texts(p_material, p_chunks, p_fingerprint);
+  delete from knowledge_chunks k
+  where k.material = p_material
+    and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
+
+  insert into knowledge_chunks as k
+  select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+    c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
+  on conflict (id) do update set
+    title = excluded.title, content = excluded.content, learns = excluded.learns,
+    learns_source = excluded.learns_source, learns_given = excluded.learns_given,
+    learns_key = excluded.learns_key, type = excluded.type,
+    category = excluded.category, level = excluded.level, page_title = excluded.page_title,
+    section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
+    position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
+    illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+  where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
+
+  perform add_texts(p_chunks, p_fingerprint);
+  perform replace_words(p_material, p_chunks);
+end $$;
+
+-- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
+create function public.next_owner_of(r public.material) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
+  from competing_key w
+  where w.material = r.material and not w.deleted and r.status = 'deleted'
+  order by w.since, w.key limit 1
+$$;
+
+-- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
+create function public.apply_other_key(
+  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  fence text collate "C";
+  outcome text;
+begin
+  select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
+  if fence > (p_source->>'sequencer') collate "C" then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
+  end if;
+
+  if p_deleted or r.status <> 'deleted' then
+    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
+    select s.key, r.material, s.bucket, s.sequencer, s.version_id, p_deleted
+    from jsonb_populate_record(null::competing_key, p_source) s
+    on conflict (key) do update set
+      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
+      since = case when w.deleted then now() else w.since end;
+    outcome := case when p_deleted then 'applied' else 'waiting' end;
+    perform record_upload_result(p_source, outcome,
+                                 case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
+  end if;
+
+  -- The former owner becomes a competing key, the new owner stops being one.
+  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
+  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
+  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
+  delete from competing_key w where w.key = p_source->>'key';
+  update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
+    indexed_sequencer = null
+  where m.material = r.material;
+  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
+                               p_learns_files, null);
+end $$;
+
+-- Adds the row of a material, without a version. A change without a source adds none.
+create function public.add_material(p_material text, p_source jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into material (material, bucket, key, sequencer, status, generation)
+  select p_material, s.bucket, s.key, '', 'deleted', 0 from jsonb_populate_record(null::material, p_source) s
+  -- An insert that conflicts uses up a number, and blocks would not be filled.
+  where p_source is not null and not exists (select from material m where m.material = p_material)
+  on conflict do nothing
+$$;
+
+-- Applies one version of a page.
+--   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
+--   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
+--   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
+--     source, apply only if the row still has it.
+-- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not before.
+-- A superseded version has no upload_result: the bucket may still show
+-- that it is the current one.
+create function public.apply_material(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb, p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  seq text := p_source->>'sequencer';
+  generation_now bigint;
+  newest boolean;
+  searchable text;
+begin
+  perform add_material(p_material, p_source);
+  select * into r from material m where m.material = p_material for update;
+  if not found then
+    return jsonb_build_object('outcome', 'conflict', 'generation', 0);
+  end if;
+
+  if seq is null then
+    if r.generation is distinct from p_expected_generation or r.status = 'deleted' then
+      return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+    end if;
+    seq := r.indexed_sequencer;
+    newest := false;
+  elsif r.key <> p_source->>'key' then
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files);
+  elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
+        and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
+                              'next_owner', public.next_owner_of(r));
+  elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
+        and not p_deleted and p_error is null then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  else
+    newest := seq >= r.sequencer collate "C";
+  end if;
+
+  searchable := r.indexed_version_id;
+  generation_now := r.generation + 1;
+  if p_error is not null then
+    update material m set
+      sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
+      generation = generation_now, updated_at = now()
+    where m.material = p_material;
+    perform record_upload_result(p_source, 'failed', p_error);
+    return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
+  end if;
+
+  perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
+  perform record_pending_learns(p_material, p_source is not null);
+  update material m set
+    sequencer = case when newest then seq else m.sequencer end,
+    version_id = case when newest then p_source->>'version_id' else m.version_id end,
+    status = case when newest then case when p_deleted then 'deleted' else 'ready' end else m.status end,
+    error = case when newest then null else m.error end,
+    generation = generation_now,
+    indexed_sequencer = seq,
+    indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
+                              else p_source->>'version_id' end,
+    fingerprint = case when p_deleted then null else p_fingerprint end,
+    learns_files = p_learns_files,
+    chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
+    complete_spaces = spaces_with_all_vectors(m.material),
+    indexed_at = case when p_deleted then null else now() end,
+    updated_at = now()
+  where m.material = p_material
+  returning * into r;
+  -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
+  insert into authored_file (key, version_id)
+  select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
+  perform record_upload_result(p_source, 'applied', null);
+  return jsonb_build_object(
+    'outcome', 'applied', 'generation', generation_now, 'next_owner', public.next_owner_of(r),
+    'uploaded_at', case when not p_deleted and searchable is distinct from p_source->>'version_id'
+                        then p_source->>'uploaded_at' end);
+end $$;
+
+-- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
+-- Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a removed delete marker
+-- has none. It applies only if the row still has p_expected_generation (null: no row). An empty sequencer is unknown:
+-- that of the row stays.
+create function public.apply_current(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb, p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  fence text;
+  done jsonb;
+begin
+  perform add_material(p_material, p_source);
+  select * into r from material m where m.material = p_material for update;
+  if r.generation <> coalesce(p_expected_generation, 0) then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  end if;
+
+  -- Without a sequencer in the row, this version is the newest.
+  if r.key = p_source->>'key' then
+    fence := r.sequencer;
+    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
+      sequencer_unreliable = false
+    where m.material = p_material;
+  else
+    select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
+    update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
+    update material m set sequencer_unreliable = false where m.material = p_material;
+  end if;
+  -- No sequencer sorts before '0'.
+  fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
+  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
+                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation);
+  update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
+    generation = greatest(m.generation, r.generation + 1)
+  where m.material = p_material
+  returning * into r;
+  -- The current version finishes every event of its key, whatever sequencer it has.
+  if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
+  return done || jsonb_build_object('generation', r.generation);
+end $$;
+
+-- ---------------------------------------------------------------- learns of a language model
+-- docs/decisions/0053. A page is applied with provisional learns, and its row in pending_learns in the same
+-- transaction. Messages only say that a page has such a row, so one may come twice, late, or never.
+
+-- Records whether a language model is to be asked about a page. p_changed: at once, because it has a new version.
+create function public.record_pending_learns(p_material text, p_changed boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if exists (select from knowledge_chunks k where k.material = p_material and k.learns_source = 'provisional') then
+    insert into pending_learns as p (material) values (p_material)
+    on conflict (material) do update set due_at = case when p_changed then now() else p.due_at end;
+  else
+    delete from pending_learns p where p.material = p_material;
+  end if;
+end $$;
+
+-- When the next call about a text may be made: at once, after five minutes, after an hour, then each day; null after
+-- eight calls.
+create function public.next_learns_call(c public.learns_cache) returns timestamptz
+language sql stable set search_path = public, extensions as $$
+  select case when c.attempts = 0 then '-infinity'::timestamptz when c.attempts < 8 then c.asked_at + (
+    array['5 minutes', '1 hour', '1 day'])[least(c.attempts, 3)]::interval end
+$$;
+
+-- The answers for these texts: {key: [items]}; empty also for a text whose calls are used up.
+create function public.cached_learns(p_keys text[]) returns jsonb
+language sql set search_path = public, extensions as $$
+  update learns_cache c set unused_since = null where c.cache_key = any (p_keys) and c.unused_since is not null;
+  select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
+  where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
+$$;
+
+-- Stores answers: {key: [items]}.
+create function public.store_learns(p_learns jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into learns_cache as c (cache_key, learns)
+  select a.key, array(select jsonb_array_elements_text(a.value)) from jsonb_each(p_learns) a order by a.key
+  on conflict (cache_key) do update set learns = excluded.learns
+$$;
+
+-- Claims due pages for p_seconds, so that at most p_slots are under way.
+create function public.claim_learns(p_slots integer, p_seconds integer) returns text[]
+language plpgsql set search_path = public, extensions set enable_seqscan = off set enable_sort = off as $$
+declare
+  claimed text[];
+begin
+  perform pg_advisory_xact_lock(hashtext('sakuin.pending_learns'));
+  with due as (
+    select p.material from pending_learns p
+    where p.due_at <= now() and (p.claimed_until < now()) is not false
+    order by p.due_at, p.material
+    limit greatest(p_slots - (select count(*) from pending_learns x where x.claimed_until >= now()), 0)
+    for update skip locked
+  ), taken as (
+    update pending_learns p set claimed_until = now() + make_interval(secs => p_seconds)
+    from due d where p.material = d.material returning p.material
+  )
+  select coalesce(array_agg(t.material order by t.material), '{}') into claimed from taken t;
+  return claimed;
+end $$;
+
+-- Begins a call about a page whose texts are p_keys, in their order: {ask, more}. `ask`: up to six of them without an
+-- answer, whose attempt is recorded; `more`: others are due. Null if the page is not pending. A text that failed three
+-- times is asked about alone, so that it cannot keep its neighbours from an answer.
+create function public.begin_learns(p_material text, p_keys text[], p_seconds integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  due text[];
+  tried integer;
+  n integer;
+  asked text[];
+begin
+  perform from pending_learns p where p.material = p_material for update;
+  if not found then return null; end if;
+  insert into learns_cache (cache_key) select distinct k from unnest(p_keys) k order by k on conflict do nothing;
+  select coalesce(array_agg(x.cache_key order by x.attempts, x.place), '{}'), min(x.attempts) into due, tried
+  from (
+    select c.cache_key, c.attempts, k.place from learns_cache c
+    join (select u.key, min(u.place) as place from unnest(p_keys) with ordinality as u(key, place) group by u.key) k
+      on k.key = c.cache_key
+    where c.learns is null and next_learns_call(c) <= now()
+    order by c.cache_key for update of c skip locked) x;
+  n := cardinality(due);
+  -- Equal groups: 14 texts are 5, 5 and 4.
+  asked := due[1:case when tried >= 3 then 1 else ceil(n / greatest(ceil(n / 6.0), 1)) end::integer];
+  update learns_cache c set attempts = c.attempts + 1, asked_at = now() where c.cache_key = any (asked);
+  update pending_learns p set
+    claimed_until = now() + make_interval(secs => p_seconds),
+    due_at = greatest(now(), (select min(next_learns_call(c)) from learns_cache c
+                              where c.cache_key = any (p_keys) and c.learns is null))
+  where p.material = p_material;
+  return jsonb_build_object('ask', asked, 'more', n > cardinality(asked));
+end $$;
+
+-- Ends the work on a page for now; it is due after p_seconds at the earliest. p_not_asked: texts whose recorded call
+-- was not made.
+create function public.release_learns(p_material text, p_not_asked text[], p_seconds integer) returns void
+language sql set search_path = public, extensions as $$
+  update learns_cache c set attempts = c.attempts - 1
+  where c.cache_key = any (p_not_asked) and c.attempts > 0 and c.learns is null;
+  update pending_learns p set claimed_until = null,
+    due_at = case when p_seconds > 0 then now() + make_interval(secs => p_seconds) else p.due_at end
+  where p.material = p_material
+$$;
+
+-- Gives up on a page whose searchable version cannot be read any more, if it still has p_generation. Its next version
+-- is asked about again.
+create function public.drop_learns(p_material text, p_generation bigint) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from material m where m.material = p_material and m.generation = p_generation for update;
+  if found then delete from pending_learns p where p.material = p_material; end if;
+end $$;
+
+-- ---------------------------------------------------------------- queries
+
+create function public.material_counts() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
+  from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
+        where m.status <> 'deleted' group by m.status) s
+$$;
+
+-- The first thousand of them.
+create function public.competing_keys() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
+  from (select c.* from competing_key c where not c.deleted order by c.key limit 1000) w join material m using (material)
+$$;
+
+-- p_versions: [{key, version_id}].
+create function public.upload_results(p_versions jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
+  from jsonb_to_recordset(p_versions) as v(key text, version_id text)
+  join upload_result r using (key, version_id)
+$$;
+
+create function public.indexed_anchors(p_materials text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(m.material, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'anchor', k.anchor, 'learns', k.learns, 'learns_given', k.learns_given) order by k.position), '[]')
+    from knowledge_chunks k where k.material = m.material)), '{}')
+  from material m where m.material = any (p_materials) and m.status <> 'deleted'
+$$;
+
+-- The materials of a folder that a learns.yml names, or named when they were last indexed, but for those that were
+-- written with this version of it. A name without a folder matches pages of that name in every subfolder.
+create function public.materials_named_in(p_key text, p_version text, p_folder text, p_names text[]) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(m.material), '{}') from material m
+  -- The last code point ends the range of all names in the folder.
+  where m.material >= p_folder and m.material < p_folder || U&'\+10FFFF' and m.indexed_version_id is not null
+    and not m.learns_files @> jsonb_build_object(p_key, p_version)
+    and (m.material in (select unnest(p_names)) or regexp_replace(m.material, '^.*/', '') in (select unnest(p_names))
+         or exists (select from knowledge_chunks k where k.material = m.material and k.learns_source = 'author'))
+$$;
+-- Searching the pages: vectors, words, readings, synonyms, and the search itself.
+
+-- ---------------------------------------------------------------- vectors
+
+-- The vector of each text, by the hash of the text. The writer of a page stores its vectors in portions, before the
+-- transaction that applies the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
+create table public.knowledge_vector (
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.halfvec(1536) not null,
+  primary key (space, text_hash)
+);
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
+
+-- The text that a chunk is embedded as, one for each space. The other columns of a chunk are the same in all versions
+-- (docs/decisions/0031).
+create table public.embedded_text (
+  id text collate "C" not null references public.knowledge_chunks on delete cascade,
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  primary key (id, space),
+  foreign key (space, text_hash) references public.knowledge_vector
+);
+-- Finds the chunks of a vector, and the same sample for every question: hashes order texts at random.
+create index embedded_text_vector on public.embedded_text (space, text_hash, id);
+
+-- The vectors of texts that no chunk has. They are deleted after 30 days (delete_unused_texts). An update of a vector's own
+-- row would add it to the graph again.
+create table public.unused_vector (
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  unused_since timestamptz not null default now(),
+  primary key (space, text_hash),
+  foreign key (space, text_hash) references public.knowledge_vector on delete cascade
+);
+create index unused_vector_since on public.unused_vector (unused_since);
+
+create function public.record_unused_vectors() returns trigger
+language plpgsql set search_path = public, extensions as $$
+begin
+  -- In one order, so that writers cannot deadlock.
+  insert into unused_vector (space, text_hash) select distinct c.space, c.text_hash from changed c order by 1, 2
+  on conflict (space, text_hash) do update set unused_since = now();
+  return null;
+end $$;
+create trigger new_vectors after insert on public.knowledge_vector referencing new table as changed
+  for each statement execute function public.record_unused_vectors();
+create trigger removed_texts after delete on public.embedded_text referencing old table as changed
+  for each statement execute function public.record_unused_vectors();
+
+create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  -- They are needed soon.
+  update unused_vector u set unused_since = now()
+  where u.space = p_space and u.text_hash = any (p_text_hashes) and u.unused_since < now() - interval '1 day';
+  select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
+  where not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
+$$;
+
+-- Makes p_chunks the texts of a material, in every index version of the writer's text template, after the chunks. A text
+-- without a vector is left out, except in the live version: there it is an error, because each text must have been
+-- embedded before. A version of another template keeps the text of a chunk while title, content and learns are the same
+-- (see remove_texts).
+create function public.add_texts(p_chunks jsonb, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+  answers constant text := case when exists (select from index_version)
+    then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
+    else spaces[1] end;
+begin
+  with added as (
+    insert into embedded_text (id, space, text_hash)
+    select c.id, s.space, c.text_hash
+    from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
+    where (s.space = answers
+           or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = c.text_hash))
+      and not exists (select from embedded_text old where old.id = c.id and old.space = s.space)
+    returning space, text_hash
+  )
+  -- Without waiting for another page of the same text: a row that stays is deleted as an old one.
+  delete from unused_vector u where u.ctid = any (array(
+    select x.ctid from unused_vector x where (x.space, x.text_hash) in (select a.space, a.text_hash from added a)
+    for update skip locked));
+end $$;
+
+-- Removes the texts that a material will not have with p_chunks, before its chunks change.
+create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+begin
+  delete from embedded_text t
+  using knowledge_chunks k
+  left join jsonb_to_recordset(p_chunks) as c(
+    id text, title text, content_hash text, text_hash text, learns text[]) on c.id = k.id
+  where k.material = p_material and t.id = k.id
+    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> c.text_hash
+         else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
+              or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash end);
+end $$;
+
+-- The spaces in which each chunk of a material has a vector.
+create function public.spaces_with_all_vectors(p_material text) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(s.space order by s.space), '{}')
+  from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
+        group by t.space
+        having count(*) = (select count(*) from knowledge_chunks k where k.material = p_material)) s
+$$;
+
+-- ---------------------------------------------------------------- words
+-- BM25 in SQL. A posting list in blocks makes a frequent term as cheap as a rare one.
+--
+-- An impact is the part of BM25F that does not depend on how rare the term is: 1 to 32767 stand for (0, 1]. It depends
+-- on no other text, so that a page writes only its own words.
+
+-- The words of each chunk. A search scores its candidates by them, and they name the postings to remove with it. Rows
+-- that are not current are staged for a version that is not applied yet, or were replaced by one (`changed_at`:
+-- -infinity). No search finds a chunk by them; sweep_words deletes them.
+create table public.chunk_words (
+  number integer generated always as identity primary key,
+  id text collate "C" not null,
+  material text collate "C" not null references public.material,
+  terms text[] collate "C" not null,
+  impacts smallint[] not null,
+  is_current boolean not null default false,
+  changed_at timestamptz not null default now(),
+  check (cardinality(terms) = cardinality(impacts))
+);
+create index chunk_words_id on public.chunk_words (id);
+create unique index chunk_words_current on public.chunk_words (id) where is_current;
+create index chunk_words_other on public.chunk_words (changed_at) where not is_current;
+create index chunk_words_material on public.chunk_words (material);
+
+-- The chunks of each term, in blocks of up to 32 pages. A block is small enough to be rewritten for one chunk, and a
+-- term has so few blocks that counting its chunks (`n`) reads a few index pages.
+create table public.posting (
+  term text collate "C" not null,
+  block integer not null,
+  chunks integer[] not null,
+  impacts smallint[] not null,
+  n integer not null generated always as (cardinality(chunks)) stored,
+  primary key (term, block) include (n)
+);
+
+-- Consecutive pages get different blocks, so that their writers do not wait for each other.
+create function public.posting_block(p_number integer) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select p_number % 64 + 64 * (p_number / 2048)
+$$;
+
+create function public.block_of(p_material text) returns integer
+language sql stable set search_path = public, extensions as $$
+  select posting_block(m.number) from material m where m.material = p_material
+$$;
+
+-- Adds the rows p_fresh of chunk_words to the postings of a block, and removes p_stale. Each writer locks one block only,
+-- and locks it last: writers of one block wait for each other here and nowhere else, and cannot deadlock.
+create function public.change_postings(p_block integer, p_fresh integer[], p_stale integer[]) returns void
+language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off
+-- The array of a generic plan is not hashed.
+set plan_cache_mode = force_custom_plan as $$
+declare
+  stale_terms constant text[] := array(
+    select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (p_stale));
+begin
+  if cardinality(p_fresh || p_stale) = 0 then
+    return;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), p_block);
+  with brought as materialized (
+    select u.term, array_agg(w.number) as chunks, array_agg(u.impact) as impacts
+    from chunk_words w, unnest(w.terms, w.impacts) as u(term, impact)
+    where w.number = any (p_fresh) group by u.term
+  ), changed as (
+    insert into posting (term, block, chunks, impacts)
+    select s.term, p_block, kept.chunks || b.chunks, kept.impacts || b.impacts
+    from unnest(stale_terms) as s(term) left join brought b using (term)
+    cross join lateral (
+      select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
+      from posting own, unnest(own.chunks, own.impacts) as u(chunk, impact)
+      where own.term = s.term and own.block = p_block and u.chunk <> all (p_stale)) as kept
+    on conflict (term, block) do update set chunks = excluded.chunks, impacts = excluded.impacts
+  )
+  insert into posting as p (term, block, chunks, impacts)
+  select b.term, p_block, b.chunks, b.impacts
+  from brought b left join unnest(stale_terms) as s(term) using (term) where s.term is null
+  on conflict (term, block) do update set
+    chunks = p.chunks || excluded.chunks, impacts = p.impacts || excluded.impacts;
+  delete from posting p where p.block = p_block and p.term = any (stale_terms) and p.n = 0;
+end $$;
+
+-- Adds the words of those p_chunks that have no such row yet, and returns the numbers of the new rows.
+create function public.add_words(p_material text, p_chunks jsonb) returns integer[]
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with added as (
+    insert into chunk_words (id, material, terms, impacts)
+    select c.id, p_material, c.terms, c.impacts
+    from jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[])
+    where c.terms is not null and not exists (
+      select from chunk_words w where w.id = c.id and (w.terms, w.impacts) = (c.terms, c.impacts))
+    returning number
+  )
+  select coalesce(array_agg(a.number), '{}') from added a
+$$;
+
+-- The rows of the words of p_chunks: {id: number}. A chunk has its words (`terms`, `impacts`) or their row (`words`).
+create function public.rows_of_words(p_chunks jsonb) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(r.id, r.number), '{}') from (
+    select distinct on (w.id) w.id, w.number
+    from jsonb_to_recordset(p_chunks) as c(id text, words integer, terms text[], impacts smallint[])
+    join chunk_words w on w.id = c.id and (w.number = c.words or (w.terms, w.impacts) = (c.terms, c.impacts))
+    order by w.id, w.is_current desc, w.number) r
+$$;
+
+-- Writes words for a version of a page that is not applied yet, and returns their rows as rows_of_words does. A page with
+-- many words takes several calls: one statement could not write them all within its time limit.
+create function public.stage_words(p_material text, p_source jsonb, p_chunks jsonb) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  fresh integer[];
+  staged jsonb;
+begin
+  perform add_material(p_material, p_source);
+  fresh := add_words(p_material, p_chunks);
+  staged := rows_of_words(p_chunks);
+  update chunk_words w set changed_at = now()
+  where not w.is_current and w.number <> all (fresh)
+    and w.number = any (array(select n.value::integer from jsonb_each_text(staged) n));
+  perform change_postings(block_of(p_material), fresh, '{}');
+  perform add_readings(p_chunks);
+  return staged;
+end $$;
+
+-- Makes p_chunks the words of a material. The words of a large page are removed by sweep_words, in portions.
+create function public.replace_words(p_material text, p_chunks jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  fresh constant integer[] := add_words(p_material, p_chunks);
+  words constant integer[] := array(select r.value::integer from jsonb_each_text(rows_of_words(p_chunks)) r);
+  stale integer[] := array(
+    select w.number from chunk_words w where w.material = p_material and w.is_current and w.number <> all (words));
+begin
+  perform require(cardinality(words) = jsonb_array_length(p_chunks), '23505',
+                  'The words of this page were deleted before it was applied');
+  if (select sum(cardinality(w.terms)) from chunk_words w where w.number = any (stale)) > 60000 then
+    update chunk_words w set is_current = false, changed_at = '-infinity' where w.number = any (stale);
+    stale := '{}';
+  end if;
+  perform change_postings(block_of(p_material), fresh, stale);
+  delete from chunk_words w where w.number = any (stale);
+  update chunk_words w set is_current = true where w.number = any (words) and not w.is_current;
+  perform add_readings(p_chunks);
+end $$;
+
+-- Deletes about p_terms words of one page that are not current: replaced ones, and those that were staged more than
+-- p_seconds ago. Returns the number of rows; 0: nothing is left.
+create function public.sweep_words(p_seconds integer, p_terms integer) returns integer
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  due constant timestamptz := now() - make_interval(secs => p_seconds);
+  page constant text := (select w.material from chunk_words w where not w.is_current and w.changed_at < due
+                         order by w.changed_at limit 1);
+  stale constant integer[] := array(
+    select x.number from (
+      select w.number, sum(cardinality(w.terms)) over (order by w.number) - cardinality(w.terms) as terms_before
+      from (select s.* from chunk_words s where s.material = page and not s.is_current and s.changed_at < due
+            for update skip locked) w) x
+    where x.terms_before < p_terms);
+begin
+  perform change_postings(block_of(page), '{}', stale);
+  delete from chunk_words w where w.number = any (stale);
+  return cardinality(stale);
+end $$;
+
+-- ---------------------------------------------------------------- readings
+-- How words are read and written in the indexed texts: for questions in kana, and for typing errors.
+
+-- This table has each reading with its spelling once, so that words are found by their sound. A word of a script with
+-- spaces is its own reading. The postings of `term` say in how many chunks the word is: for kana, a reading, a tab and
+-- its spelling; else the word's own term, so that such words need no postings beside those of the search. Applying a
+-- page never deletes a row: rows without chunks are ignored, and `delete_unused_readings` removes them.
+create table public.reading (
+  reading text collate "C" not null,
+  written text collate "C" not null,
+  term text collate "C" not null,
+  sound text collate "C" not null,
+  primary key (reading, written, term)
+);
+create index reading_begins on public.reading (left(sound, 2), length(sound));
+create index reading_ends on public.reading (right(sound, 2), length(sound));
+
+-- Voiced and small kana become plain ones, and repeated kana become one.
+create function public.sound_of(p_reading text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select regexp_replace(
+    translate(p_reading, 'ガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴァィゥェォッャュョヮ',
+                         'カキクケコサシスセソタチツテトハヒフヘホハヒフヘホウアイウエオツヤユヨワ'),
+    '(.)\1+', '\1', 'g')
+$$;
+
+-- Writes the readings of words, after their postings: two writers of one new row wait for each other. `spelled` of a
+-- chunk has the words of scripts with spaces with their terms.
+create function public.add_readings(p_chunks jsonb) returns void
+language sql set search_path = public, extensions as $$
+  -- In one order, so that writers cannot deadlock.
+  insert into reading (reading, written, term, sound)
+  select p.reading, p.written, p.term, sound_of(p.reading)
+  from (select split_part(t, chr(9), 1) as reading, split_part(t, chr(9), 2) as written, t as term
+        from jsonb_array_elements(p_chunks) c, jsonb_array_elements_text(c->'terms') t
+        where strpos(t, chr(9)) > 0
+        union
+        select s.key, s.key, s.value from jsonb_array_elements(p_chunks) c, jsonb_each_text(c->'spelled') s) p
+  where not exists (
+    select from reading r where r.reading = p.reading and r.written = p.written and r.term = p.term)
+  order by p.reading collate "C", p.written collate "C", p.term collate "C"
+  on conflict do nothing
+$$;
+
+create function public.chunk_count(r public.reading) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce(sum(p.n), 0) from posting p where p.term = r.term
+$$;
+
+-- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
+-- neighbour. More than two count as three.
+create function public.typo_distance(p_one text, p_other text) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select case
+    when d.edits = 2 and length(p_one) = length(p_other) and exists (
+      select from generate_series(1, length(p_one) - 1) i
+      where overlay(p_one placing substr(p_one, i + 1, 1) || substr(p_one, i, 1) from i for 2) = p_other) then 1
+    else greatest(1, d.edits) end
+  from (select levenshtein_less_equal(p_one, p_other, 2) as edits) d
+$$;
+
+-- How many typing errors are allowed in a reading.
+create function public.typo_limit(p_reading text) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select case when length(p_reading) >= 7 then 2 else 1 end
+$$;
+
+-- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
+-- at both ends are not found.
+create function public.similar_words(p_reading text) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, reading r
+    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+    union
+    select r.* from asked a, reading r
+    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+  ), measured as materialized (
+    select r.written, r.term, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
+  ), found as (
+    select w.written, min(w.distance) as distance, max(w.n) as n
+    from (select m.written, m.distance, chunk_count(('', '', m.term, '')::reading) as n
+          from measured m where m.distance <= m.typos) w
+    where w.n > 0 group by w.written
+  )
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
+$$;
+
+-- ---------------------------------------------------------------- synonyms
+
+-- The synonyms of each synonyms.yml, for the pages whose names begin with `folder`: [{"phrases", "plain"}]. `plain` is
+-- normalised like a question, by the analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and
+-- `sequencer_unreliable`: see material.
+create table public.site_synonyms (
+  key text collate "C" primary key,
+  folder text collate "C" not null default '',
+  sequencer text collate "C" not null,
+  groups jsonb not null,
+  analyzer text not null default '',
+  generation bigint not null default 1,
+  sequencer_unreliable boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+
+-- p_version: the version that has these groups; null without a file. p_current: it is the bucket's current version, its
+-- sequencer does not count (see apply_current).
+create function public.store_synonyms(
+  p_source jsonb, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_current boolean,
+  p_expected_generation bigint
+) returns text language plpgsql set search_path = public, extensions as $$
+declare
+  stored site_synonyms;
+begin
+  insert into site_synonyms (key, sequencer, groups, generation)
+  values (p_source->>'key', '', '[]', 0) on conflict do nothing;
+  select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
+  if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
+    return 'conflict';
+  elsif not p_current and (stored.sequencer_unreliable or stored.sequencer > (p_source->>'sequencer') collate "C") then
+    return 'superseded';
+  end if;
+  update site_synonyms s set
+    folder = p_folder, groups = p_groups, analyzer = p_analyzer,
+    sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
+    generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
+  where s.key = stored.key;
+  insert into authored_file (key, version_id) values (stored.key, p_version)
+  on conflict (key) do update set version_id = excluded.version_id, applied_at = now();
+  return 'applied';
+end $$;
+
+-- What is known of a question's words, in one round trip:
+--   written   for each of p_readings, its spellings in the index
+--   known     those of p_words ({word or term: reading, or empty}) that the index has
+--   near      for each other word of p_words, words of a similar reading
+--   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page
+--   live      the id of the live index version; null before the first
+create function public.lexicon_entries(
+  p_readings text[], p_words jsonb, p_query text, p_material text default null
+) returns jsonb
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  known constant text[] := array(
+    select e.key from jsonb_each_text(p_words) e
+    where exists (select from posting p where p.term = e.key)
+      or exists (select from reading r where r.reading = coalesce(nullif(e.value, ''), e.key) and r.written = e.key
+                 and chunk_count(r) > 0));
+begin
+  return jsonb_build_object(
+    'live', (select v.fingerprint from index_version v where v.live),
+    'known', to_jsonb(known),
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
+          select r.reading, r.written, chunk_count(r) as n from reading r where r.reading = any (p_readings)) c
+        where c.n > 0 group by c.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, similar_words(u.reading) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40 and e.key <> all (known)
+            and not exists (select from reading r where r.reading = e.value and chunk_count(r) > 0)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null),
+    'synonyms', (
+      select coalesce(jsonb_agg(jsonb_build_object('folder', s.folder, 'phrases', g.value->'phrases')), '[]')
+      from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
+      where (p_material is null or starts_with(p_material, s.folder))
+        and exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
+                    where strpos(p_query, p.phrase) > 0)));
+end $$;
+
+-- ---------------------------------------------------------------- the search
+
+-- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
+--
+-- A question is a list of slots, each with the terms that express it: [{"kind", "terms": [{"term", "weight"}]}].
+-- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
+-- deepest folder that its page is in: those that name it in `folders`, and those without.
+-- Returns an object:
+--   total        the number of chunks of the index
+--   frequency    {term: the number of chunks with it}; it counts words that are not current, too
+--   cosines      the cosines of the question with p_sample chunks, which are the same for every question
+--   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
+--
+-- The candidates are the p_depth nearest chunks and the p_depth chunks with the best words: the greatest sums over the
+-- slots of the greatest weight * idf * impact of a slot's terms. All chunks of the rarest slot are compared, and those
+-- of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the concepts that a
+-- found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is false).
+create function public.search_candidates(
+  p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
+  p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
+  p_level text default null, p_material text default null, p_folders text[] default '{""}'
+) returns jsonb
+language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  -- As an argument, the type would need a right to the schema extensions.
+  query_vector constant halfvec(1536) := p_embedding;
+  is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
+  only_block constant integer := block_of(p_material);
+  -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
+  is_narrow boolean := p_material is not null;
+  nearest text[] := '{}';
+  total bigint;
+  not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
+  cosines jsonb := '[]';
+begin
+  -- The scan of the graph continues until enough chunks pass the filters.
+  perform set_config('hnsw.iterative_scan', 'strict_order', true);
+  perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
+  -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
+  perform set_config('enable_seqscan', 'off', true);
+
+  select coalesce(sum(m.chunks_count), 0) into total from material m;
+  if query_vector is not null then
+    if is_filtered and not is_narrow then
+      is_narrow := not exists (
+        select from knowledge_chunks k
+        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) offset 1000);
+    end if;
+    if not is_narrow then
+      -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+      perform set_config('enable_sort', 'off', true);
+      nearest := array(
+        select t.id from knowledge_vector v
+        -- None for a text that no chunk has.
+        cross join lateral (
+          select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
+          where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
+            and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0) t
+        where v.space = p_space order by v.embedding <=> query_vector limit p_depth);
+      perform set_config('enable_sort', 'on', true);
+    end if;
+    if cardinality(nearest) < least(p_depth, total) then
+      -- Compare every row that passes the filters.
+      nearest := array(
+        select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+        join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
+        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        order by (v.embedding <=> query_vector) + 0, k.id limit p_depth);
+    end if;
+    if p_sample > 0 then
+      select coalesce(jsonb_agg(s.cosine), '[]') into cosines
+      from (select 1 - (v.embedding <=> query_vector) as cosine
+            from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+            join knowledge_vector v using (space, text_hash) order by v.text_hash) s;
+    end if;
+  end if;
+
+  return (
+  with question as materialized (
+    select s.slot, s.value->'folders' as folders, t.term, t.weight
+    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
+    cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
+  ), counted as materialized (
+    select t.term, least(total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
+    from (select distinct s.term from question s) t
+  ), asked as materialized (
+    select s.folders, s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
+    from question s join counted c using (term)
+  ), sizes as (
+    select a.slot, a.folders, count(*) = 1 as is_plain, sum(a.n) as n from asked a group by a.slot, a.folders
+  ), reached as (
+    select z.slot, z.is_plain, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
+    from sizes z
+    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
+    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
+           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
+  ), slots as materialized (
+    select r.slot, r.is_plain, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
+    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot, r.is_plain
+  ), hits as (
+    select h.chunk, a.slot, s.is_plain, a.gain * h.impact as value
+    from slots s join asked a using (slot)
+    cross join lateral (
+      select p.chunks, p.impacts from posting p
+      where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
+    cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
+    -- Of folders that begin the name of a page, the last one is the deepest.
+    where s.is_everywhere or s.folders @> array(
+      select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+      where w.number = h.chunk and starts_with(w.material, f.folder))
+  ), scored as (
+    select v.chunk, sum(v.value) as score
+    from (select h.chunk, h.value from hits h where h.is_plain
+          union all
+          select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
+    group by v.chunk
+  ), matching as materialized (
+    select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
+      -- One by one in this order, until enough have passed the filters.
+      select s.chunk, s.score, k.id
+      from (select * from scored order by score desc, chunk
+            limit case when coalesce(p_type, p_category, p_level, p_material) is null then p_depth + not_current end) s
+      cross join lateral (
+        select k.id from knowledge_chunks k
+        where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
+          and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        offset 0) k
+      order by s.score desc, s.chunk limit p_depth) m
+  ), found as materialized (
+    select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
+      select n.id, n.place::integer as nearest, null::integer as matching
+      from unnest(nearest) with ordinality as n(id, place)
+      union all select m.id, null, m.place from matching m) u
+    group by u.id
+  ), candidates as materialized (
+    select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.is_found) as is_found
+    from (
+      select f.id, f.nearest, f.matching, true as is_found from found f
+      union all select k.material || '#' || i.anchor, null, null, true
+      from found f join knowledge_chunks k using (id), unnest(k.illustrates) as i(anchor)
+      where k.type = 'example' and p_type is null
+      union all select p_expected, null, null, false where p_expected is not null) c
+    group by c.id
+  ), matched as materialized (
+    select c.id, jsonb_object_agg(u.term, u.impact) as impacts
+    from candidates c
+    cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id and w.is_current offset 0) w
+    cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
+    where u.term in (select a.term from asked a)
+    group by c.id
+  )
+  select jsonb_build_object(
+    'total', total,
+    'cosines', cosines,
+    'frequency', (select coalesce(jsonb_object_agg(c.term, c.n), '{}') from counted c),
+    'candidates', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
+        'impacts', coalesce(m.impacts, '{}'),
+        'cosine', (select 1 - (v.embedding <=> query_vector) from embedded_text e
+                   join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
+      from candidates c left join matched m using (id)
+      -- One by one by primary key: the planner cannot know how few they are.
+      cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        -- Only the canary, which names its page, finds it.
+        and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
+end $$;
+
+-- What an answer shows of chunks. Ids without a chunk are left out.
+create function public.chunks_to_show(p_ids text[]) returns table (
+  id text, material text, anchor text, title text, content text, learns text[], type text, page_title text,
+  section text, level text, language text
+)
+language sql stable set search_path = public, extensions as $$
+  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type, k.page_title, k.section, k.level, k.language
+  from knowledge_chunks k where k.id = any (p_ids)
+$$;
+
+-- ---------------------------------------------------------------- reading
+-- The canary's page, below _sakuin/, is in no list.
+
+-- The chunks in the order of the pages, after this place. What was there may be deleted: an edit of a page does not
+-- break a cursor.
+create function public.list_concepts(
+  p_limit integer, p_after_material text default null, p_after_position integer default null,
+  p_type text default null, p_category text default null, p_level text default null, p_material text default null
+) returns table (id text, title text, type text, material text, anchor text, "position" integer)
+language sql stable set search_path = public, extensions as $$
+  select k.id, k.title, k.type, k.material, k.anchor, k.position
+  from knowledge_chunks k
+  where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+    and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+    and (p_material is not null or not starts_with(k.material, '_sakuin/'))
+    and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
+  order by k.material, k.position
+  limit p_limit
+$$;
+
+-- The pages that explain something, by name: [{material, title, category, level}].
+create function public.list_materials(p_limit integer, p_after text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
+    select m.material, k.page_title as title, k.category, k.level
+    from material m cross join lateral (
+      select c.page_title, c.category, c.level from knowledge_chunks c
+      where c.material = m.material order by c.position limit 1) k
+    where (p_after is null or m.material > p_after) and not starts_with(m.material, '_sakuin/')
+    order by m.material limit p_limit) p
+$$;
+
+-- The values that filters accept: {types, categories, levels}, at most p_limit of each. `materials` are the pages whose
+-- names are like p_material, those with the same last segment first.
+create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  -- From one value to the next: an index has each of them once for every chunk.
+  with recursive categories as (
+    select min(k.category) as value from knowledge_chunks k where k.category is not null
+    union all
+    select (select min(k.category) from knowledge_chunks k where k.category > c.value) from categories c
+    where c.value is not null
+  ), levels as (
+    select min(k.level) as value from knowledge_chunks k where k.level is not null
+    union all
+    select (select min(k.level) from knowledge_chunks k where k.level > l.value) from levels l where l.value is not null
+  ), alike as (
+    (select m.material, false as is_other from (
+       select x.material from material x
+       where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
+     order by m.material limit p_limit)
+    union all
+    (select m.material, true from material m
+     where regexp_replace(m.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '')
+       and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
+  )
+  select jsonb_build_object(
+    'types', (select coalesce(jsonb_agg(t.type), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
+              where exists (select from knowledge_chunks k
+                            where k.type = t.type and not starts_with(k.material, '_sakuin/'))),
+    'categories', (select coalesce(jsonb_agg(v.value), '[]')
+                   from (select c.value from categories c where c.value is not null limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.value), '[]')
+               from (select l.value from levels l where l.value is not null limit p_limit) v),
+    'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
+      select a.material, a.is_other from alike a
+      where exists (select from knowledge_chunks k where k.material = a.material)
+        and not starts_with(a.material, '_sakuin/')
+      order by a.is_other, a.material limit p_limit) v))
+$$;
+
+-- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks
+-- before and after it in its page, null at the ends.
+create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hash', 'fingerprint']
+    || case when p_neighbours then jsonb_build_object('previous', (
+         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
+                                   'content', n.content)
+         from knowledge_chunks n where n.material = k.material and n.position < k.position
+         order by n.position desc limit 1), 'next', (
+         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
+                                   'content', n.content)
+         from knowledge_chunks n where n.material = k.material and n.position > k.position
+         order by n.position limit 1)) else '{}' end), '[]')
+  from knowledge_chunks k where k.id = any (p_ids)
+$$;
+-- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
+--
+-- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): for a user they see the
+-- rows of the user's projects and change what the user's role allows, for the service role all. Invisible rows do not
+-- exist: error P0002 (no_data_found). PostgREST answers errors with the status in their code: PT403 a role that is too
+-- low, PT422 a wrong argument, PT429 a quota that is used up.
+
+-- ---------------------------------------------------------------- tables
+
+create table public.project (
+  id uuid primary key default gen_random_uuid(),
+  name text not null check (name <> ''),
+  -- Null for a project that was created with the admin key.
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  -- Nobody sees the project any more. Maintenance deletes its Tables, then this row (delete_portion).
+  deleted_at timestamptz
+);
+create index project_creator on public.project (created_by);
+
+-- In this order: each role includes the ones before it. Viewers read; editors change Tables, Tools and endpoints;
+-- owners manage the members and delete the project.
+create type public.member_role as enum ('viewer', 'editor', 'owner');
+
+create table public.project_member (
+  project_id uuid not null references public.project on delete cascade,
+  user_id uuid not null,
+  role public.member_role not null,
+  created_at timestamptz not null default now(),
+  primary key (project_id, user_id)
+);
+create index project_member_user on public.project_member (user_id);
+
+create table public.context_table (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project,
+  name text collate "C" not null check (name <> ''),
+  -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not reject the whole Table.
+  data json,
+  -- The S3 key of a document that is too large for a request, in the Table's own folder.
+  data_key text,
+  -- 0: no document has arrived yet.
+  version bigint not null,
+  -- The bytes of the document, or of a larger one that was announced: both count against the project's quota.
+  bytes bigint not null default 0,
+  -- The chunks that its last scan found.
+  chunks_count integer not null default 0,
+  -- Counts changes of what has to be indexed: the document, the Tools, a requested reindex.
+  generation bigint not null default 1,
+  -- Counts announced uploads. An import applies only if no later one was imported.
+  upload bigint not null default 0,
+  imported_upload bigint not null default 0,
+  import_error text,
+  -- Strings with at least so many characters are indexed.
+  chunk_threshold_chars integer not null default 200 check (chunk_threshold_chars between 1 and 1000000),
+  -- The index version whose state the Tools show.
+  shown_fingerprint text collate "C",
+  -- A reindex was requested: compare the chunks recorded as stored with the search engine.
+  check_store boolean not null default false,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint body_of_its_table
+    check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
+);
+create index context_table_project on public.context_table (project_id) include (id, bytes, chunks_count);
+create unique index context_table_of_project on public.context_table (id, project_id);
+
+create table public.tool (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  table_id uuid not null,
+  json_path text collate "C" not null,
+  type text not null check (type = 'search'),
+  name text collate "C" not null check (name ~ '^[a-zA-Z0-9_-]{1,64}$'),
+  description text not null,
+  input_schema jsonb not null,
+  enabled boolean not null default true,
+  metadata jsonb not null default '{}',
+  version bigint not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  -- A Tool always belongs to the project of its Table.
+  constraint tool_of_its_project foreign key (table_id, project_id)
+    references public.context_table (id, project_id) on delete cascade
+);
+create index tool_table on public.tool (table_id);
+create index tool_project on public.tool (project_id);
+
+-- MCP endpoints. While a key is rotated, the previous one is valid until previous_key_until.
+create table public.mcp (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  name text collate "C" not null check (name <> ''),
+  api_key_hash text collate "C" not null,
+  previous_key_hash text collate "C",
+  previous_key_until timestamptz,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  created_at timestamptz not null default now()
+);
+create index mcp_key on public.mcp (api_key_hash);
+create index mcp_previous_key on public.mcp (previous_key_hash);
+
+create table public.mcp_binding (
+  mcp_id uuid not null references public.mcp on delete cascade,
+  tool_id uuid not null references public.tool on delete cascade,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  primary key (mcp_id, tool_id)
+);
+create index mcp_binding_tool on public.mcp_binding (tool_id);
+
+-- The synonyms for the questions to a project's Search Tools: groups and analyzer as in site_synonyms.
+create table public.project_synonyms (
+  project_id uuid primary key references public.project on delete cascade,
+  groups jsonb not null,
+  analyzer text not null,
+  updated_at timestamptz not null default now()
+);
+
+-- The day on which a key was last used.
+create table public.key_use (
+  key_hash text collate "C" primary key,
+  last_used_on date not null
+);
+
+-- Keys of the library (`/mcp`) that the console made; others are in the secret. `key_hash` is the SHA-256 of the key.
+create table public.library_key (
+  key_hash text collate "C" primary key,
+  name text not null check (char_length(name) between 1 and 200),
+  created_at timestamptz not null default now()
+);
+
+-- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
+-- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
+create table public.console_session (
+  id_hash text collate "C" primary key,
+  admin_key_hash text collate "C",
+  user_id uuid,
+  tokens text,
+  expires_at timestamptz not null default now() + interval '8 hours',
+  check ((admin_key_hash is null) = (user_id is not null and tokens is not null))
+);
+create index console_session_expires on public.console_session (expires_at);
+
+-- Links that sign an admin key in, once each.
+create table public.console_link (
+  code_hash text collate "C" primary key,
+  admin_key_hash text collate "C" not null,
+  expires_at timestamptz not null default now() + interval '1 hour'
+);
+
+-- Forms that made a key, by the SHA-256 of their ids: a reload must not make another one.
+create table public.console_form (
+  form_hash text collate "C" primary key,
+  expires_at timestamptz not null default now() + interval '8 hours'
+);
+
+-- The limits of the deployment that differ from the defaults. `maintain` writes them from the parameter `Limits`.
+create table public.quota (
+  name text collate "C" primary key,
+  value bigint not null check (value >= 0)
+);
+
+-- What a user or a project used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
+create unlogged table public.quota_use (
+  principal text collate "C" not null,
+  quota text collate "C" not null,
+  began timestamptz not null,
+  used bigint not null,
+  primary key (principal, quota)
+);
+
+-- The id of the request that PostgREST serves; the Lambda functions send it as a header.
+create function public.request_id_of_call() returns text
+language sql stable set search_path = public, extensions as $$
+  select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
+$$;
+
+-- Events, written by triggers in the transaction of any change. Sent right afterwards, or by `maintain`.
+create table public.outbox (
+  id bigint generated always as identity primary key,
+  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
+  project_id uuid not null,
+  table_id uuid not null,
+  tool_id uuid,
+  request_id text default public.request_id_of_call(),
+  created_at timestamptz not null default now(),
+  sent_at timestamptz,
+  -- When the bus last rejected it.
+  rejected_at timestamptz
+);
+create index outbox_unsent on public.outbox (rejected_at nulls first, id) where sent_at is null;
+create index outbox_sent on public.outbox (sent_at);
+
+-- ---------------------------------------------------------------- who calls, and checks of arguments
+
+-- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
+-- users themselves may call nothing (7_rights). Not null for an invalid header: the cast raises an error.
+create function public.acting_user() returns uuid
+language sql stable set search_path = public, extensions as $$
+  select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid
+  where current_setting('role', true) in ('service_role', 'sakuin_member')
+$$;
+
+-- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
+-- inside a function with the rights of another role.
+create function public.is_service() returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce(current_setting('role', true), '') = 'service_role' and acting_user() is null
+$$;
+
+-- Whether an account has a verified second factor. Runs as postgres, who may read the factors of Supabase Auth.
+create function public.has_second_factor(p_user uuid) returns boolean
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select exists (select from auth.mfa_factors f where f.user_id = p_user and f.status = 'verified')
+$$;
+
+-- The projects in which the acting user has at least this role. Runs with the owner's rights: a policy cannot query
+-- the table that it protects.
+create function public.acting_projects(p_role public.member_role) returns setof uuid
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select m.project_id from project_member m join project p on p.id = m.project_id and p.deleted_at is null
+  where m.user_id = acting_user() and m.role >= p_role
+$$;
+
+-- Raises an error unless a condition is true. PostgREST sends the message as the reason phrase of HTTP, too, which ends
+-- at a line break: control characters, which a caller may have sent, become spaces.
+create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_condition is not true then
+    raise exception using errcode = p_errcode, message = regexp_replace(p_message, '[[:cntrl:]]', ' ', 'g');
+  end if;
+end $$;
+
+-- The same as the defaults of `Limits`.
+create function public.default_quotas() returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select '{
+    "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
+    "project_bytes": 200000000, "project_chunks": 250000, "project_daily_tokens": 100000000,
+    "user_bytes": 400000000, "user_chunks": 250000, "all_bytes": 1000000000, "all_chunks": 500000,
+    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
+  }'::jsonb
+$$;
+
+create function public.quota_of(p_name text) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select q.value from quota q where q.name = p_name), (default_quotas()->>p_name)::bigint)
+$$;
+
+create function public.set_quotas(p_quotas jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into quota as q (name, value)
+  select e.key, e.value::bigint from jsonb_each_text(p_quotas) e where default_quotas() ? e.key
+  on conflict (name) do update set value = excluded.value where q.value <> excluded.value
+$$;
+
+-- Raises an error if p_present things and p_more exceed a quota.
+create function public.check_quota(p_present numeric, p_more numeric, p_name text, p_what text) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  most constant bigint := quota_of(p_name);
+begin
+  perform require(p_present + p_more <= most, 'PT429', format(
+    'That would be %s %s; the limit is %s (%s). Remove some, or raise the limit.',
+    to_char(p_present + p_more, 'FM999,999,999,999,990'), p_what, to_char(most, 'FM999,999,999,999,990'), p_name));
+end $$;
+
+-- One count at a time for each project: simultaneous requests exceed no quota.
+create function public.lock_quotas(p_project uuid) returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
+$$;
+
+-- Takes p_amount of a quota in a period of so many seconds; raises an error, with the seconds until the next period as
+-- its detail, if too little is left. 0 is no limit. A negative amount was taken and not used. Runs as postgres: nobody
+-- changes his own count.
+create function public.take_quota(
+  p_principal text, p_name text, p_seconds integer, p_amount bigint, p_what text
+) returns void language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  most constant bigint := quota_of(p_name);
+  this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
+  next_period constant timestamptz := this_period + make_interval(secs => p_seconds);
+  total bigint;
+begin
+  if most = 0 then return; end if;
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, greatest(p_amount, 0))
+  on conflict (principal, quota) do update set
+    used = greatest(case when u.began = this_period then u.used else 0 end + p_amount, 0), began = this_period
+  returning used into total;
+  -- A single amount that is larger than the quota passes alone: otherwise it would never pass.
+  if total > most and total > p_amount and p_amount > 0 then
+    raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
+      message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
+        to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
+  end if;
+end $$;
+
+-- Counts an attempt to sign in to the console, by the hashes of the caller's address and of the account. Raises PT429 when
+-- one of them has had too many. p_succeeded takes the attempt back: only wrong passwords count in the end.
+create function public.count_sign_in(p_address text, p_account text, p_succeeded boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_succeeded then
+    update quota_use set used = used - 1
+    where (principal, quota) in ((p_address, 'sign_ins_of_address'), (p_account, 'sign_ins_of_account')) and used > 0;
+    return;
+  end if;
+  delete from quota_use where quota like 'sign_ins_of_%' and began < now() - interval '1 hour';
+  perform take_quota(p_address, 'sign_ins_of_address', 900, 1, 'sign-ins from an address in 15 minutes');
+  perform take_quota(p_account, 'sign_ins_of_account', 900, 1, 'sign-ins of an account in 15 minutes');
+end $$;
+
+-- Returns the name without space around it. Null stays null: a change leaves the name as it is.
+create function public.check_name(p_name text) returns text
+language plpgsql set search_path = public, extensions as $$
+declare
+  name constant text := regexp_replace(p_name, '^\s+|\s+$', '', 'g');
+begin
+  perform require(name is null or length(name) between 1 and 200, 'PT422',
+                  'A name has 1 to 200 characters. Choose another one.');
+  return name;
+end $$;
+
+create function public.check_tool_name(p_name text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
+    '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
+  return p_name;
+end $$;
+
+-- Returns the description without space around it, null for a blank one.
+create function public.check_description(p_description text) returns text
+language plpgsql set search_path = public, extensions as $$
+declare
+  description constant text := nullif(regexp_replace(p_description, '^\s+|\s+$', '', 'g'), '');
+begin
+  perform require(description is null or length(description) <= 2000, 'PT422',
+                  'A description has at most 2,000 characters. Shorten it.');
+  return description;
+end $$;
+
+create function public.check_json_path(p_path text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_path = '' or p_path like '/%', 'PT422', format(
+    '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
+  perform require(p_path !~ '~(?![01])', 'PT422', format(
+    '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
+  perform require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  return p_path;
+end $$;
+
+create function public.check_threshold(p_chars bigint) returns integer
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_chars is null or p_chars between 1 and 1000000, 'PT422',
+                  format('chunk_threshold_chars is 1 to 1,000,000 characters, not %s.', p_chars));
+  return p_chars;
+end $$;
+
+create function public.check_status(p_status text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
+  return p_status;
+end $$;
+
+create function public.check_document(p_text text) returns json
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_text is null or length(p_text) <= 20000000 and p_text ~ '\S', 'PT422',
+                  'A document has 1 to 20,000,000 characters. Upload a larger one.');
+  return p_text::json;
+end $$;
+
+-- A hash as `hash_of_key` makes it.
+create function public.check_key_hash(p_hash text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
+  return p_hash;
+end $$;
+
+-- ---------------------------------------------------------------- projects and members
+
+-- Raises an error unless the caller has at least this role in a project that the caller sees.
+create function public.check_role(p_project uuid, p_role public.member_role) returns void
+language sql set search_path = public, extensions as $$
+  select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
+                 format('This needs the role %s in the project. An owner can give it to you', p_role))
+$$;
+
+create function public.check_project(p_project uuid, p_role public.member_role) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(exists (select from project p where p.id = p_project), 'P0002',
+                  format('There is no project %s', p_project));
+  perform check_role(p_project, p_role);
+end $$;
+
+-- The creator of a project is its first owner. Runs as postgres: a project without a member is invisible.
+create function public.create_project(p_name text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  p project;
+begin
+  if acting_user() is not null then
+    perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
+    -- Also those that the user has left: otherwise a second account would lift the limit.
+    perform check_quota((select count(*) from project c where c.created_by = acting_user() and c.deleted_at is null),
+                        1, 'projects', 'projects that you created');
+  end if;
+  insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
+  if p.created_by is not null then
+    insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
+  end if;
+  return jsonb_build_object('id', p.id, 'name', p.name, 'role', case when p.created_by is not null then 'owner' end);
+end $$;
+
+-- With the role of the acting user in each; null for an operator.
+create function public.list_projects() returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'role', m.role)
+                            order by p.created_at, p.id), '[]')
+  from project p left join project_member m on m.project_id = p.id and m.user_id = acting_user()
+$$;
+
+-- Hides a project and ends its endpoints; maintenance deletes the rest. Runs as postgres: a member cannot write a row
+-- that is hidden afterwards.
+create function public.mark_project_deleted(p_project uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  update project set deleted_at = now() where id = p_project;
+  delete from mcp where project_id = p_project;
+  perform record_deletion(p_project, 'The project is deleted. Its Tables and vectors are deleted in portions');
+end $$;
+
+create function public.delete_project(p_project uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'owner');
+  select mark_project_deleted(p_project)
+$$;
+
+create function public.list_members(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'viewer');
+  select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'role', m.role, 'since', m.created_at)
+                            order by m.created_at, m.user_id), '[]')
+  from project_member m where m.project_id = p_project
+$$;
+
+-- One change of the members at a time: of two owners who remove each other, one stays.
+create function public.lock_members(p_project uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform check_project(p_project, 'viewer');
+  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
+  -- A member who was removed while waiting for the lock changes nothing.
+  perform check_project(p_project, 'viewer');
+end $$;
+
+create function public.check_member(p_project uuid, p_member uuid) returns void
+language sql set search_path = public, extensions as $$
+  select require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                 'P0002', format('There is no member %s', p_member))
+$$;
+
+-- Raises an error if the member is an owner whom the caller may not remove, or the last one.
+create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
+  then
+    perform require(is_service() or p_member = acting_user(), 'PT403',
+                    'Only an operator, or this owner, can remove an owner or change the role of one');
+    perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member
+                            and m.role = 'owner'), '23505',
+                    'This is the last owner: transfer the project to another member first, or delete it');
+  end if;
+end $$;
+
+-- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member
+-- keeps the role.
+create function public.add_member(p_project uuid, p_member uuid, p_role public.member_role default null) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_members(p_project);
+  perform check_role(p_project, 'owner');
+  perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
+                      1, 'members', 'members of one project');
+  if p_role <> 'owner' then
+    perform check_owner_leaves(p_project, p_member);
+  end if;
+  insert into project_member as m (project_id, user_id, role) values (p_project, p_member, coalesce(p_role, 'viewer'))
+  on conflict (project_id, user_id) do update set role = excluded.role where p_role <> m.role;
+end $$;
+
+-- Owners remove others; every member may leave.
+create function public.remove_member(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_members(p_project);
+  if p_member is distinct from acting_user() then
+    perform check_role(p_project, 'owner');
+  end if;
+  perform check_member(p_project, p_member);
+  perform check_owner_leaves(p_project, p_member);
+  delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
+
+-- Makes a member the owner in place of the caller, who becomes an editor; for an operator, in place of all owners.
+create function public.transfer_project(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_members(p_project);
+  perform check_role(p_project, 'owner');
+  perform check_member(p_project, p_member);
+  update project_member set role = 'owner' where project_id = p_project and user_id = p_member and role <> 'owner';
+  update project_member set role = 'editor'
+  where project_id = p_project and user_id <> p_member and role = 'owner' and (is_service() or user_id = acting_user());
+end $$;
+
+-- ---------------------------------------------------------------- synonyms
+
+create function public.read_synonyms(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'viewer');
+  select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
+                   from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
+                   where s.project_id = p_project), '[]')
+$$;
+
+-- Without groups, the project has no synonyms any more.
+create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyzer text) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform check_project(p_project, 'editor');
+  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, 'PT422',
+                  'Synonyms are a list of at most 2000 groups');
+  perform require(length(p_groups::text) <= 1000000, 'PT422', 'Synonyms have at most 1000000 characters');
+  perform require(not exists (
+    select from jsonb_array_elements(p_groups) g
+    where jsonb_typeof(g.value->'plain') is distinct from 'array'
+      or jsonb_typeof(g.value->'phrases') is distinct from 'array'
+      or g.value - array['plain', 'phrases'] <> '{}'
+      or jsonb_array_length(g.value->'phrases') not between 2 and 20
+      or jsonb_array_length(g.value->'plain') <> jsonb_array_length(g.value->'phrases')
+      or exists (select from jsonb_array_elements(g.value->'phrases') p
+                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)
+      -- What normalization makes of a phrase: some characters become several.
+      or exists (select from jsonb_array_elements(g.value->'plain') p
+                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 1 and 600)),
+    'PT422', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
+  delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
+  insert into project_synonyms as s (project_id, groups, analyzer)
+  select p_project, p_groups, check_name(p_analyzer) where jsonb_array_length(p_groups) > 0
+  on conflict (project_id) do update set groups = excluded.groups, analyzer = excluded.analyzer, updated_at = now();
+end $$;
+
+-- ---------------------------------------------------------------- the status of a Tool
+-- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
+-- missing: one bad row must not make a query over all Tools fail.
+
+create function public.timestamp_or_null(p_text text) returns timestamptz
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return p_text::timestamptz;
+exception when data_exception then
+  return null;
+end $$;
+
+create function public.bigint_or_null(p_text text) returns bigint
+language sql immutable set search_path = public, extensions as $$
+  select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
+$$;
+
+create function public.object_or_empty(p_value jsonb) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
+$$;
+
+create function public.merge_status(p_tool uuid, p_status jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update tool set metadata = object_or_empty(metadata)
+    || jsonb_build_object('search_index', object_or_empty(metadata->'search_index') || p_status)
+  where id = p_tool
+$$;
+
+-- ---------------------------------------------------------------- Tables
+
+-- The Table; to change it, locked, for editors.
+create function public.table_for(p_table uuid, p_change boolean) returns public.context_table
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c
+  where c.id = p_table and exists (select from project p where p.id = c.project_id);
+  if p_change and t.id is not null then
+    perform check_role(t.project_id, 'editor');
+    select * into t from context_table c where c.id = p_table for update;
+  end if;
+  perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
+  return t;
+end $$;
+
+create function public.table_view(t public.context_table) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
+    'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
+    'chunk_threshold_chars', t.chunk_threshold_chars, 'bytes', t.bytes, 'chunks_count', t.chunks_count)
+$$;
+
+-- Starts a new generation, in which all that is indexed of a Table is checked again. Does nothing for a deleted Table.
+-- Runs as postgres: nobody else writes events.
+create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table;
+begin
+  update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
+  if t.id is null then return; end if;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+  from tool o where o.table_id = p_table and o.enabled;
+  insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
+end $$;
+
+-- The next three triggers start the indexing of a change, whether a function of the API makes it or a platform that
+-- writes the rows itself. A new Table has no Tools, so there is nothing to index.
+create function public.start_table_indexing() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  -- A platform may write the generation that it read before.
+  update context_table set generation = old.generation where id = new.id and generation < old.generation;
+  perform table_changed(new.id, 'TableUpdated', null);
+  return null;
+end $$;
+create trigger start_table_indexing after update of data, data_key, version, chunk_threshold_chars
+  on public.context_table for each row
+  when (new.version <> old.version or new.data_key is distinct from old.data_key
+        or new.chunk_threshold_chars <> old.chunk_threshold_chars or new.data::text is distinct from old.data::text)
+  execute function public.start_table_indexing();
+
+create function public.start_tool_indexing() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    perform table_changed(new.table_id, 'ToolCreated', new.id);
+  elsif tg_op = 'DELETE' then
+    perform table_changed(old.table_id, 'ToolDeleted', old.id);
+  elsif new.json_path <> old.json_path or new.enabled <> old.enabled or new.table_id <> old.table_id then
+    perform table_changed(o.table_id, 'ToolUpdated', new.id)
+    from (select old.table_id union select new.table_id order by 1) o;
+  end if;
+  return null;
+end $$;
+create trigger start_tool_indexing after insert or delete or update of json_path, enabled, table_id on public.tool
+  for each row execute function public.start_tool_indexing();
+
+create function public.record_deleted_table() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  insert into outbox (event, project_id, table_id) values ('TableDeleted', old.project_id, old.id);
+  perform record_deletion(old.id, format('The Table is deleted. Its rows, about %s chunks, are deleted in portions',
+                                         to_char(old.chunks_count, 'FM999,999,990')));
+  return null;
+end $$;
+create trigger record_deleted_table after delete on public.context_table
+  for each row execute function public.record_deleted_table();
+
+-- Checks that a Table may have so many bytes or chunks (p_unit): in its project, in all projects of its creator, and in the
+-- deployment. A Table that does not grow always may. Only the count of the project is exact while others write. Runs as
+-- postgres, since a member sees his own projects alone; an error tells no total of other projects.
+create function public.check_size(p_project uuid, p_table uuid, p_unit text, p_amount bigint) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  creator constant uuid := (select p.created_by from project p where p.id = p_project);
+  total record;
+begin
+  select coalesce(sum(s.amount) filter (where s.project_id = p_project and s.id is distinct from p_table), 0) as project,
+    coalesce(sum(s.amount) filter (where s.created_by = creator and s.id is distinct from p_table), 0) as creator,
+    coalesce(sum(s.amount) filter (where s.id is distinct from p_table), 0) as deployment,
+    coalesce(max(s.amount) filter (where s.id = p_table), 0) as present
+  into total
+  from (select t.id, t.project_id, p.created_by, case p_unit when 'bytes' then t.bytes else t.chunks_count end as amount
+        from context_table t join project p on p.id = t.project_id) s;
+  if p_amount <= total.present then return; end if;
+  perform check_quota(total.project, p_amount, 'project_' || p_unit, p_unit || ' in the Tables of one project');
+  perform require(creator is null or total.creator + p_amount <= quota_of('user_' || p_unit), 'PT429', format(
+    'The projects of one user may have %s %s in their Tables (user_%s). Remove some, or ask the operator to raise the limit.',
+    to_char(quota_of('user_' || p_unit), 'FM999,999,999,999,990'), p_unit, p_unit));
+  perform require(total.deployment + p_amount <= quota_of('all_' || p_unit), 'PT429', format(
+    'This deployment has no room for more %s in Tables (all_%s). Ask the operator to raise the limit.', p_unit, p_unit));
+end $$;
+
+-- Records the chunks that a scan of a Table found, if the project may have them.
+create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null or t.chunks_count = p_chunks then return; end if;
+  perform lock_quotas(t.project_id);
+  perform check_size(t.project_id, p_table, 'chunks', p_chunks);
+  update context_table set chunks_count = p_chunks where id = p_table;
+end $$;
+
+-- p_data null: the document comes through an upload.
+create function public.create_table(
+  p_project uuid, p_name text, p_data text, p_chunk_threshold bigint default null
+) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'editor');
+  select lock_quotas(p_project);
+  select check_quota(count(*), 1, 'tables', 'tables') from context_table t where t.project_id = p_project;
+  select check_size(p_project, null, 'bytes', coalesce(octet_length(p_data), 0));
+  insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
+  values (p_project, check_name(p_name), check_document(p_data), coalesce(octet_length(p_data), 0),
+          (p_data is not null)::integer,
+          coalesce(check_threshold(p_chunk_threshold), 200))
+  returning table_view(t)
+$$;
+
+create function public.read_table(p_table uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_view(t) from table_for(p_table, false) t
+$$;
+
+-- A Table with its document: {data: JSON text, or null; data_key: its key in the bucket, or null}.
+create function public.read_document(p_table uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  -- As text, so that no JSON library changes the document.
+  select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
+  from table_for(p_table, false) t
+$$;
+
+create function public.list_tables(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'viewer');
+  select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
+  from context_table t where t.project_id = p_project
+$$;
+
+-- p_expected_version: the version that the change was made from, or null.
+create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+begin
+  perform require(p_expected_version is null or p_expected_version = t.version, '23505',
+                  format('The table has version %s, not %s', t.version, p_expected_version));
+  perform lock_quotas(t.project_id);
+  perform check_size(t.project_id, p_table, 'bytes', coalesce(octet_length(p_data), 0));
+  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null,
+    bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
+    upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
+  where c.id = p_table returning * into t;
+  return table_view(t);
+end $$;
+
+-- Null leaves a field as it is. Another threshold has the Table scanned again.
+create function public.change_table(p_table uuid, p_name text, p_chunk_threshold bigint) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  update context_table c set name = coalesce(check_name(p_name), c.name),
+    chunk_threshold_chars = coalesce(check_threshold(p_chunk_threshold), c.chunk_threshold_chars)
+  where c.id = p_table returning table_view(c)
+$$;
+
+create function public.delete_table(p_table uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  delete from context_table where id = p_table
+$$;
+
+-- p_bytes: the size of the document. An announced document counts as soon as it is announced.
+create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select lock_quotas(t.project_id) from table_for(p_table, true) t;
+  select check_size(t.project_id, p_table, 'bytes', greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
+  update context_table t set upload = t.upload + 1, bytes = greatest(t.bytes, p_bytes) where t.id = p_table
+  returning jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload)
+$$;
+
+-- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
+create function public.finish_upload(
+  p_table uuid, p_upload bigint, p_key text, p_error text, p_bytes bigint default null
+) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null or p_upload <= t.imported_upload then
+    return false;
+  end if;
+  if p_error is not null then
+    update context_table set import_error = p_error, imported_upload = p_upload where id = p_table;
+    return true;
+  end if;
+  update context_table c set data = null, data_key = p_key, version = c.version + 1, imported_upload = p_upload,
+    import_error = null, bytes = coalesce(p_bytes, c.bytes)
+  where c.id = p_table;
+  return true;
+end $$;
+
+-- ---------------------------------------------------------------- Tools
+
+-- The arguments of every Search Tool. The product writes it into each record, also if others create the record.
+create function public.search_input_schema() returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select '{
+    "type": "object",
+    "properties": {
+      "query": {
+        "type": "string",
+        "description":
+          "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."
+      },
+      "top_k": {
+        "type": "integer", "minimum": 1, "maximum": 50, "default": 5,
+        "description": "Most results."
+      },
+      "cursor": {
+        "type": "string",
+        "description": "A `next_cursor`."
+      }
+    },
+    "required": ["query"],
+    "additionalProperties": false
+  }'::jsonb
+$$;
+
+create function public.write_input_schema() returns trigger
+language plpgsql set search_path = public, extensions as $$
+begin
+  new.input_schema := search_input_schema();
+  return new;
+end $$;
+create trigger write_input_schema before insert or update of input_schema on public.tool
+  for each row execute function public.write_input_schema();
+
+-- The Tool; to change it, for editors.
+create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool
+language plpgsql set search_path = public, extensions as $$
+declare
+  o tool;
+begin
+  select * into o from tool c where c.id = p_tool and exists (select from project p where p.id = c.project_id);
+  perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
+  if p_change then
+    perform check_role(o.project_id, 'editor');
+  end if;
+  return o;
+end $$;
+
+create function public.tool_view(o public.tool) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select to_jsonb(o) - array['created_at', 'updated_at']
+$$;
+
+-- Refuses a JSON Pointer to which a Table's document has no node. A document in the bucket, or one that Postgres cannot
+-- decode (NUL, lone surrogates), passes: the scan reports a missing node, and an array index such as 01 or -1.
+create function public.check_node(p_table uuid, p_json_path text) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+  is_missing boolean;
+begin
+  perform check_json_path(p_json_path);
+  is_missing := p_json_path <> '' and t.data #> array(
+    select replace(replace(s.step, '~1', '/'), '~0', '~')
+    from unnest(regexp_split_to_array(substr(p_json_path, 2), '/')) with ordinality as s (step, place)
+    order by s.place) is null;
+  perform require(t.data is null or not is_missing, 'PT422', format(
+    'The document has no node at ''%s''. Compare the pointer with the Table.', left(p_json_path, 200)));
+exception when untranslatable_character or invalid_text_representation then
+  null;
+end $$;
+
+create function public.create_tool(
+  p_project uuid, p_table uuid, p_json_path text, p_name text, p_description text
+) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+  o tool;
+begin
+  perform require(t.project_id = p_project, 'P0002', format('There is no table %s', p_table));
+  perform lock_quotas(t.project_id);
+  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools', 'tools');
+  insert into tool (project_id, table_id, json_path, type, name, description)
+  values (t.project_id, t.id, check_json_path(p_json_path), 'search', check_tool_name(p_name),
+          coalesce(check_description(p_description),
+                   format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000))))
+  returning * into o;
+  select * into o from tool where id = o.id;
+  return tool_view(o);
+end $$;
+
+create function public.read_tool(p_tool uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select tool_view(tool_for(p_tool, false))
+$$;
+
+create function public.list_tools(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'viewer');
+  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
+$$;
+
+-- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
+create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform tool_for(p_tool, true);
+  perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
+  perform require(not exists (
+    select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
+    join tool x on x.id = other.tool_id
+    where mine.tool_id = p_tool and x.name = p_name),
+    '23505', format('An endpoint of this tool has another tool named %s', p_name));
+  update tool set name = coalesce(check_tool_name(p_name), name),
+    description = coalesce(check_description(p_description), description),
+    enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
+  where id = p_tool;
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.reindex_tool(p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  o tool := tool_for(p_tool, true);
+begin
+  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1, 'reindexes of one project in an hour');
+  perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  update context_table set check_store = true where id = o.table_id;
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.delete_tool(p_tool uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select tool_for(p_tool, true);
+  delete from tool where id = p_tool
+$$;
+
+-- ---------------------------------------------------------------- MCP endpoints
+
+-- The endpoint; to change it, for editors, and locked: the names of its Tools stay unique.
+create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp;
+begin
+  select * into m from mcp where id = p_mcp;
+  if p_change and m.id is not null then
+    perform check_role(m.project_id, 'editor');
+    select * into m from mcp where id = p_mcp for update;
+  end if;
+  perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
+  return m;
+end $$;
+
+-- Shows the last use of both keys while both are valid, so that an operator sees whether the old one is still used.
+create function public.mcp_view(m public.mcp) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
+    'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
+    'previous_key_last_used_on', (select last_used_on from key_use
+                                  where key_hash = m.previous_key_hash and m.previous_key_until > now()),
+    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
+                                        order by o.name), '[]')
+              from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
+$$;
+
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp, true);
+  o tool := tool_for(p_tool, false);
+begin
+  -- For this endpoint, Tools of other projects do not exist.
+  perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
+  perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
+                              where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
+                  '23505', format('This endpoint has another tool named %s', o.name));
+  perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
+                      'endpoint_tools', 'tools of one endpoint');
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, check_status(p_status))
+  on conflict (mcp_id, tool_id) do update set status = excluded.status;
+  return mcp_view(m);
+end $$;
+
+create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp;
+  wanted uuid;
+begin
+  perform check_project(p_project, 'editor');
+  perform lock_quotas(p_project);
+  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints', 'endpoints');
+  perform require(p_tools is not null, 'PT422', 'Send a list of tools, which may be empty.');
+  perform check_quota(0, cardinality(p_tools), 'endpoint_tools', 'tools of one endpoint');
+  insert into mcp (project_id, name, api_key_hash)
+  values (p_project, check_name(p_name), check_key_hash(p_key_hash)) returning * into m;
+  foreach wanted in array p_tools loop
+    perform bind_tool(m.id, wanted, 'enabled');
+  end loop;
+  return mcp_view(m);
+end $$;
+
+create function public.read_mcp(p_mcp uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_view(mcp_for(p_mcp, false))
+$$;
+
+create function public.list_mcps(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project, 'viewer');
+  select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
+$$;
+
+create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp, true);
+begin
+  delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
+  perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
+  return mcp_view(m);
+end $$;
+
+-- The old key stays valid for p_overlap_seconds.
+create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp, true);
+begin
+  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'An overlap has 0 to 604,800 seconds.');
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
+    previous_key_until = now() + make_interval(secs => p_overlap_seconds)
+  where id = p_mcp;
+  return mcp_view(m);
+end $$;
+
+create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_for(p_mcp, true);
+  update mcp m set name = coalesce(check_name(p_name), m.name),
+    status = case when p_status is null then m.status else check_status(p_status) end
+  where m.id = p_mcp returning mcp_view(m)
+$$;
+
+create function public.delete_mcp(p_mcp uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_for(p_mcp, true);
+  delete from mcp where id = p_mcp
+$$;
+
+-- ---------------------------------------------------------------- the use of keys
+
+-- Deletes keys that were not used for a year: most of them no longer exist.
+-- The keys of the library that the console made.
+create function public.library_key_hashes() returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(k.key_hash), '{}') from library_key k
+$$;
+
+create function public.record_key_use(p_key_hash text) returns void
+language sql set search_path = public, extensions as $$
+  delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
+  insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
+  on conflict (key_hash) do update set last_used_on = excluded.last_used_on
+    where known.last_used_on < excluded.last_used_on
+$$;
+
+create function public.delete_key_use() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
+  return null;
+end $$;
+create trigger delete_key_use after delete on public.mcp
+  for each row execute function public.delete_key_use();
+
+-- ---------------------------------------------------------------- the outbox
+
+-- The first p_limit events to send, by age. Those that the bus rejected come last, so that they block no others.
+create function public.unsent_events(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(o) - array['sent_at', 'rejected_at'] order by o.rejected_at nulls first, o.id), '[]')
+  from (select * from outbox where sent_at is null order by rejected_at nulls first, id limit p_limit) o
+$$;
+
+-- Records which events the bus accepted and which it rejected.
+create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void
+language sql set search_path = public, extensions as $$
+  update outbox set sent_at = now() where id = any (p_ids);
+  update outbox set rejected_at = clock_timestamp() where id = any (p_rejected);
+  delete from outbox where sent_at < now() - interval '7 days';
+$$;
+-- The index over Tables: the strings of a document, their chunks in the search engine ("the store", turbopuffer), and
+-- what a search may return. Rows belong to the fingerprint of an index version; Tools show the state of the live one.
+--
+-- Tables with many rows for one Table have no foreign key to it: their rows are deleted in portions, later
+-- (delete_portion). A writer of one locks the Table's row, so nobody writes one for a deleted Table.
+--
+-- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
+-- that of the document; they differ until its chunks are stored.
+create table public.node (
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C",
+  generation bigint not null default 0,
+  wanted_hash text collate "C" not null,
+  wanted_generation bigint not null,
+  wanted_chunks integer not null,
+  -- The store may still have rows of an older version.
+  needs_sweep boolean not null default false,
+  -- Why the embedding service refused the text. The node then has no chunks.
+  refused_reason text,
+  primary key (table_id, fingerprint, pointer_hash)
+);
+create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
+create index node_needs_sweep on public.node (table_id, fingerprint) where needs_sweep;
+create index node_refused on public.node (table_id, fingerprint) where refused_reason is not null;
+
+create table public.chunks (
+  id uuid primary key default gen_random_uuid(),
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C" not null,
+  chunk_index integer not null,
+  total_chunks integer not null,
+  chunk_text text not null,
+  char_start integer not null,
+  char_end integer not null,
+  turbopuffer_namespace text,
+  turbopuffer_doc_id text collate "C",
+  -- Null: has to be stored, for the first time or again.
+  indexed_at timestamptz,
+  -- The chunk's words in table_reading. Null: not stored yet, so not counted.
+  readings bigint[],
+  unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
+);
+create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
+-- The beginning of the hash by which the vector of a text is found.
+create function public.text_key(p_text text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select left(encode(sha256(convert_to(p_text, 'UTF8')), 'hex'), 16)
+$$;
+create index chunks_text on public.chunks (public.text_key(chunk_text) collate "C");
+create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
+
+-- Chunks of wanted versions that are not stored.
+create view public.unstored_chunks with (security_invoker = true) as
+  select c.id, c.table_id, c.fingerprint, c.json_pointer from chunks c
+  where c.indexed_at is null and c.content_hash = (
+    select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash);
+
+-- Rows to delete from the store, up to a generation.
+create table public.pending_deletion (
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  turbopuffer_doc_id text collate "C" not null,
+  generation bigint not null,
+  primary key (table_id, fingerprint, turbopuffer_doc_id)
+);
+
+-- Vectors by the hash of their text, separate for each project: the store does not give its own back. Those of texts that
+-- no chunk has are deleted after 30 days (delete_unused_texts).
+create table public.chunk_vector (
+  project_id uuid not null references public.project,
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.halfvec(1536) not null,
+  unused_since timestamptz,
+  primary key (project_id, space, text_hash)
+);
+
+-- The scan of a Table for one fingerprint.
+create table public.table_scan (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  -- The generation that was scanned completely.
+  generation bigint not null default -1,
+  -- The generation in which the Table was found complete: others need to be looked at (is_table_complete).
+  complete_generation bigint,
+  skipped_nodes jsonb not null default '[]',
+  -- What it found for the status of Tools, by their json_path.
+  found jsonb not null default '{}',
+  -- The scan under way: its generation, how many strings were scanned, and when.
+  current_generation bigint,
+  current_nodes integer not null default 0,
+  current_at timestamptz,
+  -- Why indexing makes no progress, and the generation for which it was given up.
+  error text,
+  failed_generation bigint,
+  heartbeat_at timestamptz not null default now(),
+  -- When chunks were last stored; null once the store has indexed them (see unindexed_tables).
+  stored_at timestamptz,
+  -- How many chunks were stored since the scan began, at scanned_at: the speed of indexing.
+  stored_chunks integer not null default 0,
+  scanned_at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
+);
+create index table_scan_fingerprint on public.table_scan (fingerprint);
+create index table_scan_stored on public.table_scan (stored_at) where stored_at is not null;
+
+-- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
+-- without any are deleted. Written in the transactions that store and delete chunks.
+--
+-- An empty reading marks a term of the search. Terms are counted in a sample of the chunks (see chunks_to_store), and the
+-- empty term counts the chunks of that sample: docs/decisions/0051.
+create table public.table_reading (
+  id bigint generated always as identity primary key,
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  reading text collate "C" not null,
+  written text collate "C" not null,
+  sound text collate "C" not null generated always as (public.sound_of(reading)) stored,
+  chunks integer not null,
+  unique (table_id, fingerprint, reading, written)
+-- Free space on each page: a changed count needs no change of an index.
+) with (fillfactor = 70);
+-- Without terms, for which a growing table without statistics would use them.
+create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound))
+  where reading <> '';
+create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound))
+  where reading <> '';
+
+-- The short fields of the objects around strings, for answers. They belong to the document, not to an index version.
+create table public.table_object (
+  table_id uuid not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  -- json, not jsonb: it keeps their order.
+  fields json not null,
+  fields_hash text collate "C" not null,
+  primary key (table_id, pointer_hash)
+);
+
+-- The fingerprints of this deployment. The first one has the plain namespace, the others have a suffix.
+create table public.table_index_version (
+  fingerprint text collate "C" primary key,
+  suffix text collate "C" not null unique
+);
+
+-- The namespaces that this deployment has written to; other deployments may share its account. A row is written before
+-- the first chunk is sent and stays after its Table is deleted, so that late writes of a killed worker are found.
+-- `unneeded_since`: a namespace that is not needed is deleted whenever it is found again.
+create table public.table_namespace (
+  namespace text collate "C" primary key,
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  unneeded_since timestamptz
+);
+create index table_namespace_table on public.table_namespace (table_id);
+
+-- ---------------------------------------------------------------- namespaces
+
+create function public.assign_namespace_suffix(p_fingerprint text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
+    perform pg_advisory_xact_lock(hashtext('table_index_version'));
+    insert into table_index_version (fingerprint, suffix)
+    select p_fingerprint, case when exists (select from table_index_version) then p_fingerprint else '' end
+    on conflict do nothing;
+  end if;
+  return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
+end $$;
+
+-- A worker with a wrong project id writes nothing: it records its namespace before it writes.
+create function public.check_namespace_project() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform require(not exists (select from context_table t where t.id = new.table_id
+                              and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
+                  'PT422', 'This table belongs to another project');
+  return new;
+end $$;
+create trigger check_namespace_project before insert on public.table_namespace
+  for each row execute function public.check_namespace_project();
+
+-- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
+create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
+language sql set search_path = public, extensions as $$
+  delete from table_namespace s
+  where s.namespace = any (p_namespaces) and s.unneeded_since < now() - make_interval(secs => p_seconds)
+$$;
+
+-- ---------------------------------------------------------------- scanning a document
+
+-- Whether a JSON Pointer is in a scope (another pointer).
+create function public.is_within(p_pointer text, p_scope text) returns boolean
+language sql immutable set search_path = public, extensions as $$
+  select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
+$$;
+
+create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+language sql set search_path = public, extensions as $$
+  insert into table_scan as p (table_id, fingerprint, error, failed_generation)
+  values (p_table, p_fingerprint, p_error, p_failed)
+  on conflict (table_id, fingerprint) do update set heartbeat_at = now(), error = excluded.error,
+    failed_generation = excluded.failed_generation, complete_generation = null
+$$;
+
+-- A page of a scan takes three or four calls: begin_scan, changed_nodes, plan_nodes, record_scan or finish_scan.
+
+-- Whether to scan a page. An explicit request (not p_for_event) restarts the scan. An event restarts a scan that is
+-- incomplete after 15 minutes: its messages may be lost.
+create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
+returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  at timestamptz;
+begin
+  if p_skip = 0 and not p_for_event then
+    update table_scan p set current_generation = null where p.table_id = t.id and p.fingerprint = p_fingerprint;
+    return true;
+  end if;
+  select p.current_at into at from table_scan p
+  where p.table_id = t.id and p.fingerprint = p_fingerprint and p.current_generation = t.generation
+    and p.current_nodes > p_skip;
+  if at is null or t.check_store then return true; end if;
+  return at < now() - interval '15 minutes' and not (
+    is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
+                    and coalesce(o.metadata->'search_index'->>'state', '') not in ('ready', 'error')));
+end $$;
+
+-- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
+-- data_key, scopes, chunk_threshold}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- present one, or this page was scanned already). Tools show the progress of the live version only.
+create function public.begin_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return jsonb_build_object('decision', 'gone'); end if;
+  if p_generation <> t.generation or not should_scan(t, p_fingerprint, p_skip, p_for_event) then
+    return jsonb_build_object('decision', 'superseded');
+  end if;
+  if t.data is null and t.data_key is null then return jsonb_build_object('decision', 'empty'); end if;
+  if p_skip = 0 then
+    if is_live_for_tables(p_fingerprint) then
+      perform merge_status(o.id, jsonb_build_object(
+        'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
+      from tool o where o.table_id = p_table and o.enabled;
+    end if;
+    perform record_scan_state(p_table, p_fingerprint, null, null);
+    update table_scan s set stored_chunks = 0, scanned_at = now()
+    where s.table_id = p_table and s.fingerprint = p_fingerprint;
+  end if;
+  return jsonb_build_object(
+    'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
+    -- As text, so that no JSON library changes the document.
+    'data', to_json(t.data::text), 'data_key', t.data_key, 'chunk_threshold', t.chunk_threshold_chars,
+    'chunks_count', t.chunks_count,
+    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
+               from tool o where o.table_id = t.id and o.enabled));
+end $$;
+
+-- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text.
+create function public.changed_nodes(
+  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_limit integer
+) returns integer[] language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(x.place order by x.place), '{}') from (
+    select g.place::integer as place
+    from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
+    -- Node by node (because of offset 0): a growing table has no statistics for a join.
+    left join lateral (
+      select true as complete from node n
+      where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
+        and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
+        and n.wanted_chunks = (
+          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
+            and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
+      offset 0) n on true
+    where n.complete is null
+    order by g.place limit p_limit) x
+$$;
+
+-- Records the wanted versions of nodes and their chunks. Idempotent. Returns {missing: ids of the chunks to store,
+-- published: see publish_nodes}; null if a newer generation exists.
+create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  missing jsonb;
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation
+    and exists (select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint) for share;
+  if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
+  insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
+                      chunk_text, char_start, char_end)
+  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
+         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', (c->>'char_start')::integer,
+         (c->>'char_end')::integer
+  from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
+  on conflict do nothing;
+  insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
+  select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
+         jsonb_array_length(n->'chunks')
+  from jsonb_array_elements(p_nodes) n
+  order by n->>'pointer_hash'
+  on conflict (table_id, fingerprint, pointer_hash) do update set
+    wanted_hash = excluded.wanted_hash, wanted_generation = excluded.wanted_generation,
+    wanted_chunks = excluded.wanted_chunks, refused_reason = null;
+  -- Node by node (because of offset 0): a growing table has no statistics for a join.
+  select coalesce(jsonb_agg(x.id), '[]') into missing
+  from jsonb_array_elements(p_nodes) n cross join lateral (
+    select c.id from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
+      and c.content_hash = n->>'content_hash' and (c.turbopuffer_doc_id is null or c.indexed_at is null)
+    offset 0) x;
+  return jsonb_build_object('missing', missing, 'published', publish_nodes(p_table, p_fingerprint, array(
+    select n->>'pointer_hash' from jsonb_array_elements(p_nodes) n)));
+end $$;
+
+-- Records that the messages for the first p_nodes strings of this generation are sent, or not needed.
+create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
+language sql set search_path = public, extensions as $$
+  update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
+    p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
+  where p.table_id = p_table and p.fingerprint = p_fingerprint and p_nodes > 0
+    and p_generation >= coalesce(p.current_generation, p_generation)
+$$;
+
+-- Ends a scan of p_nodes strings: deletes nodes in portions of p_limit, the first call those that are not among p_kept
+-- (hashes of pointers), later calls (p_kept is null) those in p_gone, with p_more if yet another call follows. Returns
+-- {removed: the doc ids to delete from the store, by the generation up to which they are, gone: the nodes to give to
+-- later calls, after record_removed, unindexed: see mark_ready_if_complete}; null if a newer generation exists. With the
+-- last portion the scan is recorded and, if no doc ids are left, the Table is ready if nothing is missing; otherwise
+-- record_removed does that.
+create function public.finish_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_gone text[], p_more boolean, p_skipped jsonb,
+  p_found jsonb, p_nodes integer, p_limit integer
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  gone text[] := p_gone;
+  removed jsonb;
+  is_last boolean;
+  unindexed jsonb := '[]';
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
+  if p_kept is not null then
+    gone := array(
+      select x.pointer_hash from node x where x.table_id = p_table and x.fingerprint = p_fingerprint
+        and not exists (select from unnest(p_kept) kept where kept = x.pointer_hash));
+  end if;
+  is_last := not p_more and cardinality(gone) <= p_limit;
+  with nodes as (
+    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+      and n.pointer_hash = any (gone[:p_limit])
+    returning n.pointer_hash
+  ), rows as (
+    delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and c.pointer_hash = any (array(select n.pointer_hash from nodes n)) returning c.turbopuffer_doc_id
+  )
+  insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
+  select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
+  on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
+  select p_table, p_fingerprint, p_generation, p_skipped, p_found where is_last
+  on conflict (table_id, fingerprint) do update set
+    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, found = excluded.found, error = null,
+    failed_generation = null, heartbeat_at = now();
+  update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
+  select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
+    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
+  if is_last and removed = '{}' then
+    unindexed := mark_ready_if_complete(p_table, p_fingerprint)->'unindexed';
+    perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  end if;
+  return jsonb_build_object('removed', removed, 'gone', to_jsonb(gone[p_limit + 1:]), 'unindexed', unindexed);
+end $$;
+
+-- Deletes the objects of a Table that are not among these (hashes of pointers and of fields), and returns the places
+-- (from 1) of those that are missing; null if a newer generation exists.
+create function public.changed_objects(
+  p_table uuid, p_generation bigint, p_pointer_hashes text[], p_fields_hashes text[]
+) returns integer[] language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return null; end if;
+  delete from table_object x where x.table_id = p_table and not exists (
+    select from unnest(p_pointer_hashes, p_fields_hashes) as g(pointer_hash, fields_hash)
+    where g.pointer_hash = x.pointer_hash and g.fields_hash = x.fields_hash);
+  return array(
+    select g.place::integer
+    from unnest(p_pointer_hashes) with ordinality as g(pointer_hash, place)
+    where not exists (select from table_object x where x.table_id = p_table and x.pointer_hash = g.pointer_hash)
+    order by g.place);
+end $$;
+
+-- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash}]. Idempotent; does nothing if a newer
+-- generation exists.
+create function public.store_objects(p_table uuid, p_generation bigint, p_objects jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return; end if;
+  insert into table_object (table_id, pointer_hash, json_pointer, fields, fields_hash)
+  select p_table, o.pointer_hash, o.json_pointer, o.fields::json, o.fields_hash
+  from jsonb_to_recordset(p_objects) as o(pointer_hash text, json_pointer text, fields text, fields_hash text)
+  order by o.pointer_hash
+  on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
+end $$;
+
+-- Records that the rows of finish_scan for these generations are deleted from the store, and the scan. Returns the Table
+-- if it is unindexed: see mark_ready_if_complete.
+create function public.record_removed(
+  p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  done jsonb;
+begin
+  perform from context_table t where t.id = p_table for update;
+  delete from pending_deletion r
+  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
+  done := mark_ready_if_complete(p_table, p_fingerprint);
+  perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  return done->'unindexed';
+end $$;
+
+-- Records why a Table cannot be indexed in this generation (null: the present one).
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text)
+returns void language plpgsql set search_path = public, extensions as $$
+declare
+  present bigint;
+begin
+  select t.generation into present from context_table t where t.id = p_table for update;
+  if present is null or p_generation <> present then return; end if;
+  perform record_scan_state(p_table, p_fingerprint, p_error, present);
+  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
+  from tool o
+  where is_live_for_tables(p_fingerprint) and o.table_id = p_table and o.enabled
+    and o.metadata->'search_index'->>'state' is distinct from 'ready';
+end $$;
+
+-- ---------------------------------------------------------------- storing chunks
+
+-- One transaction at a time counts the words of a Table.
+create function public.lock_words(p_table uuid, p_fingerprint text) returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
+$$;
+
+-- Counts the words of newly stored chunks.
+--   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
+-- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
+create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns bigint[] language sql set search_path = public, extensions as $$
+  with used as (
+    select u.place::integer as place, count(*)::integer as chunks
+    from jsonb_array_elements(p_stored) s
+    -- Chunk by chunk (because of offset 0): a growing table has no statistics for a join.
+    cross join lateral (select from chunks c where c.id = (s->>'id')::uuid and c.readings is null offset 0) fresh
+    cross join jsonb_array_elements_text(s->'readings') u(place) group by 1
+  ), asked as materialized (
+    select e.word->>0 as reading, e.word->>1 as written, u.place, u.chunks
+    from jsonb_array_elements(p_readings) with ordinality e(word, place) join used u on u.place = e.place - 1
+  ), counted as (
+    insert into table_reading as r (table_id, fingerprint, reading, written, chunks)
+    select p_table, p_fingerprint, a.reading, a.written, a.chunks from asked a
+    on conflict (table_id, fingerprint, reading, written) do update set chunks = r.chunks + excluded.chunks
+    returning r.id, r.reading, r.written
+  ), numbered as (
+    select a.place, r.id from asked a join counted r on r.reading = a.reading and r.written = a.written
+  )
+  select coalesce(array_agg(coalesce(n.id, 0) order by place), '{}')
+  from generate_series(0, jsonb_array_length(p_readings) - 1) place left join numbered n using (place)
+$$;
+
+-- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
+create function public.discount_readings() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_words(g.table_id, g.fingerprint) from (
+    select distinct d.table_id, d.fingerprint from gone d
+    where d.readings is not null and exists (select from context_table t where t.id = d.table_id)) g;
+  if not found then return null; end if;
+  with fewer as materialized (
+    select u.id, count(*)::integer as chunks from gone d cross join unnest(d.readings) u(id) group by u.id
+  ), counted as (
+    update table_reading r set chunks = r.chunks - f.chunks from fewer f where r.id = f.id and r.chunks > f.chunks
+  )
+  delete from table_reading r using fewer f where r.id = f.id and r.chunks <= f.chunks;
+  return null;
+end $$;
+create trigger discount_readings after delete on public.chunks
+  referencing old table as gone for each statement execute function public.discount_readings();
+
+-- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted. `counts_terms`: whether
+-- the terms of a chunk are to be counted. Those of the first 500 chunks are, and of the next ones those of every second,
+-- until there are 500 more, then of every fourth, and so on: of 100,000 chunks about 3,800, chosen by a hash.
+create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  wanted jsonb;
+  counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
+                               and r.fingerprint = p_fingerprint and r.reading = '' and r.written = '');
+  every constant bigint := 1::bigint << coalesce(counted, 0) / 500;
+begin
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
+    'chunk_text', c.chunk_text, 'generation', n.wanted_generation,
+    'counts_terms', hashtextextended(c.content_hash, c.chunk_index) % every = 0)
+    order by c.pointer_hash, c.chunk_index), '[]')
+  into wanted
+  from chunks c
+  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+    and n.wanted_hash = c.content_hash
+  where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
+    and (c.turbopuffer_doc_id is null or c.indexed_at is null)
+    and exists (select from context_table t where t.id = p_table);
+  -- Read first: a row that every batch of a Table locks would make them wait.
+  if wanted <> '[]' and not exists (
+    select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then
+    insert into table_namespace (namespace, table_id, fingerprint) values (p_namespace, p_table, p_fingerprint)
+    on conflict (namespace) do update set unneeded_since = null;
+  end if;
+  return wanted;
+end $$;
+
+create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
+language sql set search_path = public, extensions as $$
+  update chunk_vector v set unused_since = null
+  where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
+    and v.unused_since is not null;
+  select coalesce(jsonb_object_agg(v.text_hash, v.embedding::text), '{}') from chunk_vector v
+  where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
+$$;
+
+-- Publishes the wanted version of each node whose chunks are all stored. Deletes the chunks of its other versions: if
+-- such a version returns, it is stored again in its own generation. Returns nodes_to_sweep.
+create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform lock_words(p_table, p_fingerprint);
+  -- In one order everywhere, so that two workers that finish one node cannot deadlock.
+  perform from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+    and n.pointer_hash = any (p_pointer_hashes) order by n.pointer_hash for update;
+  with done as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation,
+      -- A version that was never published may have left rows, too.
+      needs_sweep = n.needs_sweep or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
+        select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash <> n.wanted_hash)
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (p_pointer_hashes)
+      and (n.content_hash, n.generation) is distinct from (n.wanted_hash, n.wanted_generation)
+      and n.wanted_chunks = (
+        select count(*) from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+    returning n.pointer_hash, n.content_hash
+  )
+  delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+    and c.pointer_hash = any (array(select d.pointer_hash from done d))
+    and c.content_hash <> (select d.content_hash from done d where d.pointer_hash = c.pointer_hash);
+  return nodes_to_sweep(p_table, p_fingerprint, p_pointer_hashes);
+end $$;
+
+-- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive: whether
+-- the Table still exists, unwanted: [doc_id] of rows that came too late and have to be deleted from the store,
+-- published: see publish_nodes}.
+create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  unwanted jsonb;
+  numbers bigint[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then
+    return jsonb_build_object('alive', false, 'unwanted', '[]'::jsonb, 'published', '[]'::jsonb);
+  end if;
+  perform lock_words(p_table, p_fingerprint);
+  numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
+  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(),
+    readings = coalesce(c.readings, array(
+      select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
+  from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
+  update table_scan s set stored_at = clock_timestamp(), complete_generation = null,
+    stored_chunks = s.stored_chunks + jsonb_array_length(p_stored)
+  where s.table_id = p_table and s.fingerprint = p_fingerprint;
+  select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
+  from jsonb_array_elements(p_stored) s
+  where not exists (
+    select from chunks c join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash
+    where c.id = (s->>'id')::uuid and c.content_hash in (n.wanted_hash, n.content_hash));
+  return jsonb_build_object('alive', true, 'unwanted', unwanted,
+    'published', publish_nodes(p_table, p_fingerprint, array(
+      select distinct c.pointer_hash from jsonb_array_elements(p_stored) s join chunks c on c.id = (s->>'id')::uuid)));
+end $$;
+
+-- Finishes the nodes of chunks whose text the embedding service refuses: nothing is found for them, and the same text
+-- is not sent again. p_refused: [{id, reason}], ids of chunks.
+create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  pointers text[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then return; end if;
+  perform lock_words(p_table, p_fingerprint);
+  with refusal as (
+    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
+    from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+    order by c.pointer_hash, c.chunk_index
+  ), refused as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
+      needs_sweep = false, refused_reason = s.reason
+    from refusal s
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
+      and n.wanted_hash = s.content_hash
+    returning n.pointer_hash
+  )
+  select array_agg(r.pointer_hash) into pointers from refused r;
+  delete from chunks c
+  where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
+end $$;
+
+create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
+language sql set search_path = public, extensions as $$
+  -- Two transactions that update the same nodes in different orders would wait for each other.
+  select lock_words(p_table, p_fingerprint);
+  update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
+  where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
+    and n.generation = (s->>'generation')::bigint
+$$;
+
+-- The published nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
+-- [{pointer_hash, content_hash, generation}].
+create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
+returns jsonb language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
+    order by n.pointer_hash), '[]')
+  from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
+    and n.content_hash = n.wanted_hash and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
+$$;
+
+-- Whether the store may still have rows to delete.
+create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
+    or exists (select from pending_deletion r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+$$;
+
+-- ---------------------------------------------------------------- is a Table ready?
+
+-- Whether a Table is stored for a fingerprint: scanned in its present generation, each string stored in its wanted
+-- version, nothing left to delete.
+create function public.is_table_stored(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
+                 where s.table_id = p_table and s.fingerprint = p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                    and n.content_hash is distinct from n.wanted_hash)
+    and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+    and not has_rows_to_sweep(p_table, p_fingerprint)
+$$;
+
+-- Whether a Table is complete: stored, and indexed by the store, so that searches see all of it.
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select is_table_stored(p_table, p_fingerprint) and not exists (
+    select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at is not null)
+$$;
+
+-- The Tables that are stored, and only wait until the store has indexed them: [{table_id, fingerprint, namespace,
+-- stored_at}], those that wait longest first; all, or p_table for p_fingerprint.
+create function public.unindexed_tables(p_table uuid default null, p_fingerprint text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'table_id', s.table_id, 'fingerprint', s.fingerprint, 'namespace', n.namespace, 'stored_at', s.stored_at)
+    order by s.stored_at), '[]')
+  from table_scan s join table_namespace n on n.table_id = s.table_id and n.fingerprint = s.fingerprint
+  where s.stored_at is not null and (p_table is null or (s.table_id, s.fingerprint) = (p_table, p_fingerprint))
+    and is_table_stored(s.table_id, s.fingerprint)
+$$;
+
+-- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
+-- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
+-- `minutes_left`: by the speed since the scan began; null if that is not known yet.
+create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+  done boolean;
+  stored boolean;
+  -- Whether missing chunks are counted: while a Table is indexed for the first time, most of them are missing.
+  published boolean;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return false; end if;
+  done := is_table_complete(p_table, p_fingerprint);
+  stored := done or is_table_stored(p_table, p_fingerprint);
+  published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                           and n.content_hash is distinct from n.wanted_hash);
+  perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
+      'skipped_nodes', (
+        select coalesce(jsonb_agg(x.skipped), '[]') from (
+          select e as skipped from table_scan s, jsonb_array_elements(s.skipped_nodes) e
+          where s.table_id = p_table and s.fingerprint = p_fingerprint
+          union all
+          select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
+          where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
+        where is_within(x.skipped->>'json_pointer', o.json_path)))
+    || (f.status - 'missing')
+    || case when not done then jsonb_build_object('minutes_left', (
+              select ceil(((counts->>'chunks_count')::bigint - (counts->>'indexed_chunks_count')::bigint)
+                          * extract(epoch from now() - s.scanned_at) / 60 / nullif(s.stored_chunks, 0))
+              from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint))
+            when f.status->>'missing' is not null
+            then jsonb_build_object('state', 'error', 'last_error', f.status->'missing', 'attempt', 0,
+                                    'minutes_left', null)
+            else jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0,
+                                    'minutes_left', null) end)
+  from tool o
+  cross join lateral (
+    -- `missing` is why the document has no part for the Tool.
+    select coalesce((select s.found->o.json_path from table_scan s
+                     where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}') as status
+  ) f
+  cross join lateral (
+    -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
+    -- one node at a time: a growing table has no statistics for a join.
+    select jsonb_build_object('nodes_count', count(*), 'chunks_count', coalesce(sum(n.wanted_chunks), 0),
+      'indexed_chunks_count', coalesce(sum(case when n.content_hash is not distinct from n.wanted_hash
+        then n.wanted_chunks
+        else (select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+              and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+        end), 0) - case when published and not done then (
+          select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+            and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
+  ) x
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
+    and (stored or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
+                 < now() - interval '2 seconds'
+         or o.metadata->'search_index'->'indexed_chunks_count' is null);
+  return done;
+end $$;
+
+-- Returns {ready: whether a Table is complete, unindexed: unindexed_tables of it}. If it is complete, its Tools are ready
+-- (an error where the document has no part for them) and its unfinished work is finished. Any other error stays until
+-- then: another batch of the same Table may still come.
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  done boolean;
+begin
+  if not exists (select from context_table t where t.id = p_table) then
+    return jsonb_build_object('ready', false, 'unindexed', '[]'::jsonb);
+  end if;
+  done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
+               else is_table_complete(p_table, p_fingerprint) end;
+  if done then
+    perform finish_table_work(p_table, p_fingerprint);
+  end if;
+  update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
+    failed_generation = case when not done then p.failed_generation end,
+    complete_generation = case when done then p.generation end
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    -- Every batch of a Table comes here.
+    and (p.heartbeat_at < now() - interval '2 seconds'
+         or done and (p.error is not null or p.complete_generation is distinct from p.generation));
+  return jsonb_build_object('ready', done, 'unindexed',
+                            case when done then '[]' else unindexed_tables(p_table, p_fingerprint) end);
+end $$;
+
+-- Records that the store has indexed what was stored until p_stored_at, and returns whether the Table is complete.
+create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
+language plpgsql set search_path = public, extensions as $$
+begin
+  update table_scan s set stored_at = null
+  where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at = p_stored_at;
+  return mark_ready_if_complete(p_table, p_fingerprint)->'ready';
+end $$;
+
+-- ---------------------------------------------------------------- what the store has lost
+
+-- Marks chunks to be stored again. They keep their doc ids: while the store still finds them, they are results.
+create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
+language sql set search_path = public, extensions as $$
+  select from context_table t where t.id = p_table for update;
+  select lock_words(p_table, p_fingerprint);
+  update table_scan s set complete_generation = null where s.table_id = p_table and s.fingerprint = p_fingerprint;
+  -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
+  update chunks c set indexed_at = null where c.id = any (p_ids)
+$$;
+
+-- ---------------------------------------------------------------- searching
+
+-- The Tools that agents reach through an endpoint.
+create function public.bound_tools(p_mcp uuid) returns setof public.tool
+language sql stable rows 10 set search_path = public, extensions as $$
+  select o.* from mcp m
+  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
+  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- An endpoint with its Tools; null if it is deleted or disabled.
+create function public.endpoint(p_mcp uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id,
+    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
+  from mcp m where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- An endpoint for the hash of one of its keys: {key_hashes, endpoint}. A wrong key gets two hashes and no endpoint,
+-- after the same work, whether or not there is such an endpoint; a hash of zeros stands for a key that does not exist.
+create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('key_hashes', to_jsonb(k.hashes),
+    'endpoint', case when p_key_hash = any (k.hashes) then endpoint(p_mcp) end)
+  from (
+    select array[
+      coalesce(m.api_key_hash, repeat('0', 64)),
+      coalesce(case when m.previous_key_until > now() then m.previous_key_hash end, repeat('0', 64))] as hashes
+    from (select p_mcp as id) asked left join mcp m on m.id = asked.id and m.status = 'enabled') k
+$$;
+
+-- An endpoint for a user, in an agent's hands or his own: null unless the user has a role in its project, of which each
+-- may search. The function `mcp` has verified the token; nobody else may call this.
+create function public.endpoint_of_user(p_mcp uuid, p_user uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select endpoint(m.id) from mcp m
+  join project p on p.id = m.project_id and p.deleted_at is null
+  join project_member u on u.project_id = m.project_id and u.user_id = p_user and u.role >= 'viewer'
+  where m.id = p_mcp
+$$;
+
+-- The same as `similar_words` for the words of a Table.
+create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and r.reading <> ''
+      and left(r.sound, 1) = left(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
+    union
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and r.reading <> ''
+      and right(r.sound, 1) = right(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
+  ), found as (
+    select r.written, min(r.distance) as distance, max(r.chunks) as n
+    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a) r
+    where r.distance <= r.typos group by r.written
+  )
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
+$$;
+
+-- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, known, near, live}; and the
+-- groups of the project's synonyms with a phrase in p_query: {synonyms}, all of them if another analyzer stored them.
+-- Empty for a Tool that this endpoint does not reach.
+create function public.table_lexicon_entries(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb, p_query text, p_analyzer text
+) returns jsonb
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
+  known constant text[] := array(
+    select e.key from jsonb_each_text(p_words) e
+    where exists (
+      select from table_reading t
+      where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = coalesce(nullif(e.value, ''), e.key)
+        and t.written = e.key));
+begin
+  return jsonb_build_object(
+    'live', (select v.fingerprint from index_version v where v.live),
+    'known', to_jsonb(known),
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t
+        where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)
+        group by t.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, similar_table_words(asked, p_fingerprint, u.reading) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40 and not exists (
+            select from table_reading t
+            where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null),
+    'synonyms', (
+      select coalesce(jsonb_agg(g.value->'phrases'), '[]')
+      from bound_tools(p_mcp) o join project_synonyms s on s.project_id = o.project_id
+      cross join lateral jsonb_array_elements(s.groups) as g(value)
+      where o.id = p_tool and (s.analyzer <> p_analyzer
+        or exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
+                   where strpos(p_query, p.phrase) > 0))));
+end $$;
+
+-- What the ranking has to know of a Tool's Table: {total: the chunks whose terms are counted, chunks: {term of p_terms: in
+-- how many of them it is}, sample: the doc ids of p_sample chunks, the same for every question}. Null for a Tool that this
+-- endpoint does not reach.
+create function public.table_term_frequencies(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_terms text[], p_sample integer
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  select jsonb_build_object(
+    'total', coalesce((
+      select r.chunks from table_reading r
+      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = ''), 0),
+    'chunks', (
+      select coalesce(jsonb_object_agg(r.written, r.chunks), '{}') from table_reading r
+      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = any (p_terms)),
+    'sample', (
+      -- Hashes order pointers at random.
+      select coalesce(jsonb_agg(s.turbopuffer_doc_id), '[]') from (
+        select c.turbopuffer_doc_id from chunks c
+        where c.table_id = o.table_id and c.fingerprint = p_fingerprint and c.indexed_at is not null
+        order by c.pointer_hash, c.content_hash, c.chunk_index limit p_sample) s))
+  from bound_tools(p_mcp) o where o.id = p_tool
+$$;
+
+-- Of the found rows (doc ids, best first) the first p_limit that are current, in the Tool's scope, and reachable through
+-- this endpoint.
+create function public.current_chunks(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
+) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
+    'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
+    'char_start', x.char_start, 'char_end', x.char_end, 'turbopuffer_namespace', x.turbopuffer_namespace,
+    'turbopuffer_doc_id', x.turbopuffer_doc_id)), '[]')
+  from (
+    select c.* from bound_tools(p_mcp) o
+    join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
+    join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+      and n.content_hash = c.content_hash
+    where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
+      and is_within(c.json_pointer, o.json_path)
+    order by array_position(p_doc_ids, c.turbopuffer_doc_id) limit p_limit) x
+$$;
+
+-- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].
+create function public.objects_in_scope(p_mcp uuid, p_tool uuid, p_pointer_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('json_pointer', x.json_pointer, 'fields', x.fields::text)), '[]')
+  from bound_tools(p_mcp) o
+  join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
+  where o.id = p_tool and is_within(x.json_pointer, o.json_path)
+$$;
+
+-- The text at p_pointer from the chunk p_first on, and the strings at or below p_around: {chunks, texts: [{json_pointer,
+-- chunks}]}, at most p_limit of each. Only what is current and in the Tool's scope; null if the endpoint does not reach
+-- the Tool.
+create function public.read_text(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_pointer_hash text, p_around text, p_first integer, p_limit integer
+) returns jsonb language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'chunks', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'chunk_index', c.chunk_index, 'total_chunks', c.total_chunks, 'char_start', c.char_start,
+        'char_end', c.char_end, 'chunk_text', c.chunk_text) order by c.chunk_index), '[]')
+      from node n
+      join chunks c on c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
+        and c.content_hash = n.content_hash
+      where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.pointer_hash = p_pointer_hash
+        and is_within(n.json_pointer, o.json_path)
+        and c.chunk_index between p_first and p_first + p_limit - 1),
+    'texts', (
+      select coalesce(jsonb_agg(jsonb_build_object('json_pointer', t.json_pointer, 'chunks', t.wanted_chunks)
+                                order by t.json_pointer), '[]')
+      from (select n.json_pointer, n.wanted_chunks from node n
+            where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.content_hash is not null
+              and is_within(n.json_pointer, p_around) and is_within(n.json_pointer, o.json_path)
+            order by n.json_pointer limit p_limit) t))
+  from bound_tools(p_mcp) o where o.id = p_tool
+$$;
+-- Index versions: one for the present settings, and earlier ones until they are deleted. A version covers pages and
+-- Tables. One version is live: searches use it, whatever is deployed. Every recorded version is written to.
+
+create table public.index_version (
+  fingerprint text collate "C" primary key,
+  parts jsonb not null,
+  -- Its parts: for pages, for Tables, and the space of the Tables' vectors.
+  knowledge text collate "C" not null references public.page_index_version,
+  tables text collate "C" not null references public.table_index_version,
+  table_space text collate "C" not null,
+  live boolean not null default false,
+  created_at timestamptz not null default now(),
+  live_since timestamptz,
+  retired_at timestamptz,
+  -- The last evaluation by what was asked (search_knowledge or a Search Tool): {questions, k, figures, passed, whole, at}.
+  -- `whole`: the version was complete then.
+  evaluations jsonb not null default '{}'
+);
+create unique index index_version_live on public.index_version (live) where live;
+
+-- Tables that have something to index.
+create view public.indexed_table with (security_invoker = true) as
+  select t.id, t.project_id, t.generation, t.updated_at from context_table t
+  where (t.data is not null or t.data_key is not null)
+    and exists (select from tool o where o.table_id = t.id and o.enabled);
+
+-- ---------------------------------------------------------------- which versions there are
+
+-- Records a version. The first one is live at once.
+--   p_index: {fingerprint, parts, knowledge: a row of page_index_version, tables, table_space}
+create function public.record_index_version(p_index jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if exists (select from index_version s where s.fingerprint = p_index->>'fingerprint') then return; end if;
+  perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
+  perform record_page_index_version(p_index->'knowledge');
+  perform assign_namespace_suffix(p_index->>'tables');
+  insert into index_version (fingerprint, parts, knowledge, tables, table_space, live, live_since)
+  select p_index->>'fingerprint', p_index->'parts', p_index->'knowledge'->>'fingerprint', p_index->>'tables',
+         p_index->>'table_space', first.one, case when first.one then now() end
+  from (select not exists (select from index_version s where s.live) as one) first
+  on conflict do nothing;
+end $$;
+
+-- The versions, oldest first. `answered`: it is or was live.
+create function public.index_versions() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'parts', s.parts, 'live', s.live, 'answered', s.live_since is not null, 'tables', s.tables, 'suffix', f.suffix)
+    order by s.created_at, s.fingerprint), '[]')
+  from index_version s join table_index_version f on f.fingerprint = s.tables
+$$;
+
+-- Whether Tables are searched with this fingerprint. True for all while no version is recorded.
+create function public.is_live_for_tables(p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select s.tables = p_fingerprint from index_version s where s.live), true)
+$$;
+
+create function public.is_kept_for_tables(p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select not exists (select from index_version) or exists (select from index_version s where s.tables = p_fingerprint)
+$$;
+
+-- The spaces of the versions with the same text template as p_fingerprint; its own, while no version is recorded.
+create function public.spaces_of_template(p_fingerprint text) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select case when exists (select from index_version)
+    then array(select distinct f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
+               join page_index_version own on own.text_template = f.text_template
+               where own.fingerprint = p_fingerprint)
+    else array(select f.space from page_index_version f where f.fingerprint = p_fingerprint) end
+$$;
+
+-- Ends a comparison of a Table with the store. The live version is compared last. A reindex that was requested
+-- meanwhile changed the generation and is still due.
+create function public.finish_comparison(p_table uuid, p_fingerprint text, p_generation bigint) returns void
+language sql set search_path = public, extensions as $$
+  update context_table set check_store = false
+  where id = p_table and generation = p_generation and is_live_for_tables(p_fingerprint)
+$$;
+
+-- ---------------------------------------------------------------- what a version lacks
+
+-- The searchable materials that a version does not cover: last written with older settings, or with a chunk that has no
+-- vector in it. With p_before the first p_limit of those that were not requested since, and have no unfinished work.
+create function public.outdated_materials(
+  p_fingerprint text, p_before timestamptz default null, p_limit integer default null
+) returns text[]
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return array(
+    -- First all that are outdated (because of offset 0): looking at unfinished work takes longer.
+    select o.material from (
+    select m.* from material m
+    left join (select s.knowledge, f.space, min(s.created_at) as since
+               from index_version s join page_index_version f on f.fingerprint = s.knowledge
+               where s.knowledge = p_fingerprint group by s.knowledge, f.space) asked on true
+    where m.indexed_version_id is not null
+      and (m.fingerprint is distinct from p_fingerprint and not exists (
+             select from index_version later where later.knowledge = m.fingerprint and later.created_at > asked.since)
+           or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
+    order by m.material offset 0) o
+    where p_before is null or coalesce(o.build_requested_at, '-infinity') < p_before
+                              and not is_page_unfinished(o.material, o.key)
+    order by o.material limit p_limit);
+end $$;
+
+-- The Tables of which a version finds less than the live version: not scanned, scanned for an older generation, or with
+-- a string that only the live version has stored. Tables that cannot be read and have nothing stored do not count. For
+-- the live version itself: the Tables that are being indexed.
+create function public.incomplete_tables(p_fingerprint text) returns table (table_id uuid, reason text)
+language sql stable set search_path = public, extensions as $$
+  select t.id, coalesce(p.error, 'is not built yet')
+  from indexed_table t
+  left join index_version l on l.live
+  left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+  left join table_scan now_live on now_live.table_id = t.id and now_live.fingerprint = l.tables
+  where p.complete_generation is distinct from t.generation
+    and not (p.error is not null and now_live.error is not null and not exists (
+      select from node n where n.table_id = t.id and n.fingerprint = l.tables and n.content_hash is not null))
+    and (coalesce(p.generation, -1) < case when p_fingerprint = l.tables then t.generation
+                                           else coalesce(now_live.generation, -1) end
+         or exists (select from node n
+                    where n.table_id = t.id and n.fingerprint = p_fingerprint
+                      and n.content_hash is distinct from n.wanted_hash and not exists (
+                        select from node o where o.table_id = t.id and o.fingerprint = l.tables
+                          and o.fingerprint <> p_fingerprint and o.pointer_hash = n.pointer_hash
+                          and o.content_hash is distinct from o.wanted_hash)))
+$$;
+
+-- A version for the operator. Of missing parts, the first ten are named.
+create function public.index_version_state(v public.index_version) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select to_jsonb(v) - array['knowledge', 'tables', 'table_space'] || jsonb_build_object(
+    'pages', jsonb_build_object(
+      'total', (select count(*) from material m where m.indexed_version_id is not null),
+      'missing', cardinality(pages.missing), 'named', to_jsonb(pages.missing[:10])),
+    'tables', jsonb_build_object(
+      'total', (select count(*) from indexed_table),
+      'missing', cardinality(tables.missing), 'named', to_jsonb(tables.missing[:10])))
+  from (select outdated_materials(v.knowledge) as missing offset 0) pages
+  cross join (select coalesce(array_agg(jsonb_build_object('table_id', i.table_id, 'reason', i.reason)
+                                        order by i.table_id), '{}') as missing
+              from incomplete_tables(v.tables) i) tables
+$$;
+
+create function public.index_version_states() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(index_version_state(v) order by v.created_at, v.fingerprint), '[]') from index_version v
+$$;
+
+-- ---------------------------------------------------------------- activating and deleting
+
+-- Makes Tools show the status of the live version, for p_seconds; returns the number of Tables. `maintain` does the
+-- rest. Tables that this version lacks are scanned again.
+create function public.refresh_tool_status(p_seconds integer) returns integer
+language plpgsql set search_path = public, extensions as $$
+declare
+  live constant text := (select v.tables from index_version v where v.live);
+  t context_table;
+  done integer := 0;
+begin
+  for t in select * from context_table c where c.shown_fingerprint <> live order by c.id for update loop
+    exit when clock_timestamp() > statement_timestamp() + make_interval(secs => p_seconds);
+    update context_table c set shown_fingerprint = live where c.id = t.id;
+    update tool o set metadata = jsonb_set(o.metadata, '{search_index,state}', '"indexing"')
+    where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready';
+    if not update_tool_status(t.id, live) then
+      insert into outbox (event, project_id, table_id)
+      select 'TableUpdated', t.project_id, t.id
+      where exists (select from tool o where o.table_id = t.id and o.enabled);
+    end if;
+    done := done + 1;
+  end loop;
+  return done;
+end $$;
+
+-- Records an evaluation of a version: p_evaluation is {questions, k, figures, passed}.
+create function public.record_index_evaluation(p_fingerprint text, p_asked text, p_evaluation jsonb) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  state jsonb := (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
+begin
+  perform require(state is not null, 'P0002', format('There is no index %s', p_fingerprint));
+  update index_version v set evaluations = v.evaluations || jsonb_build_object(p_asked, p_evaluation
+    || jsonb_build_object('whole', is_whole(state), 'at', now()))
+  where v.fingerprint = p_fingerprint;
+  return (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
+end $$;
+
+-- Whether nothing is missing in a version with this state.
+create function public.is_whole(p_state jsonb) returns boolean
+language sql immutable set search_path = public, extensions as $$
+  select (p_state->'pages'->'missing', p_state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb)
+$$;
+
+-- Whether the complete version was evaluated, and no last evaluation missed a floor.
+create function public.is_evaluated(v public.index_version) returns boolean
+language sql immutable set search_path = public, extensions as $$
+  select coalesce(bool_or((e->>'whole')::boolean) and bool_and((e->>'passed')::boolean), false)
+  from jsonb_path_query(v.evaluations, '$.*') e
+$$;
+
+-- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force; so is, with
+-- p_needs_evaluation, one that was never live and is not evaluated. The former version is written to until it is deleted.
+create function public.activate_index_version(p_fingerprint text, p_force boolean, p_needs_evaluation boolean)
+returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  v index_version;
+  state jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
+  select * into v from index_version i where i.fingerprint = p_fingerprint;
+  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
+  state := index_version_state(v);
+  if not v.live then
+    perform require(
+      p_force or is_whole(state), '23505',
+      format('The index %s is incomplete: %s of %s pages and %s of %s Tables are missing', v.fingerprint,
+             state->'pages'->'missing', state->'pages'->'total', state->'tables'->'missing', state->'tables'->'total'));
+    perform require(
+      p_force or not p_needs_evaluation or v.live_since is not null or is_evaluated(v), '23505',
+      format('The index %1$s has no evaluation that missed no floor since it is complete. Measure it with '
+             '`sakuin eval QUERIES --index %1$s`, or activate it with --force', v.fingerprint));
+    update index_version set live = false, retired_at = now() where live;
+    update index_version set live = true, live_since = now(), retired_at = null where fingerprint = v.fingerprint;
+    perform refresh_tool_status(3);
+  end if;
+  return (select index_version_state(i) from index_version i where i.fingerprint = v.fingerprint);
+end $$;
+
+-- Deletes a version: it is no longer written to, and `maintain` removes what it stored. Searches that began before the
+-- activation of another version may use it for p_seconds more.
+create function public.delete_index_version(p_fingerprint text, p_seconds integer) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  v index_version;
+begin
+  perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
+  select * into v from index_version i where i.fingerprint = p_fingerprint;
+  perform require(v.fingerprint is not null, 'P0002', format('There is no index %s', p_fingerprint));
+  perform require(not v.live, '23505', format('The index %s is live. Activate another one first', p_fingerprint));
+  perform require(v.retired_at > now() - make_interval(secs => p_seconds) is not true, '23505',
+                  format('The index %s was live until just now. Try again in a minute', p_fingerprint));
+  delete from index_version where fingerprint = p_fingerprint;
+end $$;
+
+-- Deletes some vectors of pages that no version uses, and returns how many rows changed. First all materials forget that
+-- they are complete: a version that returns meanwhile must not believe it.
+create function public.sweep_vectors(p_limit integer) returns bigint
+language sql set search_path = public, extensions as $$
+  with unused as materialized (
+    select f.space from page_index_version f where exists (select from index_version v where v.live)
+    except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
+  ), believing as materialized (
+    select m.material from material m where m.complete_spaces && array(select u.space from unused u) limit p_limit
+  ), corrected as (
+    update material m
+    set complete_spaces = array(select unnest(m.complete_spaces) except select u.space from unused u)
+    from believing b where m.material = b.material
+    returning 1
+  ), texts as (
+    delete from embedded_text t where not exists (select from believing) and t.ctid = any (array(
+      select x.ctid from embedded_text x where x.space = any (array(select u.space from unused u)) limit p_limit))
+    returning 1
+  ), vectors as (
+    delete from knowledge_vector v where v.ctid = any (array(
+      select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u))
+        and not exists (select from embedded_text t where t.space = x.space and t.text_hash = x.text_hash)
+      limit p_limit))
+    returning 1
+  )
+  select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)
+$$;
+
+-- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
+create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.table_id, x.fingerprint), '[]') from (
+    select t.project_id, s.table_id, v.fingerprint, v.suffix
+    from table_index_version v join table_scan s using (fingerprint) join context_table t on t.id = s.table_id
+    where v.fingerprint = any (array(select d.fingerprint from table_index_version d
+                                     where d.fingerprint <> p_fingerprint and not is_kept_for_tables(d.fingerprint)))
+    limit p_limit) x
+$$;
+
+-- Deletes a portion of what a Table stores for a deleted version. Returns how many rows; 0: nothing is left, null: the
+-- version is recorded again. Clears the scan first and deletes its row last, because plan_nodes needs the row.
+create function public.delete_table_index(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
+language plpgsql set search_path = public, extensions as $$
+declare
+  n bigint;
+begin
+  perform from context_table t where t.id = p_table for update;
+  if is_kept_for_tables(p_fingerprint) then return null; end if;
+  update table_scan s set generation = -1, current_generation = null, complete_generation = null
+  where s.table_id = p_table and s.fingerprint = p_fingerprint and s.generation >= 0;
+  perform lock_words(p_table, p_fingerprint);
+  n := delete_table_rows(p_table, p_fingerprint, p_limit);
+  delete from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint and n = 0;
+  return n;
+end $$;
+
+-- Marks and returns the namespaces that are not needed, of one Table or of all: the Table is deleted, or the version
+-- is, and the Table has no nodes for it.
+create function public.mark_abandoned_namespaces(p_fingerprint text, p_table uuid) returns jsonb
+language sql set search_path = public, extensions as $$
+  with deleted as materialized (
+    select v.fingerprint from table_index_version v
+    where v.fingerprint <> p_fingerprint and not is_kept_for_tables(v.fingerprint)
+  ), checked as materialized (
+    select s.namespace, t.id is null or s.fingerprint in (select d.fingerprint from deleted d)
+      and not exists (select from node n where n.table_id = t.id and n.fingerprint = s.fingerprint) as abandoned
+    from table_namespace s left join context_table t on t.id = s.table_id
+    where p_table is null or s.table_id = p_table
+  ), noted as (
+    update table_namespace s set unneeded_since = case when j.abandoned then now() end
+    from checked j where j.namespace = s.namespace and j.abandoned = (s.unneeded_since is null)
+  )
+  select coalesce(jsonb_agg(j.namespace order by j.namespace), '[]') from checked j where j.abandoned
+$$;
+-- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
+-- independent of the others.
+
+-- ---------------------------------------------------------------- unfinished work
+-- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
+
+-- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
+--   for a `table` its id, for an `upload` the S3 key of the document, for a `deletion` the id of a deleted Table or
+--   project (see delete_portion).
+-- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
+--   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
+-- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
+-- `attempts`: how often it failed; `waits`: how often it had to wait. Work that a rate limit delays has not failed.
+-- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
+-- `sent_at`: when maintenance sent a message for it; null after a result of that message.
+create table public.unfinished_work (
+  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload', 'deletion')),
+  subject text collate "C" not null,
+  fingerprint text collate "C" not null default '',
+  state text not null check (state in ('retrying', 'waiting', 'failed')),
+  reason text not null,
+  vendor text collate "C",
+  version_id text,
+  sequencer text collate "C" not null default '',
+  removed boolean not null default false,
+  attempts integer not null default 0,
+  waits integer not null default 0,
+  since timestamptz not null default now(),
+  retry_at timestamptz not null,
+  released boolean not null default false,
+  sent_at timestamptz,
+  primary key (kind, subject, fingerprint)
+);
+create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
+-- For the list, the oldest first.
+create index unfinished_work_since on public.unfinished_work (since, subject, kind, fingerprint);
+create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
+
+-- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
+create function public.lock_vendors() returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
+$$;
+
+-- Shows why a Table waits: on its Tools, or on the scan of another version. p_fingerprint null: all versions.
+create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_fingerprint is null or is_live_for_tables(p_fingerprint) then
+    perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
+    from tool o
+    where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+  else
+    update table_scan p set heartbeat_at = now(), error = p_reason
+    where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  end if;
+end $$;
+
+-- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}. p_state
+-- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
+-- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
+-- at least p_seconds; with p_vendor null, for exactly p_seconds. p_state 'retrying' with p_longest: nothing has failed,
+-- the work has to wait for p_seconds. Returns false, and records nothing, if the work has been unfinished for longer than
+-- p_longest seconds.
+create function public.record_unfinished(
+  p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
+) returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  began constant timestamptz := coalesce(
+    (select u.since from unfinished_work u
+     where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
+       and (u.state <> 'failed' or u.retry_at > now())), now());
+  beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
+  delayed constant boolean := p_state = 'retrying' and p_longest is not null;
+  pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
+    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
+                             * (0.5 + random() / 2)) end;
+begin
+  if began < now() - make_interval(secs => p_longest) then return false; end if;
+  -- Locks in one order everywhere: the Table, the vendors, the rows.
+  if p_state = 'waiting' and w.kind = 'table' then
+    perform from context_table c where c.id = w.subject::uuid for update;
+    perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
+  end if;
+  if delayed and w.kind = 'table' and is_live_for_tables(w.fingerprint) then
+    -- It is alive, and the time that is left grows.
+    perform update_tool_status(w.subject::uuid, w.fingerprint);
+  end if;
+  if p_state = 'waiting' and p_vendor is not null then
+    perform lock_vendors();
+    update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
+  end if;
+  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, version_id, sequencer, removed,
+                                    attempts, waits, since, retry_at)
+  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
+          coalesce(w.sequencer, ''), coalesce(w.removed, false), (not delayed)::integer, (p_state = 'waiting')::integer,
+          case when p_state = 'failed' and not beforehand then now() else began end,
+          now() + make_interval(secs => pause))
+  on conflict (kind, subject, fingerprint) do update set
+    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
+    attempts = u.attempts + (not beforehand and not delayed)::integer,
+    -- Several messages of one Table that meet the same outage are one wait.
+    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
+    since = excluded.since, retry_at = excluded.retry_at, released = false,
+    sent_at = null,
+    -- An older event that fails late does not replace a newer one.
+    (version_id, sequencer, removed) = (
+      select n.version_id, n.sequencer, n.removed
+      from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
+                   (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
+      order by n.sequencer desc, n.place limit 1)
+  -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
+  -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
+  where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
+    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
+    or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
+  return true;
+end $$;
+
+-- Releases what waits for these vendors: maintenance sends it. The caller has locked the vendors.
+create function public.release_vendors(p_vendors text[]) returns void
+language sql set search_path = public, extensions as $$
+  update unfinished_work u set released = true, retry_at = now()
+  where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
+$$;
+
+-- Finishes work. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
+-- sequencer finishes all. p_answered: its vendor has answered, so everything that waits for this vendor is released. A
+-- waiting Table is finished by its next scan; a batch of its chunks only shows that the vendor answers. A failed Table
+-- is finished when it is complete (mark_ready_if_complete).
+create function public.finish_work(p_work jsonb, p_answered boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  u unfinished_work;
+begin
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
+  -- Nearly always there is no row. The vendors are locked before the row.
+  if u.kind is null then return; end if;
+  if u.vendor is not null then perform lock_vendors(); end if;
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
+  if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
+  if u.kind <> 'table' or u.state = 'retrying' or (u.state = 'failed' and u.retry_at > now())
+     or (u.state = 'waiting' and not p_answered and (u.released or u.vendor is null)) then
+    delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
+  end if;
+  if p_answered and u.vendor is not null and not u.released then
+    perform release_vendors(array[u.vendor]);
+  end if;
+end $$;
+
+-- Finishes all work of a complete Table. If it was the probe of a vendor, the vendor has answered.
+create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  answered text[];
+begin
+  -- Nearly always there is no row. The vendors are locked before the rows.
+  if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
+                 and u.fingerprint in ('', p_fingerprint)) then return; end if;
+  perform lock_vendors();
+  with gone as (
+    delete from unfinished_work u
+    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint) returning u.*
+  )
+  select array_agg(g.vendor) into answered from gone g
+  where g.state = 'waiting' and g.vendor is not null and not g.released and g.sent_at is not null;
+  perform release_vendors(answered);
+end $$;
+
+-- Claims due work for p_seconds, oldest first: [{kind, subject, fingerprint, version_id, sequencer, removed,
+-- project_id, chunks}]. Until a vendor has answered, one row at a time is a probe of it: for a Table one batch of
+-- chunks (`chunks`, at most p_batch; empty if it has to be scanned).
+create function public.claim_due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  due jsonb;
+begin
+  -- SQS keeps a dead letter for 14 days.
+  delete from unfinished_work u where u.state = 'failed' and u.retry_at < now() - interval '15 days';
+  delete from unfinished_work u
+  where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
+  with away as materialized (
+    select distinct u.vendor from unfinished_work u
+    where u.vendor is not null and not u.released and case u.state
+      -- A probe is under way, or a failed one waits for its next attempt.
+      when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
+      -- Its queue will deliver a probe again.
+      when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
+      else false end
+  ), probe as materialized (
+    select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
+    where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
+      and u.vendor not in (select a.vendor from away a)
+    -- A probe without a result is followed by another one.
+    order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
+  ), late as (
+    select u.kind, u.subject, u.fingerprint from unfinished_work u
+    where u.kind <> 'deletion' and case u.state
+      when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
+        or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
+      -- Its queue did not deliver it again and may have lost it.
+      when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
+      else false end
+    order by u.since, u.subject limit p_limit for update skip locked
+  ), claimed as (
+    update unfinished_work u set state = 'waiting', sent_at = now(), retry_at = now() + make_interval(secs => p_seconds)
+    from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
+    returning u.*
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'kind', c.kind, 'subject', c.subject, 'fingerprint', c.fingerprint, 'version_id', c.version_id,
+      'sequencer', c.sequencer, 'removed', c.removed,
+      'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
+      'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
+        then (select coalesce(jsonb_agg(x.id), '[]') from (
+                select m.id from unstored_chunks m
+                where m.table_id = c.subject::uuid and m.fingerprint = c.fingerprint limit p_batch) x)
+        else '[]' end)
+    order by c.since, c.subject), '[]')
+  into due from claimed c;
+  return due;
+end $$;
+
+-- Whether a message or maintenance will continue a Table in this version. A retry that is long overdue does not count.
+create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from unfinished_work u
+                 where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
+                   and (u.state = 'waiting'
+                        or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
+$$;
+
+-- Whether work on a page is retried or waits.
+create function public.is_page_unfinished(p_material text, p_key text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from unfinished_work u where u.state <> 'failed'
+                 and (u.kind, u.subject) in (('file', p_key), ('material', p_material)))
+$$;
+
+-- Unfinished work, oldest first. p_wanted: {state, subjects, after}, all optional; `after` is the last row of the page
+-- before, as {since, subject, kind, fingerprint}.
+create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject, x.kind, x.fingerprint), '[]') from (
+    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.version_id, u.removed, u.attempts, u.since,
+      case when u.state <> 'failed' then u.retry_at end as retry_at
+    from unfinished_work u
+    where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
+      and (p_wanted->'subjects' is null
+           or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
+      and (p_wanted->'after' is null
+           or (u.since, u.subject, u.kind, u.fingerprint)
+              > ((p_wanted->'after'->>'since')::timestamptz, p_wanted->'after'->>'subject',
+                 p_wanted->'after'->>'kind', p_wanted->'after'->>'fingerprint'))
+    order by u.since, u.subject, u.kind, u.fingerprint limit p_limit) x
+$$;
+
+-- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
+create function public.unfinished_counts() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'retrying', count(*) filter (where u.state = 'retrying'), 'waiting', count(*) filter (where u.state = 'waiting'),
+    'failed', count(*) filter (where u.state = 'failed'),
+    'oldest_waiting_seconds', coalesce(extract(epoch from now() - min(u.since) filter (
+      where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
+  from unfinished_work u
+$$;
+
+-- ---------------------------------------------------------------- messages in flight
+-- A row for each message whose work takes longer than some seconds; most messages have none. `until`: the end of its
+-- lease. Later its worker is dead, and its queue delivers the message again.
+create table public.message_lease (
+  message_id text collate "C" primary key,
+  queue text collate "C" not null,
+  body text not null,
+  since timestamptz not null,
+  until timestamptz not null
+);
+
+-- Records that a worker has had a message for p_worked seconds and keeps it for p_seconds more.
+create function public.renew_lease(
+  p_message text, p_queue text, p_body text, p_worked double precision, p_seconds double precision
+) returns void language sql set search_path = public, extensions as $$
+  -- Their messages ended without a worker that could record it.
+  delete from message_lease l where l.until < now() - interval '15 minutes';
+  insert into message_lease as l (message_id, queue, body, since, until)
+  values (p_message, p_queue, p_body, now() - make_interval(secs => p_worked), now() + make_interval(secs => p_seconds))
+  on conflict (message_id) do update set until = excluded.until,
+    since = case when l.until < now() then excluded.since else l.since end
+$$;
+
+create function public.end_lease(p_message text) returns void
+language sql set search_path = public, extensions as $$
+  delete from message_lease l where l.message_id = p_message
+$$;
+
+-- The leases of the last quarter of an hour, the oldest first: [{queue, body, since, is_over}].
+create function public.message_leases(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since), '[]') from (
+    select l.queue, l.body, l.since, l.until < now() as is_over from message_lease l
+    where l.until > now() - interval '15 minutes' order by l.since limit p_limit) x
+$$;
+
+-- ---------------------------------------------------------------- deleting in portions
+-- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
+-- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
+
+-- Records a deleted Table or project, whose rows have to be deleted.
+create function public.record_deletion(p_id uuid, p_reason text) returns void
+language sql set search_path = public, extensions as $$
+  insert into unfinished_work (kind, subject, state, reason, retry_at)
+  values ('deletion', p_id, 'waiting', p_reason, now()) on conflict do nothing
+$$;
+
+-- Deletes up to p_limit rows of each kind that a Table stores, for a fingerprint or (null) for all. Returns how many.
+-- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
+create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with old_chunks as (
+    delete from chunks c where c.ctid = any (array(
+      select x.ctid from chunks x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
+    returning 1
+  ), old_nodes as (
+    delete from node n where n.ctid = any (array(
+      select x.ctid from node x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
+        and not exists (select from chunks c where c.table_id = p_table
+                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+    returning 1
+  ), old_readings as (
+    delete from table_reading r where r.ctid = any (array(
+      select x.ctid from table_reading x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
+        and not exists (select from chunks c where c.table_id = p_table
+                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+    returning 1
+  ), old_deletions as (
+    delete from pending_deletion d where d.ctid = any (array(
+      select x.ctid from pending_deletion x
+      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
+    returning 1
+  ), old_objects as (
+    delete from table_object o where o.ctid = any (array(
+      select x.ctid from table_object x where x.table_id = p_table and p_fingerprint is null limit p_limit))
+    returning 1
+  )
+  select (select count(*) from old_chunks) + (select count(*) from old_nodes) + (select count(*) from old_readings)
+       + (select count(*) from old_deletions) + (select count(*) from old_objects)
+$$;
+
+-- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
+-- completely. Null if nothing is left, or other workers have it.
+create function public.delete_portion(p_limit integer) returns jsonb
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  gone uuid;
+  n bigint;
+begin
+  -- Each in turn: a large one does not keep others waiting.
+  select u.subject::uuid into gone from unfinished_work u where u.kind = 'deletion'
+  order by u.retry_at, u.subject limit 1 for update skip locked;
+  if gone is null then return null; end if;
+  n := delete_table_rows(gone, null, p_limit);
+  with old_tables as (
+    -- Each has up to 20 MB of its own, and becomes a deletion of its own.
+    delete from context_table t where t.id = any (array(
+      select x.id from context_table x where x.project_id = gone limit greatest(p_limit / 500, 1)))
+    returning 1
+  ), old_vectors as (
+    delete from chunk_vector v where v.ctid = any (array(
+      select x.ctid from chunk_vector x where x.project_id = gone limit p_limit))
+    returning 1
+  )
+  select n + (select count(*) from old_tables) + (select count(*) from old_vectors) into n;
+  if n = 0 then
+    delete from project p where p.id = gone;
+    delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
+  else
+    update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;
+  end if;
+  return jsonb_build_object('rows', n, 'left', (select count(*) from unfinished_work u where u.kind = 'deletion'));
+end $$;
+
+-- ---------------------------------------------------------------- restarting stalled Tables
+
+create table public.table_restart (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  generation bigint not null,
+  restarts integer not null,
+  restarted_at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
+);
+
+-- Records a restart of a Table's scan, and returns the restarts of its present generation within a day. Null if it was
+-- restarted within the last p_seconds.
+create function public.record_table_restart(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
+language sql set search_path = public, extensions as $$
+  insert into table_restart as r (table_id, fingerprint, generation, restarts)
+  select t.id, p_fingerprint, t.generation, 1 from context_table t where t.id = p_table
+  on conflict (table_id, fingerprint) do update set
+    restarts = case when r.generation = excluded.generation and r.restarted_at > now() - interval '1 day'
+                    then r.restarts + 1 else 1 end,
+    generation = excluded.generation, restarted_at = now()
+  where r.generation <> excluded.generation or r.restarted_at <= now() - make_interval(secs => p_seconds)
+  returning r.restarts
+$$;
+
+-- Tables whose indexing has stopped: no progress for p_seconds, and no message. For the live version: Tools that wait.
+-- For another version: Tables that are neither complete nor given up. For any version: Tables with stored chunks that
+-- no Tool needs.
+create function public.stalled_tables(p_fingerprint text, p_seconds integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with still as (
+    select o.table_id from tool o
+    where is_live_for_tables(p_fingerprint) and o.enabled
+      and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
+      and coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'),
+                   timestamp_or_null(o.metadata->'search_index'->>'configured_at'))
+          < now() - make_interval(secs => p_seconds)
+    union
+    select t.id from table_scan p join indexed_table t on t.id = p.table_id
+    where not is_live_for_tables(p_fingerprint) and p.fingerprint = p_fingerprint
+      and p.failed_generation is distinct from t.generation
+      -- The event of a change starts its scan.
+      and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
+      and case when p.complete_generation is distinct from t.generation
+          then not is_table_complete(t.id, p_fingerprint) end
+    union
+    select t.id from context_table t
+    where t.updated_at < now() - make_interval(secs => p_seconds)
+      and not exists (select from tool o where o.table_id = t.id and o.enabled)
+      and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
+           or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
+  from still s join context_table t on t.id = s.table_id
+  where not has_unfinished_work(t.id, p_fingerprint) and unindexed_tables(t.id, p_fingerprint) = '[]'
+$$;
+
+-- ---------------------------------------------------------------- building an index version
+
+-- Claims pages that versions of this text template lack.
+create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
+language sql set search_path = public, extensions as $$
+  with unbuilt as materialized (
+    select distinct o.material
+    from index_version v join page_index_version f on f.fingerprint = v.knowledge
+    -- A request from before the version was recorded was for another version.
+    cross join lateral unnest(outdated_materials(
+      v.knowledge, greatest(now() - make_interval(secs => p_seconds), v.created_at), p_limit)) as o(material)
+    where f.text_template = p_text_template order by 1 limit p_limit
+  ), noted as (
+    update material m set build_requested_at = now() from unbuilt u where u.material = m.material
+  )
+  select coalesce(array_agg(u.material order by u.material), '{}') from unbuilt u
+$$;
+
+-- Claims Tables that a version which is not live has never indexed, or has given up p_seconds ago. Together with those
+-- under way there are at most p_limit. Stalled Tables are restarted (stalled_tables).
+create function public.claim_tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
+language sql set search_path = public, extensions as $$
+  with under_way as materialized (
+    select count(*) as n from table_scan p join indexed_table t on t.id = p.table_id
+    where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
+      and case when p.complete_generation is distinct from t.generation
+          then not is_table_complete(t.id, p_fingerprint) end
+  ), unbuilt as materialized (
+    select t.id, t.project_id from indexed_table t
+    left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+    where not is_live_for_tables(p_fingerprint)
+      and case when p.table_id is null
+            or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds)
+          then not has_unfinished_work(t.id, p_fingerprint) end
+    order by t.id limit greatest(p_limit - (select n from under_way), 0)
+  ), noted as (
+    insert into table_scan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
+    on conflict (table_id, fingerprint) do update set heartbeat_at = now()
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', u.project_id, 'table_id', u.id) order by u.id), '[]')
+  from unbuilt u
+$$;
+
+-- ---------------------------------------------------------------- rate limits
+
+-- The searches of each principal in its minute: a key of /mcp by its hash, all endpoints of a project by its id (another
+-- key or endpoint does not reset the minute). Unlogged: a crash may reset the minute.
+create unlogged table public.search_quota (
+  principal text collate "C" primary key,
+  minute timestamptz not null,
+  used integer not null
+);
+
+-- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some:
+-- {searches, seconds until the minute ends}.
+create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  moment constant timestamptz := clock_timestamp();
+  this_minute constant timestamptz := date_trunc('minute', moment);
+  spent integer;
+  granted integer;
+begin
+  insert into search_quota as q (principal, minute, used) values (p_principal, this_minute, 0)
+  on conflict (principal) do update set
+    minute = greatest(q.minute, excluded.minute),
+    used = case when q.minute < excluded.minute then 0 else q.used end
+  returning used into spent;
+  granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
+  update search_quota set used = used + granted where principal = p_principal;
+  return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
+end $$;
+
+-- ---------------------------------------------------------------- refused questions
+
+-- Questions without a good match, if RecordRefusedQuestions is on: the Tool that was asked (null: the library), the day
+-- (UTC), and how often. Nothing tells who asked.
+create table public.refused_question (
+  day date not null,
+  tool_id uuid references public.tool on delete cascade,
+  question text collate "C" not null,
+  asked integer not null default 1,
+  unique nulls not distinct (day, tool_id, question)
+);
+create index refused_question_tool on public.refused_question (tool_id);
+
+-- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
+create function public.record_refused_question(p_tool uuid, p_question text, p_most integer) returns void
+language sql set search_path = public, extensions as $$
+  with today as (
+    select q.question from refused_question q
+    where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
+  )
+  insert into refused_question as r (day, tool_id, question)
+  select (now() at time zone 'utc')::date, p_tool, p_question
+  where (select count(*) from today) < p_most or exists (select from today t where t.question = p_question)
+  on conflict (day, tool_id, question) do update set asked = r.asked + 1
+$$;
+
+-- The most frequent questions, of these Tools or (null) of everything: [{tool_id, question, asked, first_day, last_day}].
+create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
+    select q.tool_id, q.question, sum(q.asked) as asked, min(q.day) as first_day, max(q.day) as last_day
+    from refused_question q where p_tools is null or q.tool_id = any (p_tools)
+    group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
+$$;
+
+-- Deletes the questions of all days but the last p_days, and returns how many rows. 0 deletes all.
+create function public.delete_refused_questions(p_days integer) returns integer
+language sql set search_path = public, extensions as $$
+  with gone as (
+    delete from refused_question q where q.day <= (now() at time zone 'utc')::date - p_days returning 1
+  )
+  select count(*)::integer from gone
+$$;
+
+-- ---------------------------------------------------------------- the daily budgets of tokens
+
+-- The tokens of a day (UTC): what indexing embedded, and what the language model that writes learns read and wrote.
+create table public.embedding_day (
+  day date not null,
+  kind text collate "C" not null check (kind in ('embedding', 'learns')),
+  tokens bigint not null default 0 check (tokens >= 0),
+  primary key (day, kind)
+);
+
+create function public.tokens_today(p_kind text) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select tokens from embedding_day
+                   where day = (now() at time zone 'utc')::date and kind = p_kind), 0)
+$$;
+
+-- Returns the day's sum.
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
+language sql set search_path = public, extensions as $$
+  insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
+  on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
+  returning tokens
+$$;
+
+-- ---------------------------------------------------------------- counts of projects
+
+-- {projects, tables, tools: {state: count}, errors: [{tool_id, name, project_id, table_id, last_error}]}, `errors` the
+-- first p_errors of Tools in an error.
+create function public.project_counts(p_errors integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with tools as materialized (
+    select o.id, o.name, o.project_id, o.table_id, coalesce(o.metadata->'search_index'->>'state', 'pending') as state,
+           o.metadata->'search_index'->>'last_error' as last_error
+    from tool o where o.enabled
+  )
+  select jsonb_build_object(
+    'projects', (select count(*) from project p where p.deleted_at is null),
+    'tables', (select count(*) from context_table),
+    'tools', (select coalesce(jsonb_object_agg(s.state, s.n), '{}')
+              from (select t.state, count(*) as n from tools t group by t.state) s),
+    'errors', (select coalesce(jsonb_agg(jsonb_build_object(
+                 'tool_id', e.id, 'name', e.name, 'project_id', e.project_id, 'table_id', e.table_id,
+                 'last_error', e.last_error) order by e.id), '[]')
+               from (select * from tools t where t.state = 'error' order by t.id limit p_errors) e))
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: runs
+-- All kinds of comparisons run in pages, one worker at a time.
+
+-- One row: the last run, or the present one. `claimed_until`: a worker has claimed it. `under_way`: the run has not
+-- ended. `found`: the number of its differences, `differences` the first 500 of them, `failed` the reasons of parts that
+-- failed last. They stay until the next run.
+create table public.reconciliation_run (
+  single boolean primary key default true check (single),
+  after text,
+  under_way boolean not null default false,
+  claimed_until timestamptz,
+  began_at timestamptz,
+  ended_at timestamptz,
+  found integer not null default 0,
+  differences jsonb not null default '[]',
+  failed jsonb not null default '[]'
+);
+
+-- Claims the run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
+create function public.claim_reconciliation(p_seconds integer, p_begin boolean) returns jsonb
+language sql set search_path = public, extensions as $$
+  insert into reconciliation_run (single) select true where p_begin on conflict do nothing;
+  update reconciliation_run r set
+    claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
+    began_at = case when r.under_way then r.began_at else now() end,
+    ended_at = null,
+    found = case when r.under_way then r.found else 0 end,
+    differences = case when r.under_way then r.differences else '[]' end,
+    failed = case when r.under_way then r.failed else '[]' end,
+    under_way = true
+  where coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
+  returning jsonb_build_object('after', r.after)
+$$;
+
+-- Saves how far the run has come. Its worker continues.
+create function public.save_reconciliation_progress(p_after text) returns void
+language sql set search_path = public, extensions as $$
+  update reconciliation_run r set after = p_after where r.single
+$$;
+
+-- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
+-- p_after null: it has come to its end.
+create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update reconciliation_run r set
+    after = p_after, claimed_until = null, under_way = p_after is not null,
+    ended_at = case when p_after is null then now() end,
+    found = r.found + jsonb_array_length(p_differences),
+    differences = coalesce((select jsonb_agg(d.value order by d.n)
+                            from jsonb_array_elements(r.differences || p_differences) with ordinality d(value, n)
+                            where d.n <= 500), '[]'),
+    failed = p_failed
+  where r.single
+$$;
+
+-- The last run, or the present one: {began_at, ended_at, found, differences, failed}; null before the first.
+create function public.reconciliation_report() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('began_at', r.began_at, 'ended_at', r.ended_at, 'found', r.found,
+                            'differences', r.differences, 'failed', r.failed)
+  from reconciliation_run r where r.began_at is not null
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: the bucket
+
+-- Whether a page was written with another version of a learns.yml that names it, and no work on the page is recorded: a
+-- request was lost. The page's newest version must be searchable, since an older one may be gone from the bucket.
+create function public.lacks_pages(f public.authored_file) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select f.names is not null and exists (
+    select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named join material m
+      on m.material = named
+    where m.status = 'ready' and m.learns_files ? f.key and not exists (
+      select from unfinished_work u where u.kind = 'material' and u.subject = m.material
+                                       or u.kind = 'file' and u.subject = m.key))
+$$;
+
+-- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page was not
+-- written with it.
+create function public.recorded_objects(
+  p_after text, p_limit integer, p_analyzer text, p_settling double precision
+) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'kind', x.kind, 'version_id', x.version_id,
+    'gone', x.gone, 'free', x.free, 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
+  from (
+    select y.* from (
+    (select m.key, 'owner' as kind, m.version_id, m.status = 'deleted' as gone, false as free,
+            m.updated_at as at
+     from material m
+     where m.key > p_after order by m.key limit p_limit)
+    union all
+    (select w.key, 'waiting', w.version_id, w.deleted, m.status = 'deleted', w.since
+     from competing_key w join material m using (material)
+     where w.key > p_after order by w.key limit p_limit)
+    union all
+    (select f.key, 'file', f.version_id, f.version_id is null,
+            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
+              or lacks_pages(f), f.applied_at
+     from authored_file f where f.key > p_after order by f.key limit p_limit)
+    ) y order by y.key limit p_limit) x
+$$;
+
+-- The number of keys of pages that are not deleted.
+create function public.recorded_pages() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select (select count(*) from material m where m.status <> 'deleted')
+       + (select count(*) from competing_key w where not w.deleted)
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: pages
+
+-- Of p_limit materials after p_after, those with faulty chunks, words or postings: {broken: [{material, why}], next}.
+create function public.broken_materials(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with page as materialized (
+    select m.* from material m where m.material > p_after order by m.material limit p_limit
+  ), checked as (
+    select p.material, case
+      when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
+      when p.chunks_count <> c.n then 'a wrong number of chunks'
+      when exists (select from knowledge_chunks k where k.material = p.material
+                   and not exists (select from chunk_words w where w.id = k.id and w.is_current))
+        or exists (select from chunk_words w where w.material = p.material and w.is_current
+                   and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
+      when exists (
+        select from chunk_words w cross join lateral unnest(w.terms) as t(term)
+        where w.material = p.material and not exists (
+          select from posting o
+          where o.term = t.term and o.block = posting_block(p.number) and w.number = any (o.chunks)))
+        then 'words without postings' end as why
+    from page p cross join lateral (select count(*) as n from knowledge_chunks k where k.material = p.material) c
+  )
+  select jsonb_build_object(
+    'broken', (select coalesce(jsonb_agg(
+                 jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
+               from checked j where j.why is not null),
+    'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
+-- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
+-- repaired by applying the page again.
+create function public.repair_material(p_material text) returns void
+language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  r material;
+  here integer;
+  words integer[];
+begin
+  select * into r from material m where m.material = p_material for update;
+  here := posting_block(r.number);
+  -- Removes numbers without words from the postings.
+  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
+  update posting p set chunks = kept.chunks, impacts = kept.impacts
+  from posting o cross join lateral (
+    select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
+    from unnest(o.chunks, o.impacts) as u(chunk, impact)
+    where exists (select from chunk_words w where w.number = u.chunk)) kept
+  where o.block = here and p.term = o.term and p.block = o.block and cardinality(kept.chunks) < o.n;
+  delete from posting p where p.block = here and p.n = 0;
+
+  if r.status = 'deleted' then
+    perform replace_chunks(p_material, '[]', r.fingerprint, r.generation);
+    update material m set chunks_count = 0 where m.material = p_material;
+  else
+    words := array(select w.number from chunk_words w where w.material = p_material);
+    perform change_postings(here, words, words);
+  end if;
+end $$;
+
+-- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
+-- spelling): {unused, next}.
+create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  page reading[];
+  unused reading[];
+begin
+  if not p_dry_run then
+    -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
+    lock table reading in share row exclusive mode;
+  end if;
+  select array_agg(x order by x.reading, x.written) into page from (
+    select r.* from reading r
+    where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
+    order by r.reading, r.written fetch first p_limit rows with ties) x;
+  select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunk_count(r) = 0;
+  if not p_dry_run then
+    delete from reading r using unnest(unused) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term);
+  end if;
+  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) >= p_limit
+    then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
+end $$;
+
+-- Deletes answers, and vectors of Tables, that no chunk has used for p_seconds, among p_limit after p_after, and as many
+-- vectors of texts that no page has: {deleted, next}. The first run that finds one unused records when; a vector of a
+-- deleted index version goes at once. p_after is "answer" with a key, or "vector" with project, space and hash, separated
+-- by tabs. A row that changes meanwhile has another ctid, and is left alone.
+create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
+returns jsonb language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with page as materialized (
+    select x.* from (
+      (select 'answer' as kind, null::uuid as project_id, '' collate "C" as space, c.cache_key as hash, c.ctid as place,
+              c.unused_since
+       from learns_cache c
+       where not starts_with(p_after, 'vector') and c.cache_key > split_part(p_after, chr(9), 2)
+       order by c.cache_key limit p_limit)
+      union all
+      (select 'vector', v.project_id, v.space, v.text_hash, v.ctid, v.unused_since
+       from chunk_vector v
+       where (v.project_id, v.space, v.text_hash) > (
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 2)
+              else '00000000-0000-0000-0000-000000000000' end::uuid,
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 3) else '' end,
+         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 4) else '' end)
+       order by v.project_id, v.space, v.text_hash limit p_limit)
+    ) x order by x.kind, x.project_id, x.space, x.hash limit p_limit
+  ), checked as materialized (
+    select p.*, case p.kind
+      when 'answer' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
+      else (not exists (select from index_version i where i.live)
+            or exists (select from index_version i where i.table_space = p.space))
+        and exists (select from chunks c join context_table t on t.id = c.table_id and t.project_id = p.project_id
+                    where text_key(c.chunk_text) collate "C" = left(p.hash, 16)) end as used,
+      p.unused_since < now() - make_interval(secs => p_seconds)
+        or p.kind = 'vector' and exists (select from index_version i where i.live)
+           and not exists (select from index_version i where i.table_space = p.space) as is_old
+    from page p where not p_dry_run
+  ), noted_answers as (
+    update learns_cache c set unused_since = case when c.unused_since is null then now() end where c.ctid = any (array(
+      select u.place from checked u where u.kind = 'answer' and u.used = (u.unused_since is not null)))
+  ), noted_vectors as (
+    update chunk_vector v set unused_since = case when v.unused_since is null then now() end where v.ctid = any (array(
+      select u.place from checked u
+      where u.kind = 'vector' and u.used = (u.unused_since is not null) and (u.used or u.is_old is not true)))
+  ), answers as (
+    delete from learns_cache c where c.ctid = any (array(
+      select u.place from checked u where u.kind = 'answer' and u.is_old and not u.used)) returning 1
+  ), vectors as (
+    delete from chunk_vector v where v.ctid = any (array(
+      select u.place from checked u where u.kind = 'vector' and u.is_old and not u.used)) returning 1
+  ), old_rows as materialized (
+    select x.space, x.text_hash, x.ctid as place from unused_vector x
+    where not p_dry_run and x.unused_since < now() - make_interval(secs => p_seconds)
+    order by x.unused_since limit p_limit
+  ), old_vectors as (
+    delete from knowledge_vector v using old_rows o
+    where (v.space, v.text_hash) = (o.space, o.text_hash)
+      and not exists (select from embedded_text t where t.space = o.space and t.text_hash = o.text_hash) returning 1
+  ), forgotten as (
+    delete from unused_vector u where u.ctid = any (array(select o.place from old_rows o))
+  ), counted as (
+    select (select count(*) from old_rows) as old_rows,
+      (select concat_ws(chr(9), p.kind, p.project_id, nullif(p.space, ''), p.hash) from page p
+       order by p.kind desc, p.project_id desc, p.space desc, p.hash desc limit 1) as last
+  )
+  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors)
+      + (select count(*) from old_vectors),
+    'next', case when (select count(*) from page) = p_limit then n.last
+                 when n.old_rows = p_limit then coalesce(n.last, nullif(p_after, ''), 'answer') end)
+  from counted n
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: Tables
+
+-- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
+create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id,
+    'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
+  from context_table t cross join lateral (
+    select
+      is_table_complete(t.id, p_fingerprint) as settled,
+      exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+              and s.generation = t.generation) as scanned,
+      (select bool_and(o.metadata->'search_index'->>'state' is not distinct from 'ready') from tool o
+       where o.table_id = t.id and o.enabled) as ready,
+      exists (
+        select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
+          and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
+            select coalesce(sum(n.wanted_chunks), 0) from node n
+            where n.table_id = t.id and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)))
+        or exists (
+        select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint and n.wanted_chunks <> (
+          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
+  ) x
+  where t.id = any (p_tables)
+$$;
+
+-- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
+-- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`: the
+-- generation is scanned. `coming`: chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
+create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with page as materialized (
+    select c.id, c.pointer_hash, c.content_hash, c.chunk_index,
+           c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
+           coalesce(c.turbopuffer_doc_id, left(c.table_id::text, 8) || '_' || c.pointer_hash || '_'
+                    || left(c.content_hash, 16) || '_' || c.chunk_index) as doc_id
+    from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and (c.pointer_hash, c.content_hash, c.chunk_index)
+        > (coalesce(p_after->>0, ''), coalesce(p_after->>1, ''), coalesce((p_after->>2)::integer, -1))
+    order by c.pointer_hash, c.content_hash, c.chunk_index limit p_limit
+  )
+  select jsonb_build_object(
+    'generation', t.generation,
+    'planned', exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+                       and s.generation = t.generation),
+    'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
+    'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
+    'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
+             order by x.pointer_hash, x.content_hash, x.chunk_index offset p_limit - 1))
+  from context_table t where t.id = p_table
+$$;
+
+-- Continues from the generation of the store's rows: the records come from an older backup.
+create function public.raise_generation(p_table uuid, p_generation bigint) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation < p_generation for update;
+  if not found then return; end if;
+  update context_table set generation = p_generation where id = p_table;
+  perform table_changed(p_table, 'TableUpdated', null);
+end $$;
+
+-- ---------------------------------------------------------------- orphaned uploads
+-- Uploaded documents that nobody needs are deleted from the bucket. Here are the folders to look through.
+
+-- Folders of Tables with announced or imported uploads, or of deleted Tables.
+create table public.orphaned_upload (
+  folder text collate "C" primary key,
+  table_id uuid not null,
+  since timestamptz not null default now()
+);
+create index orphaned_upload_since on public.orphaned_upload (since);
+
+create function public.track_uploads() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  -- A signed upload address stays valid for some minutes after the Table is deleted.
+  insert into orphaned_upload (folder, table_id) values ('tables/' || old.project_id || '/' || old.id || '/', old.id)
+  on conflict (folder) do update set since = case when tg_op = 'DELETE' then now() else orphaned_upload.since end;
+  return null;
+end $$;
+create trigger track_uploads after update of upload, imported_upload, data_key on public.context_table
+  for each row when (new.upload > 0) execute function public.track_uploads();
+create trigger track_uploads_of_deleted after delete on public.context_table
+  for each row when (old.upload > 0) execute function public.track_uploads();
+
+-- Folders to clean up, oldest first: [{folder, keep, gone}]; `keep` is the Table's present document. Those of deleted
+-- Tables are due after p_gone seconds; others after p_left, because a message may still import an upload.
+create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    jsonb_build_object('folder', x.folder, 'keep', x.data_key, 'gone', x.gone) order by x.since), '[]')
+  from (
+    select l.folder, l.since, t.data_key, t.id is null as gone
+    from orphaned_upload l left join context_table t on t.id = l.table_id
+    where l.since < now() - make_interval(secs => case when t.id is null then p_gone else p_left end)
+    order by l.since limit p_limit) x
+$$;
+
+-- Records that a folder was cleaned up except for p_keep. p_again: it has uploads that are too young. If the Table has
+-- another document by now, the folder stays due.
+create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
+language sql set search_path = public, extensions as $$
+  update orphaned_upload l set since = now() where l.folder = p_folder and p_again;
+  delete from orphaned_upload l where l.folder = p_folder and not p_again
+    and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
+$$;
+
+-- ---------------------------------------------------------------- sakuin doctor
+
+-- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
+create function public.applied_migrations() returns text[]
+language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
+begin
+  return array(select m.version from supabase_migrations.schema_migrations m order by m.version);
+exception when undefined_table or invalid_schema_name then
+  return '{}';
+end $$;
+
+-- What code relies on, as one hash: columns, constraints, indexes, triggers, policies, views, and functions with their
+-- text, owner, settings and callers. The same on each version of Postgres. Two databases with the same hash have the
+-- same schema, however they came to it; that of the database which the functions were built for is in their code.
+create function public.schema_digest() returns text
+language sql stable set search_path = pg_catalog as $$
+  with ours as (
+    select c.oid, c.relname, c.relkind from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+  )
+  select md5(string_agg(x.line, E'\n' order by x.line collate "C")) from (
+    select concat_ws(' ', 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+                     a.attidentity, a.attgenerated, pg_get_expr(d.adbin, d.adrelid)) as line
+    from ours c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    union all
+    -- Postgres 18 records NOT NULL as a constraint, too.
+    select concat_ws(' ', 'constraint', c.relname, k.conname, pg_get_constraintdef(k.oid))
+    from ours c join pg_constraint k on k.conrelid = c.oid and k.contype <> 'n'
+    union all
+    select pg_get_indexdef(i.indexrelid) from ours c join pg_index i on i.indrelid = c.oid
+    union all
+    select pg_get_triggerdef(t.oid) from ours c join pg_trigger t on t.tgrelid = c.oid and not t.tgisinternal
+    union all
+    select concat_ws(' ', 'policy', c.relname, p.polname, p.polcmd, p.polroles::regrole[],
+                     pg_get_expr(p.polqual, c.oid), '/', pg_get_expr(p.polwithcheck, c.oid))
+    from ours c join pg_policy p on p.polrelid = c.oid
+    union all
+    select concat_ws(' ', 'view', c.relname, pg_get_viewdef(c.oid)) from ours c where c.relkind = 'v'
+    union all
+    select concat_ws(' ', 'function', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+                     p.provolatile, p.proowner::regrole, p.prosecdef, p.proconfig, md5(p.prosrc),
+                     has_function_privilege('service_role', p.oid, 'execute'),
+                     has_function_privilege('sakuin_search', p.oid, 'execute'))
+    from pg_proc p
+    where p.pronamespace = 'public'::regnamespace
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')) x
+$$;
+
+-- {migrations: the applied ones, digest}
+create function public.schema_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('migrations', applied_migrations(), 'digest', schema_digest())
+$$;
+
+create function public.database_bytes() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select pg_database_size(current_database())
+$$;
+
+-- The learns.yml and synonyms.yml whose current version cannot be read: [{key, reason}].
+create function public.broken_files() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('key', f.key, 'reason', r.reason) order by f.key), '[]')
+  from authored_file f join upload_result r on (r.key, r.version_id) = (f.key, f.version_id) and r.outcome = 'failed'
+$$;
+
+-- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.
+--   missing: tables, views and functions that the caller may not use; open: tables that a user's token could read or
+--   write past the API; vectors: type by column; extensions: schema and version by name; bytes: of the database
+create function public.database_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'time', now(),
+    'postgres', current_setting('server_version_num')::integer / 10000,
+    'bytes', database_bytes(),
+    -- Hosted Supabase sets it when the disk is full.
+    'is_read_only', current_setting('default_transaction_read_only')::boolean,
+    'schema', schema_state(),
+    'missing', coalesce((select jsonb_agg(x.thing order by x.thing) from (
+      select format('%s (%s)', c.relname, string_agg(r.name, ', ')) as thing
+      from pg_class c, unnest(array['select', 'insert', 'update', 'delete']) r (name)
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+        and not has_table_privilege(c.oid, r.name)
+      group by c.relname
+      union all
+      select format('%s()', p.proname) from pg_proc p
+      where p.pronamespace = 'public'::regnamespace and not has_function_privilege(p.oid, 'execute')) x), '[]'),
+    'open', coalesce((select jsonb_agg(c.relname order by c.relname) from pg_class c
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+        and (c.relkind <> 'v' and not c.relrowsecurity
+             or exists (select from pg_roles r where r.rolname in ('anon', 'authenticated')
+                        and has_table_privilege(r.oid, c.oid, 'select, insert, update, delete, truncate')))), '[]'),
+    'vectors', coalesce((select jsonb_object_agg(c.relname || '.' || a.attname, format_type(t.oid, a.atttypmod))
+      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and t.typname in ('vector', 'halfvec')
+        and not a.attisdropped), '{}'),
+    'extensions', (select jsonb_object_agg(e.extname,
+      jsonb_build_object('schema', e.extnamespace::regnamespace, 'version', e.extversion)) from pg_extension e))
+$$;
+-- Who may do what. These roles reach the database through PostgREST:
+--   service_role   the other Lambda functions. It bypasses row level security, but it needs grants.
+--   sakuin_search  the function `mcp`. It may call the functions that searches need, and nothing else.
+--   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
+--
+-- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
+-- only what the policies allow: for the acting user the rows of their projects, by their role in each; else for
+-- service_role all rows. Columns that are not for users (hashes of keys, generations, states) change only through
+-- functions that keep them consistent.
+
+-- ---------------------------------------------------------------- the role of members
+
+do $$ begin
+  if not exists (select from pg_roles where rolname = 'sakuin_member') then
+    create role sakuin_member nologin noinherit;
+  end if;
+end $$;
+-- The owner of everything else must be able to replace what this role owns.
+grant sakuin_member to postgres;
+grant usage on schema public to sakuin_member;
+
+-- ---------------------------------------------------------------- row level security
+
+-- Without a policy, a table has no rows for anybody but its owner and service_role.
+do $$
+declare
+  t regclass;
+begin
+  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s enable row level security', t);
+  end loop;
+end $$;
+
+-- Members see the members; owners add and change them, but change or remove no other owner; everybody may leave.
+create policy see_members on public.project_member for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy add_members on public.project_member for insert to sakuin_member
+  with check ((select is_service()) or project_id in (select acting_projects('owner')));
+create policy change_members on public.project_member for update to sakuin_member
+  using ((select is_service())
+         or project_id in (select acting_projects('owner')) and (role <> 'owner' or user_id = acting_user()))
+  with check ((select is_service()) or project_id in (select acting_projects('owner')));
+create policy remove_members on public.project_member for delete to sakuin_member
+  using ((select is_service()) or user_id = acting_user()
+         or project_id in (select acting_projects('owner')) and role <> 'owner');
+
+create policy see_projects on public.project for select to sakuin_member
+  using (deleted_at is null and ((select is_service()) or id in (select acting_projects('viewer'))));
+
+create policy see_tables on public.context_table for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_tables on public.context_table to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
+create policy see_tools on public.tool for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_tools on public.tool to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')))
+  with check (((select is_service()) or project_id in (select acting_projects('editor')))
+              and exists (select from public.context_table t
+                          where t.id = tool.table_id and t.project_id = tool.project_id));
+
+create policy see_endpoints on public.mcp for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_endpoints on public.mcp to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
+-- The endpoint and the Tool are visible only to those who may see their projects.
+create policy see_bindings on public.mcp_binding for select to sakuin_member
+  using (mcp_id in (select e.id from public.mcp e));
+create policy change_bindings on public.mcp_binding to sakuin_member
+  using (mcp_id in (select e.id from public.mcp e
+                    where (select is_service()) or e.project_id in (select acting_projects('editor'))))
+  with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
+                      where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id
+                        and ((select is_service()) or e.project_id in (select acting_projects('editor')))));
+
+create policy see_synonyms on public.project_synonyms for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_synonyms on public.project_synonyms to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
+create policy see_keys on public.key_use for select to sakuin_member
+  using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
+         or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
+create policy see_quotas on public.quota for select to sakuin_member using (true);
+
+-- ---------------------------------------------------------------- grants
+-- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
+-- three roles; since then service_role has no access to new tables either, but TRUNCATE, REFERENCES and TRIGGER are
+-- still granted. Postgres itself lets everybody execute a new function. Therefore everything is revoked first, and
+-- then granted by name. These statements must come after everything that they are about.
+
+revoke all on all tables in schema public from public, anon, authenticated, service_role;
+revoke all on all sequences in schema public from public, anon, authenticated, service_role;
+revoke all on all functions in schema public from public, anon, authenticated, service_role;
+
+-- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no grant:
+-- all of them belong to identity columns.
+grant select, insert, update, delete on all tables in schema public to service_role;
+grant execute on all functions in schema public to service_role;
+
+grant select on public.project to sakuin_member;
+grant select, insert, update (role), delete on public.project_member to sakuin_member;
+grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
+  public.project_synonyms to sakuin_member;
+grant select on public.key_use to sakuin_member;
+grant select on public.quota to sakuin_member;
+grant execute on all functions in schema public to sakuin_member;
+
+-- The functions of the API. create_project runs with the rights of postgres (3_projects.sql).
+do $$
+declare
+  f regproc;
+begin
+  -- A role needs CREATE on the schema to become the owner of a function.
+  grant create on schema public to sakuin_member;
+  foreach f in array array[
+    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member', 'transfer_project',
+    'read_synonyms', 'replace_synonyms',
+    'create_table', 'read_table', 'read_document', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
+    'check_node', 'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
+    'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
+  ]::regproc[] loop
+    execute format('alter function %s owner to sakuin_member', f::regprocedure);
+  end loop;
+  revoke create on schema public from sakuin_member;
+end $$;
+
+-- What a search needs. These functions run with the rights of postgres: sakuin_search reads no table.
+do $$
+declare
+  f regproc;
+begin
+  if not exists (select from pg_roles where rolname = 'sakuin_search') then
+    create role sakuin_search nologin noinherit;
+  end if;
+  grant sakuin_search to authenticator;
+  grant usage on schema public to sakuin_search;
+  foreach f in array array[
+    'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
+    'objects_in_scope', 'read_text',
+    'index_versions', 'has_second_factor', 'library_key_hashes', 'record_key_use', 'consume_quota', 'record_refused_question'
+  ]::regproc[] loop
+    execute format('alter function %s security definer', f::regprocedure);
+    execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);
+    execute format('grant execute on function %s to sakuin_search', f::regprocedure);
+  end loop;
+end $$;
+
+-- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
+-- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.
+alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+alter default privileges in schema public grant select, insert, update, delete on tables to service_role;
+alter default privileges in schema public grant execute on functions to service_role;
