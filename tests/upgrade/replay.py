@@ -1,0 +1,168 @@
+"""Requests that a version recorded, sent to the database of a later one."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from tests.emptied import emptied
+
+RECORDED = Path(__file__).with_name("recorded")
+# Ids and times: another run has others.
+_ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*\+00:00"
+)
+_VECTOR = {"vector", "length"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to PostgREST, and the answer: JSON, or the code of an error. `path` is `rpc/<function>` or a table."""
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Any
+    answer: Any
+    error: str | None = None
+
+    @property
+    def form(self) -> tuple[str, ...]:
+        """Returns what is called with which arguments, whatever their values."""
+        rows = self.body if isinstance(self.body, list) else [self.body or {}]
+        arguments = {name for row in rows for name, value in row.items() if value is not None}
+        return self.method, self.path, *sorted(self.params), *sorted(arguments)
+
+
+Session = Sequence[Call]
+
+
+@dataclass
+class Replay:
+    """Sends the calls of a session in their order. Ids and times of the recording stand for those of the answers."""
+
+    url: str
+    key: str = field(repr=False)
+    sql: psycopg.Connection
+    _ids: dict[str, str] = field(default_factory=dict)
+
+    def repeat(self, session: Session) -> Iterator[Call]:
+        """Yields the calls with the answers of this database."""
+        emptied(self.sql)
+        self._ids.clear()
+        headers = {"apikey": self.key, "Authorization": f"Bearer {self.key}"}
+        with httpx.Client(base_url=f"{self.url}/rest/v1/", headers=headers, timeout=20) as client:
+            for call in session:
+                params, given, body = (self._translated(each) for each in (call.params, call.headers, call.body))
+                answered = client.request(call.method, call.path, params=params, headers=given, json=body)
+                answer, error = read_answer(answered)
+                self._learn(call.answer, answer)
+                yield Call(call.method, call.path, params, given, body, answer, error)
+
+    def differences(self, session: Session) -> Iterator[str]:
+        """Yields what a caller of the recorded version would miss."""
+        for recorded, call in zip(session, self.repeat(session), strict=True):
+            if call.error != recorded.error:
+                yield f"{call.path}: {call.error or 'no error'} instead of {recorded.error or 'an answer'}"
+            elif call.error is None:
+                answer = self._translated(recorded.answer)
+                yield from (f"{call.path}: {lack}" for lack in missing(answer, call.answer))
+
+    def _translated(self, value: Any) -> Any:
+        text = _ID.sub(lambda found: self._ids.get(found[0], found[0]), json.dumps(value))
+        for old, new in self._ids.items():
+            # Ids of chunks in the store begin with eight digits of their Table's.
+            text = text.replace(f'"{old[:8]}_', f'"{new[:8]}_')
+        return json.loads(text)
+
+    def _learn(self, recorded: Any, answer: Any) -> None:
+        """Pairs the ids at the same places of two answers."""
+        if isinstance(recorded, str) and isinstance(answer, str):
+            old, new = _ID.findall(recorded), _ID.findall(answer)
+            if len(old) == len(new):
+                self._ids.update(zip(old, new, strict=True))
+        elif isinstance(recorded, list) and isinstance(answer, list):
+            for one, other in zip(recorded, answer, strict=False):
+                self._learn(one, other)
+        elif isinstance(recorded, dict) and isinstance(answer, dict):
+            for key in recorded.keys() & answer.keys():
+                self._learn(recorded[key], answer[key])
+
+
+def read_answer(answered: httpx.Response) -> tuple[Any, str | None]:
+    """Returns the JSON of an answer, and the code of an error."""
+    try:
+        answer = answered.json() if answered.content else None
+    except ValueError:
+        answer = answered.text
+    error = answer["code"] if isinstance(answer, dict) and "code" in answer else str(answered.status_code)
+    return answer, None if answered.is_success else error
+
+
+def missing(recorded: Any, answer: Any, place: str = "the answer") -> Iterator[str]:
+    """Yields the members, elements and types that `recorded` has and `answer` lacks. More members are allowed."""
+    if recorded is None:
+        return
+    if isinstance(recorded, dict) and isinstance(answer, dict):
+        for key, value in recorded.items():
+            if key not in answer:
+                yield f"{place} has no {key}"
+            else:
+                yield from missing(value, answer[key], f"{place}.{key}")
+    elif isinstance(recorded, list) and isinstance(answer, list):
+        if len(recorded) != len(answer):
+            yield f"{place} has {len(answer)} elements instead of {len(recorded)}"
+        for number, (one, other) in enumerate(zip(recorded, answer, strict=False)):
+            yield from missing(one, other, f"{place}[{number}]")
+    elif _kind(recorded) != _kind(answer):
+        yield f"{place} is {_kind(answer)} instead of {_kind(recorded)}"
+
+
+def _kind(value: Any) -> str:
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def read_sessions(version: str) -> list[Session]:
+    """Returns the recorded sessions of a version."""
+    return [[Call(**_full(call)) for call in session] for session in _read(version)["sessions"]]
+
+
+def read_messages(version: str) -> list[dict[str, Any]]:
+    """Returns one message of each form that a version sends."""
+    messages: list[dict[str, Any]] = _read(version)["messages"]
+    return messages
+
+
+def _read(version: str) -> dict[str, Any]:
+    recorded: dict[str, Any] = json.loads(gzip.decompress(recording_of(version).read_bytes()))
+    return recorded
+
+
+def recording_of(version: str) -> Path:
+    """Returns the file with the recording of a version."""
+    return RECORDED / f"{version}.json.gz"
+
+
+def sparse(value: Any) -> Any:
+    """Returns JSON with its vectors as their numbers that are not zero, by index."""
+    if isinstance(value, str) and value.startswith("[0") and len(value) > 1000:
+        numbers = json.loads(value)
+        return {"vector": {index: number for index, number in enumerate(numbers) if number}, "length": len(numbers)}
+    if isinstance(value, dict):
+        return {key: sparse(member) for key, member in value.items()}
+    return [sparse(member) for member in value] if isinstance(value, list) else value
+
+
+def _full(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == _VECTOR:
+            return json.dumps([value["vector"].get(str(index), 0) for index in range(value["length"])])
+        return {key: _full(member) for key, member in value.items()}
+    return [_full(member) for member in value] if isinstance(value, list) else value

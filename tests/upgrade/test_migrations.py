@@ -1,0 +1,124 @@
+"""Migrations are never edited, and all of them together give the schema that people read."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.schema import DIGEST, NEWEST_MIGRATION, SchemaCheck, compared
+from sakuin_local.places import MIGRATIONS, SCHEMA
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.migrations import apply_migrations
+
+from tests.database_server import DatabaseServer, connection_to
+from tests.upgrade.migrations import digests, dump, edited, recorded_digests, schema_digest
+
+
+@pytest.fixture(scope="module")
+def migrated(database: Database) -> Database:
+    """A database with all migrations."""
+    return database
+
+
+@pytest.fixture(scope="module")
+def written(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A database with the files that people read."""
+    folder = tmp_path_factory.mktemp("schema")
+    with database_server.copy(folder, with_migrations=False) as running:
+        apply_migrations(running.dsn_postgres, SCHEMA)
+        yield running
+
+
+def test_no_migration_was_edited() -> None:
+    assert edited(digests(), recorded_digests()) == []
+    assert set(digests()) == set(recorded_digests()), "python -m tests.upgrade write"
+
+
+def test_an_edited_and_a_removed_migration_are_named(tmp_path: Path) -> None:
+    for name in ("1_first", "2_second", "3_third"):
+        (tmp_path / f"{name}.sql").write_text("select 1;")
+    before = digests(tmp_path)
+    (tmp_path / "1_first.sql").write_text("select 1; ")
+    (tmp_path / "3_third.sql").unlink()
+    assert edited(digests(tmp_path), before) == ["1_first", "3_third"]
+
+
+def test_all_migrations_give_the_schema_that_people_read(migrated: Database, written: Database) -> None:
+    assert list(dump(migrated.dsn_postgres)) == list(dump(written.dsn_postgres))
+    assert schema_digest(written.dsn) == schema_digest(migrated.dsn)
+
+
+def test_the_code_names_the_schema_that_it_was_built_for(migrated: Database) -> None:
+    assert max(MIGRATIONS.glob("*.sql")).name.startswith(f"{NEWEST_MIGRATION}_")
+    assert schema_digest(migrated.dsn) == DIGEST, "python -m tests.upgrade write"
+
+
+CHANGES = {
+    "a column": "alter table public.material add column note text",
+    "the type of a column": "alter table public.material alter column key type varchar(900)",
+    "a default": "alter table public.material alter column key set default 'x'",
+    "a constraint": "alter table public.material add constraint more check (key <> 'x')",
+    "an index": "create index more on public.material (key)",
+    "a trigger": "drop trigger track_uploads on public.context_table",
+    "a policy": "drop policy see_projects on public.project",
+    "the text of a function": "create or replace function public.database_bytes() returns bigint language sql stable"
+    " set search_path = public, extensions as 'select 1::bigint'",
+    "an argument": "create function public.database_bytes(p_more integer) returns integer language sql as 'select 1'",
+    "the settings of a function": "alter function public.search_candidates reset search_path",
+    "the owner of a function": "alter function public.list_projects owner to postgres",
+    "who may call a function": "revoke execute on function public.index_versions() from sakuin_search",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_of_the_schema_gives_another_digest(written: Database, change: str) -> None:
+    with undone(written) as connection:
+        connection.execute(CHANGES[change].encode())
+        row = connection.execute("select public.schema_digest()").fetchone()
+    assert row != (schema_digest(written.dsn),)
+
+
+@contextmanager
+def undone(database: Database) -> Iterator[psycopg.Connection]:
+    """Lets a block change the schema in a transaction that is rolled back."""
+    with psycopg.connect(database.dsn) as connection:
+        yield connection
+        connection.rollback()
+
+
+@pytest.mark.parametrize(
+    ("migrations", "digest", "state"),
+    [
+        ([NEWEST_MIGRATION], DIGEST, "current"),
+        # A copy of the schema in a database that another program made.
+        ([], DIGEST, "current"),
+        (["20261122000007"], "other", "older"),
+        ([], "other", "older"),
+        ([NEWEST_MIGRATION, "29990101000000"], "other", "newer"),
+        ([NEWEST_MIGRATION], "other", "changed"),
+    ],
+)
+def test_a_schema_is_compared_with_that_of_the_code(migrations: list[str], digest: str, state: str) -> None:
+    assert compared(migrations, digest) == state
+
+
+def test_a_check_of_the_schema_asks_once_a_minute(database: Database) -> None:
+    now = [0.0]
+    check = SchemaCheck(connected(database.rest_url, database.service_key, seconds=2), clock=lambda: now[0])
+    sql = connection_to(database.dsn)
+    states = [check()]
+    sql.execute("alter table public.material add column note text")
+    try:
+        states.append(check())
+        now[0] = 61.0
+        states.append(check())
+    finally:
+        sql.execute("alter table public.material drop column note")
+    now[0] = 122.0
+    assert [*states, check()] == ["current", "current", "changed", "current"]
+
+
+def test_a_database_that_does_not_answer_is_unknown() -> None:
+    assert SchemaCheck(connected("http://127.0.0.1:9", "key", seconds=1))() == "unknown"
