@@ -41,14 +41,13 @@ from sakuin.settings import Settings
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion
+from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import IndexInEachVersion
 from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
@@ -212,7 +211,7 @@ class World:
     telemetry: Telemetry = field(default_factory=a_telemetry)
     # A library without Tables.
     store: Any = None
-    queues: Any = None
+    queues: Any = field(default_factory=MemoryQueues)
 
     def __post_init__(self) -> None:
         self.index = KnowledgeIndex(self.client)
@@ -654,8 +653,8 @@ class TableWorld:
     def work(self, queue: str) -> QueueWork[Any]:
         """Returns what processes the messages of a queue."""
         if queue == EMBEDS:
-            return replace(embed_chunks.embed_work(self.clients, self.kept), embed=EmbedInEachVersion(self.embeds))
-        return replace(index_tool.tool_work(self.clients, self.kept), scan=IndexInEachVersion(self.scans))
+            return replace(embed_chunks.embed_work(self.clients, self.kept), indexes=self.embeds)
+        return replace(index_tool.tool_work(self.clients, self.kept), scans=self.scans)
 
     def handler(self, queue: str) -> QueueHandler:
         """Returns a worker of a queue."""

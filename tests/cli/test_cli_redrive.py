@@ -125,7 +125,7 @@ def test_looking_at_a_letter_is_no_try(dead: DeadLetters) -> None:
         ("tool", {"index": IDS}, f"scan Table {TABLE}", WorkSubject("table", TABLE)),
         (
             "tool",
-            {"index": {**IDS, "skip": 4000, "fingerprint": "abc"}},
+            {"index": {**IDS, "skip": 4000, "index_version": "abc"}},
             f"scan Table {TABLE}, from string 4,000",
             WorkSubject("table", TABLE, "abc"),
         ),
@@ -173,7 +173,7 @@ def test_a_letter_that_the_deployment_knows_nothing_of_says_so(dead: DeadLetters
 
 
 def test_the_reason_of_a_table_is_that_of_its_index(dead: DeadLetters) -> None:
-    dead.add("embed", json.dumps({"embed": {**IDS, "chunks": ["a"], "fingerprint": "next"}}))
+    dead.add("embed", json.dumps({"embed": {**IDS, "chunks": ["a"], "index_version": "next"}}))
     failed(dead, WorkSubject("table", TABLE, "next"), "the next index failed")
     UnfinishedWorkStore(dead.operator.deployment.client).record_dead_letter(
         WorkSubject("table", TABLE, "other"), "another index failed"

@@ -42,10 +42,28 @@ class Surprises:
 
         return done
 
+    def of_work(self, work: QueueWork[Any]) -> QueueWork[Any]:
+        """Returns the same work of a queue, whose surprises are recorded."""
+        return WatchedWork(work, self)
+
     def come_out(self) -> None:
         """Raises the first that is kept."""
         if self.kept:
             raise self.kept.pop()
+
+
+@dataclass(frozen=True)
+class WatchedWork:
+    """The work of a queue that records its surprises."""
+
+    work: Any
+    surprises: Surprises
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.work, name)
+
+    def process(self, request: Any) -> None:
+        self.surprises.of(self.work.process)(request)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.calls import Ask, background
+from sakuin.platform.queue_handler import QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
@@ -207,19 +208,19 @@ class TablesWorld:
 
     def _delivery(self, sqs: Gate, tool: ToolWork, embed: EmbedWork) -> Delivery:
         """Returns the functions of the two queues. Scans have small pages."""
-        surprises, scans, self.import_document = Surprises(), tool.scan.indexes, tool.import_document
+        surprises, self.import_document = Surprises(), tool.import_document
 
         def small() -> Mapping[str, IndexTable]:
-            return {version: replace(scan, chunks_a_page=2) for version, scan in scans().items()}
+            return {version: replace(scan, chunks_a_page=2) for version, scan in tool.scans().items()}
 
-        scan: Any = surprises.of(replace(tool.scan, indexes=small))
-        imports: Any = surprises.of(self._import)
-        embedding: Any = surprises.of(embed.embed)
-        works = {
-            _TOOLS: replace(tool, scan=scan, import_document=imports),
-            _EMBEDS: replace(embed, embed=embedding),
+        imports: Any = self._import
+        works: dict[str, QueueWork[Any]] = {
+            _TOOLS: replace(tool, scans=small, import_document=imports),
+            _EMBEDS: embed,
         }
-        handlers = {queue: handler_of(sqs, queue, work, self.unfinished) for queue, work in works.items()}
+        handlers = {
+            queue: handler_of(sqs, queue, surprises.of_work(work), self.unfinished) for queue, work in works.items()
+        }
         return Delivery(handlers, surprises, self.counts)
 
     def _import(self, table_id: str, upload: int, key: str) -> bool:

@@ -64,10 +64,10 @@ class MemoryQueues:
     """`TableQueues` whose messages wait until a test delivers them."""
 
     asked: list[tuple[Any, ...]] = field(default_factory=list)
-    fingerprint: str = ""
+    index_version: str = ""
 
     def index(
-        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, resumed: bool = False
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, **_how: bool
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 

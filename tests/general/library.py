@@ -61,7 +61,7 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
     index = KnowledgeIndex(client)
     learns = LearnsSources(bucket, LearnsRecords(client), None, "")
     fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
-    pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)
+    pages = IndexPage(bucket, index, lambda _model: model, learns, fingerprint, _MAX_PAGE_BYTES)
     texts: dict[str, str] = {}
     for number, key in enumerate(key for key in bucket.keys("") if key.endswith(".html")):
         material = key.removesuffix(".html")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.tables.messages import EVENTS, DocumentUploaded, EventScanRequest, ScanRequest, embed_message, tool_message
+from sakuin.tables.messages import EVENTS, DocumentUploaded, ScanRequest, embed_message, tool_message
 
 from tests.events import event
 
@@ -28,13 +28,13 @@ def uploaded(*keys: str) -> dict[str, Any]:
 
 
 def test_the_sample_event_asks_for_its_table() -> None:
-    assert tool_message(sample("index_tool.event")) == EventScanRequest(**IDS)
+    assert tool_message(sample("index_tool.event")) == ScanRequest(**IDS, for_event=True)
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_asks_for_a_scan_and_carries_nothing_but_ids(name: str) -> None:
     sent = {"detail-type": name, "source": "a platform", "detail": {**IDS, "tool_id": None, "data": "ignored"}}
-    assert tool_message(sent) == EventScanRequest(**IDS)
+    assert tool_message(sent) == ScanRequest(**IDS, for_event=True)
 
 
 def test_the_sample_upload_is_a_table_s_document() -> None:

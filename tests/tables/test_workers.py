@@ -60,7 +60,7 @@ def scan(world: TableWorld, table: str) -> str:
 def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
     """Returns the waiting embed messages, as in the queue."""
     asked = [
-        {"project_id": message[1], "table_id": message[2], "chunks": list(message[3]), "fingerprint": FINGERPRINT.id}
+        {"project_id": message[1], "table_id": message[2], "chunks": list(message[3]), "index_version": FINGERPRINT.id}
         for message in world.queues.asked
         if message[0] == "embed"
     ]

@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
-from sakuin.wiring.index_versions import live_last, pages_of, recent
+from sakuin.wiring.index_versions import live_last, recent
 
-from tests.doubles.embedder import MemoryEmbedder
-from tests.worlds import SETTINGS
+from tests.worlds import SETTINGS, World
 
 OTHER_MODEL = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))
@@ -31,21 +29,12 @@ def test_what_is_kept_is_asked_again_only_after_some_seconds() -> None:
     assert (latest(), asked) == (2, [0.0, 5.1])
 
 
-def test_pages_are_embedded_once_a_model_and_only_as_this_code_writes_them() -> None:
-    made: list[EmbeddingModel] = []
-
-    def embedder(model: EmbeddingModel) -> MemoryEmbedder:
-        made.append(model)
-        return MemoryEmbedder(model)
-
+def test_other_versions_of_pages_are_those_of_another_model_with_the_texts_of_this_code(world: World) -> None:
     indexes = [kept(SETTINGS, live=True), kept(SMALLER), kept(OTHER_MODEL), kept(OLD_TEMPLATE)]
-    pages = pages_of(lambda: indexes, embedder)
-    for _ in range(2):
-        assert {(each.version.model, each.live) for each in pages()} == {
-            (SETTINGS.model, True),
-            (OTHER_MODEL.model, False),
-        }
-    assert len(made) == 2
+    pages = replace(world.apply_page, versions=lambda: indexes)
+    assert set(pages.other_versions()) == {OTHER_MODEL.pages.id}
+    assert set(replace(pages, versions=lambda: [kept(OTHER_MODEL, live=True)]).other_versions()) == set()
+    assert set(replace(pages, versions=lambda: [kept(OLD_TEMPLATE, live=True)]).other_versions()) == set()
 
 
 def test_a_table_is_scanned_once_for_equal_cuts_and_last_for_the_live_index() -> None:

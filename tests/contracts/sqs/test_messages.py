@@ -74,10 +74,10 @@ def test_resumed_work_on_a_page_or_file_has_the_same_subject(
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-@pytest.mark.parametrize("fingerprint", ["", "an index"])
-def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed: bool, fingerprint: str) -> None:
-    queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), fingerprint)
-    table = {"project_id": PROJECT, "table_id": TABLE, "fingerprint": fingerprint or None, "resumed": resumed}
+@pytest.mark.parametrize("version", ["", "an index"])
+def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed: bool, version: str) -> None:
+    queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), version)
+    table = {"project_id": PROJECT, "table_id": TABLE, "index_version": version or None, "resumed": resumed}
     queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
     queues.embed_chunks(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
     scan, *embeds = bodies(sqs)

@@ -106,10 +106,10 @@ class Deployment:
 
 
 def fingerprint_of(message: Message) -> str | None:
-    """Returns the index of a message; None means all."""
+    """Returns the index of a message; None means the live one."""
     read = embed_message if message.queue == EMBEDS else tool_message
     asked: Any = read(json.loads(message.body))
-    fingerprint: str | None = asked.fingerprint
+    fingerprint: str | None = asked.index_version
     return fingerprint
 
 

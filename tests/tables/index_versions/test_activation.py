@@ -4,11 +4,11 @@ import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.work import IndexInEachVersion
+from sakuin.tables.messages import ScanRequest
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, fingerprint_of, indexed
-from tests.worlds import long
+from tests.worlds import TOOLS, long
 
 
 def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(deployment: Deployment) -> None:
@@ -158,7 +158,8 @@ def test_a_message_without_an_index_continues_in_the_live_index_only(
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.indexes.add(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
-    IndexInEachVersion(deployment.world.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
+    request = ScanRequest(project_id=deployment.world.project, table_id=asked.table, generation=generation, skip=1)
+    deployment.world.work(TOOLS).process(request)
     assert deployment.waiting == []
     state = deployment.state(GREEN)
     assert state.tables.missing == 1

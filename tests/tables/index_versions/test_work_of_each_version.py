@@ -158,6 +158,7 @@ def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
     both.world.replace(asked.table, {"a": long("一次関数", 30_000)})
     both.deliver()
     both.lose(BLUE)
+    both.deliver()
     for message in both.waiting[1:]:
         both.sqs.forget(message)
     both.world.passes(130)
@@ -172,12 +173,14 @@ def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
 def test_a_scan_that_fails_beside_does_not_keep_what_answers_from_its_own(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     both.world.replace(asked.table, {"b": long("一次関数")})
+    both.deliver()
 
     def away() -> None:
         raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
 
     both.world.store = WatchedStore(both.world.store, before={"delete": away})
-    assert not both.world.take()
+    beside = next(number for number, each in enumerate(both.waiting) if asked_of(each) == (TOOLS, GREEN.tables.id))
+    assert not both.world.take(beside)
     both.settle()
     assert both.world.status(asked.tool)["state"] == "ready"
     assert both.pointers(asked.endpoint) == {"/b"}

@@ -98,7 +98,7 @@ class BucketEvents:
         except NotFound:
             self.index.record_upload_result(written, "superseded")
             return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
-        return EventResult(material, result)
+        return self._applied(material, result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
         """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
@@ -166,12 +166,20 @@ class BucketEvents:
         if state is None or state.indexed_version_id is None:
             return EventResult(asked.material, ignored="the material is not indexed")
         try:
-            result = self.pages.index_version(asked.material, state.source.key, state.indexed_version_id)
+            result = self.pages.index_version(
+                asked.material, state.source.key, state.indexed_version_id, index_version=asked.index_version
+            )
         except NotFound:
             return EventResult(asked.material, ignored="the indexed version no longer exists: its own event follows")
         except UnreadablePage as error:
             return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
-        return EventResult(asked.material, result)
+        return EventResult(asked.material, result) if asked.index_version else self._applied(asked.material, result)
+
+    def _applied(self, material: str, result: PageResult) -> EventResult:
+        """Returns the result. If the page is indexed now, it asks for its vectors in the other index versions."""
+        if result.applied.outcome == "applied" and result.chunks:
+            self.queue.embed(material, self.pages.other_versions())
+        return EventResult(material, result)
 
     def _fail_current(self, key: str, error: str) -> None:
         """Records the error for the current version in the bucket, unless the index knows that version already."""

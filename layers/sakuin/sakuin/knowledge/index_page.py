@@ -1,9 +1,9 @@
 """Indexing of one page version: its chunks, their vectors, and the transaction that applies them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sakuin.errors import Conflict, SakuinError, UnreadablePage
+from sakuin.errors import Conflict, UnreadablePage
 from sakuin.knowledge.learns.sources import LearnsOfPage, LearnsSources
 from sakuin.knowledge.model import (
     ChangeResult,
@@ -20,9 +20,9 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
-from sakuin.platform.embedding import Embedder
+from sakuin.platform.embedding import Embedder, EmbeddingModel
 from sakuin.platform.s3 import S3Bucket
-from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.index_version import PageIndexVersion, StoredIndexVersion, live_version
 from sakuin.retrieval.vectors import embed_texts, text_hash
 
 # When two workers process one material, the second finds the change of the first and starts again.
@@ -72,35 +72,34 @@ def _is_indexed(source: Source, version: str | None, state: MaterialState | None
 
 
 @dataclass(frozen=True, slots=True)
-class PageTarget:
-    """An index version that pages are embedded for. One that is not `live` may fail: `maintain` asks again later."""
-
-    version: PageIndexVersion
-    embedder: Embedder
-    live: bool
-
-
-@dataclass(frozen=True, slots=True)
 class IndexPage:
     """Reads a version of a page, splits it into chunks, embeds texts without a vector, and applies the change.
 
-    `version` is the index version of this code and its settings. `targets` are the index versions to embed for; if
-    there are none, it embeds for `version` alone.
+    `version` is the index version of this code and its settings, `versions` are those that the deployment keeps. A
+    change is embedded for the live one, or for `version` if this code does not write the texts of the live one.
     """
 
     bucket: S3Bucket
     index: KnowledgeIndex
-    embedder: Embedder
+    embedder_of: Callable[[EmbeddingModel], Embedder]
     learns: LearnsSources
     version: PageIndexVersion
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
-    targets: Callable[[], Sequence[PageTarget]] = tuple
+    versions: Callable[[], Sequence[StoredIndexVersion]] = tuple
 
     def index_version(
-        self, material: str, key: str, version_id: str | None, source: Source | None = None
+        self,
+        material: str,
+        key: str,
+        version_id: str | None,
+        source: Source | None = None,
+        *,
+        index_version: str | None = None,
     ) -> PageResult:
         """Indexes one version of a page. Raises `NotFound` if it no longer exists: a newer version replaced it.
+
+        It is embedded for the live index version, or for one of `other_versions` that has the id `index_version`.
 
         `source` is the upload of the version. Without one the indexed version is indexed again, because something
         other than the page changed; then a version that cannot be read raises `UnreadablePage`.
@@ -114,8 +113,7 @@ class IndexPage:
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
                 chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
-                new_vectors, late = self._embed(chunks, texts)
-                embedded += new_vectors
+                embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
                 change = PageChange(
                     material, upload, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
                 )
@@ -125,7 +123,7 @@ class IndexPage:
                     # Its own event may have come too early.
                     upload = None
                 elif applied.outcome != "conflict":
-                    return PageResult(applied, len(chunks), embedded, reason=late)
+                    return PageResult(applied, len(chunks), embedded)
                 state = self.index.state(material)
                 if _is_replaced(version_id, upload, state):
                     return _conflict(state)
@@ -136,6 +134,23 @@ class IndexPage:
             return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
+    def other_versions(self) -> Collection[str]:
+        """Returns the ids of the index versions whose vectors are not those of a change: one for each model."""
+        return self._others().keys()
+
+    def _live(self) -> PageIndexVersion:
+        live = live_version(self.versions())
+        if live is None or live.settings.text_template != self.version.text_template:
+            return self.version
+        return live.settings.pages
+
+    def _others(self) -> dict[str, PageIndexVersion]:
+        """Returns an index version of each space of vectors, with the texts of this code, but for that of a change."""
+        kept = (each.settings.pages for each in self.versions())
+        spaces = {each.space: each for each in kept if each.text_template == self.version.text_template}
+        spaces.pop(self._live().space, None)
+        return {each.id: each for each in spaces.values()}
+
     def _read(self, key: str, version_id: str | None, state: MaterialState | None) -> Page:
         """Returns the page of one version of a file, and records the index version if the page's row has another."""
         stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
@@ -144,27 +159,15 @@ class IndexPage:
             self.index.record_index_version(self.version)
         return page
 
-    def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
-        """Returns how many texts were embedded, and why an index version that is not live has no vectors yet."""
-        embedded, late = 0, None
-        for target in self.targets() or (PageTarget(self.version, self.embedder, live=True),):
-            try:
-                embedded += self._embed_for(target, chunks, texts)
-            except SakuinError as error:
-                # The live index does not wait for an index that is being built.
-                if target.live:
-                    raise
-                late = f"The index {target.version.id} waits for its vectors: {error}"
-        return embedded, late
-
-    def _embed_for(self, target: PageTarget, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
-        missing = self.index.missing_vectors(texts.keys(), target.version)
+    def _embed(self, version: PageIndexVersion, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
+        """Embeds the texts that have no vector of this index version; returns their number."""
+        missing = self.index.missing_vectors(texts.keys(), version)
         if not missing:
             return 0
         done = embed_texts(
-            target.embedder,
+            self.embedder_of(version.model),
             {text_hash: texts[text_hash] for text_hash in sorted(missing)},
-            lambda vectors: self.index.store_vectors(vectors, target.version),
+            lambda vectors: self.index.store_vectors(vectors, version),
         )
         for chunk in chunks:
             if reason := done.refused.get(chunk.text_hash):

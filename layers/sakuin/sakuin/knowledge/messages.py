@@ -33,6 +33,10 @@ class ReindexMaterial(QueueMessage):
     """A request to read a material and index it again."""
 
     material: str = Field(min_length=1)
+    index_version: str | None = Field(
+        default=None,
+        description="The index version that it is embedded for. null: the live one, whose worker asks for the others.",
+    )
     reason: str = Field(default="asked", description="Why, for the log.")
     resumed: bool = Field(default=False, description="Whether the work waited before.")
 
@@ -110,7 +114,7 @@ def subject_of_event(event: BucketEvent) -> WorkSubject | None:
     if isinstance(event, AskLearns):
         return None
     if isinstance(event, ReindexMaterial):
-        return WorkSubject("material", event.material)
+        return WorkSubject("material", event.material, event.index_version or "")
     if isinstance(event, RecheckKey):
         return WorkSubject(
             "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
@@ -145,6 +149,11 @@ class MaterialQueue:
         """Asks to read each material and index it again."""
         self.queue.send([{"reindex": {"material": material, "reason": reason}} for material in sorted(materials)])
 
+    def embed(self, material: str, index_versions: Collection[str]) -> None:
+        """Asks to index a material again for each of these index versions, which have no vectors of it yet."""
+        request = {"material": material, "reason": "an index version lacks its vectors"}
+        self.queue.send([{"reindex": {**request, "index_version": version}} for version in sorted(index_versions)])
+
     def ask_learns(self, materials: Collection[str]) -> None:
         """Asks for `learns` of a language model for each material."""
         self.queue.send([{"learns": {"material": material}} for material in sorted(materials)])
@@ -156,7 +165,8 @@ class MaterialQueue:
     def resume(self, subject: WorkSubject) -> None:
         """Asks for work that waited: on a material, or on a file with its newest known event."""
         if subject.kind == "material":
-            self.queue.send([{"reindex": {"material": subject.id, "reason": "resumed", "resumed": True}}])
+            version = {"index_version": subject.fingerprint} if subject.fingerprint else {}
+            self.queue.send([{"reindex": {"material": subject.id, **version, "reason": "resumed", "resumed": True}}])
             return
         event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
         self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])

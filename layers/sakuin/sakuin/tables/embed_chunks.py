@@ -12,7 +12,6 @@ from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector
-from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.vectors import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
@@ -185,31 +184,10 @@ def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector)
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedInEachVersion:
-    """Embeds chunks. `indexes` are the workers of the index versions, by fingerprint."""
+class EmbedWork:
+    """A `QueueWork`: embeds and stores chunks of Tables. `indexes` are the index versions by id, the live one last."""
 
     indexes: Callable[[], Mapping[str, EmbedChunks]]
-
-    def __call__(
-        self, project_id: str, table_id: str, ids: Collection[str], *, fingerprint: str | None = None
-    ) -> ChunksEmbedded:
-        """Processes a batch of `fingerprint`. Without it all index versions do; each knows only its own chunks."""
-        done = run_all(
-            [embed for name, embed in self.indexes().items() if fingerprint in (None, name)],
-            lambda embed: embed(project_id, table_id, ids),
-        )
-        return ChunksEmbedded(
-            stored=sum(each.stored for each in done),
-            embedded=sum(each.embedded for each in done),
-            ready=any(each.ready for each in done),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedWork:
-    """A `QueueWork`: embeds and stores chunks of Tables."""
-
-    embed: EmbedInEachVersion
     give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
@@ -225,11 +203,16 @@ class EmbedWork:
         return asked.resumed
 
     def give_up(self, asked: EmbedRequest, reason: str) -> None:
-        self.give_up_table(asked.table_id, reason, asked.fingerprint)
+        self.give_up_table(asked.table_id, reason, asked.index_version)
 
     def process(self, asked: EmbedRequest) -> None:
         started = time.perf_counter()
-        done = self.embed(asked.project_id, asked.table_id, asked.chunks, fingerprint=asked.fingerprint)
+        indexes = self.indexes()
+        embed = indexes.get(asked.index_version or list(indexes)[-1])
+        if embed is None:
+            # The index version was deleted.
+            return
+        done = embed(asked.project_id, asked.table_id, asked.chunks)
         self.logger.info(
             "chunks embedded",
             table_id=asked.table_id,

@@ -41,12 +41,11 @@ class ScanRequest(QueueMessage):
     table_id: str = Field(pattern=_UUID)
     generation: int | None = None
     skip: int = Field(default=0, ge=0)
-    fingerprint: str | None = Field(default=None, description="The index version that asks; null: all.")
+    index_version: str | None = Field(
+        default=None, description="The index version. null: the live one, whose worker asks for the others."
+    )
+    for_event: bool = Field(default=False, description="Whether one scan is enough for all events of a generation.")
     resumed: bool = Field(default=False, description="Whether the work waited before.")
-
-
-class EventScanRequest(ScanRequest):
-    """A request to scan a Table because of an event. One scan is enough for all events of one generation."""
 
 
 class EmbedRequest(QueueMessage):
@@ -55,7 +54,7 @@ class EmbedRequest(QueueMessage):
     project_id: str = Field(pattern=_UUID)
     table_id: str = Field(pattern=_UUID)
     chunks: list[str] = Field(max_length=1000)
-    fingerprint: str | None = Field(default=None, description="The index version of the chunks; null: all.")
+    index_version: str | None = Field(default=None, description="The index version of the chunks; null: the live one.")
     resumed: bool = Field(default=False, description="Whether it tests a vendor that the Table waits for.")
 
 
@@ -109,7 +108,7 @@ def tool_message(message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded |
         if message.get("Event") == "s3:TestEvent":
             return None
         subject = ToolEvent.model_validate(message).detail
-        return EventScanRequest(project_id=subject.project_id, table_id=subject.table_id)
+        return ScanRequest(project_id=subject.project_id, table_id=subject.table_id, for_event=True)
     except ValidationError as error:
         raise unknown_message(error) from error
 
@@ -123,10 +122,10 @@ def embed_message(message: Mapping[str, Any]) -> EmbedRequest:
 
 
 def subject_of_request(asked: ScanRequest | EmbedRequest | DocumentUploaded) -> WorkSubject:
-    """Returns what a message is about: a Table in one index version or in all, or an uploaded document."""
+    """Returns what a message is about: a Table in an index version ("" for the live one), or an uploaded document."""
     if isinstance(asked, DocumentUploaded):
         return WorkSubject("upload", asked.key)
-    return WorkSubject("table", asked.table_id, asked.fingerprint or "")
+    return WorkSubject("table", asked.table_id, asked.index_version or "")
 
 
 def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
@@ -140,12 +139,13 @@ def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
 class TableQueues:
     """Requests work on Tables. Delivery is at least once. The group of a message is its project.
 
-    `fingerprint` is the index version that asks; "" asks for all. `resumed`: the work waited before.
+    `index_version` is the one that the work is for; "" is the live one, whose worker asks for the others. `resumed`:
+    the work waited before.
     """
 
     tool_queue: SqsQueue
     embed_queue: SqsQueue
-    fingerprint: str = ""
+    index_version: str = ""
 
     def index(
         self,
@@ -154,10 +154,13 @@ class TableQueues:
         *,
         generation: int | None = None,
         skip: int = 0,
+        for_event: bool = False,
         resumed: bool = False,
     ) -> None:
         """Asks to scan a Table, or with `generation` to continue the scan of that generation after `skip` strings."""
         request = {**self._table(project_id, table_id, resumed), "generation": generation, "skip": skip}
+        if for_event:
+            request["for_event"] = True
         self.tool_queue.send([{"index": request}], group=project_id)
 
     def embed_chunks(
@@ -173,5 +176,5 @@ class TableQueues:
         self.tool_queue.send([{"import": {"key": key}}], group=uploaded.project_id if uploaded else "")
 
     def _table(self, project_id: str, table_id: str, resumed: bool) -> dict[str, Any]:
-        version = {"fingerprint": self.fingerprint} if self.fingerprint else {}
+        version = {"index_version": self.index_version} if self.index_version else {}
         return {"project_id": project_id, "table_id": table_id, **version, **({"resumed": True} if resumed else {})}

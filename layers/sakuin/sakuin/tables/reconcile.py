@@ -1,7 +1,7 @@
 """Reconciliation of the records of Tables with the rows of the search engine."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError
@@ -200,7 +200,7 @@ class ReconcileVersions:
                     TableSummaries(client, each.tables),
                     TableIndex(client, each.settings.tables),
                     store,
-                    queues,
+                    replace(queues, index_version=each.tables),
                     each.suffix,
                     each.live,
                 )

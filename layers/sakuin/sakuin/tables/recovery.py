@@ -33,16 +33,19 @@ def complete_indexed(store: ChunkStore, index: TableIndex, table: UnindexedTable
 
 @dataclass(frozen=True, slots=True)
 class RecordTableFailure:
-    """Sets the Tools of a Table to `error`. `indexes` are the kept index versions, by fingerprint."""
+    """Sets the Tools of a Table to `error`. `indexes` are the kept index versions by id, the live one last."""
 
     indexes: Callable[[], Mapping[str, TableIndex]]
 
-    def __call__(self, table_id: str, reason: str, fingerprint: str | None) -> None:
-        """Records the reason for the current generation of a Table. A Table that was deleted is not an error."""
-        message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
-        for name, index in self.indexes().items():
-            if fingerprint in (None, "", name):
-                index.record_failure(table_id, None, message)
+    def __call__(self, table_id: str, reason: str, version: str | None) -> None:
+        """Records the reason for the current generation of a Table in an index version, None for the live one.
+
+        A Table or a version that was deleted is not an error.
+        """
+        indexes = self.indexes()
+        if index := indexes.get(version or list(indexes)[-1]):
+            message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
+            index.record_failure(table_id, None, message)
 
 
 @dataclass(frozen=True, slots=True)

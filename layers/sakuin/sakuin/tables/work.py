@@ -1,4 +1,4 @@
-"""The work of the tool queue: imports of uploaded documents, and scans of Tables in each index version."""
+"""The work of the tool queue: imports of uploaded documents, and scans of Tables."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +9,12 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.index_table import IndexTable, ScanResult
-from sakuin.tables.messages import DocumentUploaded, EventScanRequest, ScanRequest, subject_of_request, tool_message
+from sakuin.tables.messages import DocumentUploaded, ScanRequest, subject_of_request, tool_message
 from sakuin.tables.recovery import RecordTableFailure
 
 
@@ -41,38 +40,13 @@ class ImportDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexInEachVersion:
-    """Scans a Table. `indexes` are the scans of the index versions by fingerprint, the live version last."""
-
-    indexes: Callable[[], Mapping[str, IndexTable]]
-
-    def __call__(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        fingerprint: str | None = None,
-        for_event: bool = False,
-    ) -> ScanResult:
-        """Scans for `fingerprint`, or for all index versions. Returns the result of the last, which is the live one."""
-        scans = self.indexes()
-        if fingerprint is None and generation is not None:
-            # Only the live version continues a scan whose message names no version.
-            fingerprint = list(scans)[-1]
-        results = run_all(
-            [scan for name, scan in scans.items() if fingerprint in (None, name)],
-            lambda scan: scan(project_id, table_id, generation=generation, skip=skip, for_event=for_event),
-        )
-        return results[-1] if results else ScanResult("dropped")
-
-
-@dataclass(frozen=True, slots=True)
 class ToolWork:
-    """A `QueueWork`: imports documents and scans Tables."""
+    """A `QueueWork`: imports documents and scans Tables.
 
-    scan: IndexInEachVersion
+    `scans` are those of the index versions, by id, the live one last.
+    """
+
+    scans: Callable[[], Mapping[str, IndexTable]]
     import_document: ImportDocument
     give_up_table: RecordTableFailure
     logger: Logger
@@ -90,8 +64,8 @@ class ToolWork:
         return asked.resumed
 
     def give_up(self, asked: ScanRequest | DocumentUploaded, reason: str) -> None:
-        fingerprint = asked.fingerprint if isinstance(asked, ScanRequest) else None
-        self.give_up_table(asked.table_id, reason, fingerprint)
+        version = asked.index_version if isinstance(asked, ScanRequest) else None
+        self.give_up_table(asked.table_id, reason, version)
 
     def process(self, asked: ScanRequest | DocumentUploaded) -> None:
         if isinstance(asked, DocumentUploaded):
@@ -104,17 +78,15 @@ class ToolWork:
         self.logger.info("document uploaded", table_id=asked.table_id, upload=asked.upload, imported=is_imported)
         if is_imported:
             # The scan does not wait until its event leaves the outbox.
-            self.scan(asked.project_id, asked.table_id)
+            self._scan(ScanRequest(project_id=asked.project_id, table_id=asked.table_id))
 
     def _scan(self, asked: ScanRequest) -> None:
         started = time.perf_counter()
-        done = self.scan(
-            asked.project_id,
-            asked.table_id,
-            generation=asked.generation,
-            skip=asked.skip,
-            fingerprint=asked.fingerprint,
-            for_event=isinstance(asked, EventScanRequest),
+        scan, table = self._scan_of(asked), (asked.project_id, asked.table_id)
+        done = (
+            scan(*table, generation=asked.generation, skip=asked.skip, for_event=asked.for_event)
+            if scan
+            else ScanResult("dropped")
         )
         self.logger.info(
             "table scanned",
@@ -125,3 +97,17 @@ class ToolWork:
             milliseconds=round((time.perf_counter() - started) * 1000),
         )
         self.metrics.add_metric("TablesScanned", MetricUnit.Count, 1)
+
+    def _scan_of(self, asked: ScanRequest) -> IndexTable | None:
+        """Returns the scan of the request's index version, None if that is gone.
+
+        A request that names none is about a change: it is for the live version, and the others are asked for.
+        """
+        scans = self.scans()
+        if asked.index_version is not None:
+            return scans.get(asked.index_version)
+        *others, live = scans.values()
+        if asked.generation is None:
+            for scan in others:
+                scan.queues.index(asked.project_id, asked.table_id, for_event=asked.for_event)
+        return live

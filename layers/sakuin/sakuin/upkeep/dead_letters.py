@@ -22,7 +22,6 @@ from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
 from sakuin.tables.messages import (
     DocumentUploaded,
-    EventScanRequest,
     ToolEvent,
     embed_message,
     subject_of_request,
@@ -255,7 +254,7 @@ def _tool(message: Mapping[str, Any]) -> Contents | None:
         return None
     if isinstance(asked, DocumentUploaded):
         text = f"import the uploaded document of Table {asked.table_id}"
-    elif isinstance(asked, EventScanRequest):
+    elif "detail-type" in message:
         event = ToolEvent.model_validate(message)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
         text = f"{event.event}{tool} Table {asked.table_id}"

@@ -23,11 +23,11 @@ def handler(clients: Clients) -> Handler:
 
 def embed_work(clients: Clients, kept: Kept) -> "EmbedWork":
     """Returns what processes its messages."""
-    from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
+    from sakuin.tables.embed_chunks import EmbedWork
     from sakuin.tables.recovery import RecordTableFailure
 
     return EmbedWork(
-        EmbedInEachVersion(embedders(clients, kept)),
+        embedders(clients, kept),
         RecordTableFailure(table_indexes(clients.supabase, kept)),
         clients.telemetry.logger,
         clients.telemetry.metrics,

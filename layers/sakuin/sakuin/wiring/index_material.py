@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, own_index, pages_of, recorded_versions
+from sakuin.wiring.index_versions import Kept, own_index, recorded_versions
 
 if TYPE_CHECKING:
     from sakuin.knowledge.bucket_events import BucketEvents
@@ -29,17 +29,16 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bucket, queue = clients.material_bucket(), clients.material_queue()
     index = KnowledgeIndex(client)
-    embedder_for = cache(clients.indexing_embedder)
     records = LearnsRecords(client)
     learns = LearnsSources(bucket, records, clients.learns_model(), settings.material_prefix)
     pages = IndexPage(
         bucket=bucket,
         index=index,
-        embedder=embedder_for(settings.embedding_model),
+        embedder_of=cache(clients.indexing_embedder),
         learns=learns,
         version=own_index(settings).pages,
         max_page_bytes=settings.limits.page_bytes,
-        targets=pages_of(kept, embedder_for),
+        versions=kept,
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix

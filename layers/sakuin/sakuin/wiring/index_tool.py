@@ -23,11 +23,11 @@ def tool_work(clients: Clients, kept: Kept) -> "ToolWork":
     """Returns what processes its messages."""
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.recovery import RecordTableFailure
-    from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
+    from sakuin.tables.work import ImportDocument, ToolWork
 
     client, table_bytes = clients.supabase, clients.settings.limits.table_bytes
     return ToolWork(
-        IndexInEachVersion(scans(clients, kept)),
+        scans(clients, kept),
         ImportDocument(ProjectRecords(client), clients.table_documents(), table_bytes),
         RecordTableFailure(table_indexes(client, kept)),
         clients.telemetry.logger,
@@ -49,7 +49,7 @@ def scans(clients: Clients, kept: Kept) -> "Callable[[], dict[str, IndexTable]]"
                 index=TableIndex(client, each.settings.tables),
                 bodies=bodies,
                 store=store,
-                queues=replace(queues, fingerprint=each.tables),
+                queues=replace(queues, index_version=each.tables),
                 cut=each.settings.cut,
                 suffix=each.suffix,
                 limits=limits,

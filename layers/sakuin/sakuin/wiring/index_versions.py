@@ -2,11 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.language.vocabulary_files import vocabulary_id
-from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import (
     ANALYZER,
     CHUNKER,
@@ -20,8 +18,6 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.index_page import PageTarget
-    from sakuin.platform.embedding import Embedder
     from sakuin.platform.supabase.client import Client
     from sakuin.tables.postgres import TableIndex
 
@@ -77,23 +73,6 @@ def own_index(settings: Settings) -> IndexVersion:
     """Returns the index version that the settings and this code make."""
     vocabulary = vocabulary_id(settings.vocabulary)
     return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER, vocabulary)
-
-
-def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
-    """Returns the targets of pages: each model once, and only those with the text template of this code."""
-    from sakuin.knowledge.index_page import PageTarget
-
-    embedders = cache(embedder_of)
-
-    def pages() -> "Sequence[PageTarget]":
-        spaces: dict[str, PageTarget] = {}
-        for each in sorted(kept(), key=lambda one: one.live):
-            fingerprint = each.settings.pages
-            if fingerprint.text_template == TEXT_TEMPLATE:
-                spaces[fingerprint.space] = PageTarget(fingerprint, embedders(fingerprint.model), each.live)
-        return list(spaces.values())
-
-    return pages
 
 
 def live_last(kept: Kept) -> list[StoredIndexVersion]:

@@ -122,7 +122,7 @@ def building(clients: Clients) -> "BuildIndexVersions":
 def queues_by_version(clients: Clients) -> "Callable[[str], TableQueues]":
     """Returns the queues of Tables for one index version."""
     queues = clients.table_queues()
-    return lambda fingerprint: replace(queues, fingerprint=fingerprint)
+    return lambda version: replace(queues, index_version=version)
 
 
 def _new_token() -> str:
