@@ -110,11 +110,11 @@ class SupabaseAuth:
 
     def agent_request(self, tokens: SessionTokens, request_id: str) -> AgentRequest | str:
         """Returns what an agent asks for, or the address where it waits if the user has allowed it before."""
-        found = self._call("GET", f"/oauth/authorizations/{request_id}", tokens)
-        if "redirect_url" in found:
-            return str(found["redirect_url"])
-        name, scopes = found["client"].get("name", ""), tuple(found.get("scope", "").split())
-        return AgentRequest(request_id, name, found["redirect_uri"], scopes)
+        authorization = self._call("GET", f"/oauth/authorizations/{request_id}", tokens)
+        if "redirect_url" in authorization:
+            return str(authorization["redirect_url"])
+        name, scopes = authorization["client"].get("name", ""), tuple(authorization.get("scope", "").split())
+        return AgentRequest(request_id, name, authorization["redirect_uri"], scopes)
 
     def answer_agent(self, tokens: SessionTokens, request_id: str, *, allow: bool) -> str:
         """Allows or denies what an agent asks for; returns the address where it waits for the answer."""

@@ -88,7 +88,7 @@ class AnswerPlayground:
         say, expected = Sentences(asked.language), (asked.expected or "").strip() or None
         if of_tool is None:
             return self._explain_knowledge(SearchArguments.model_validate(asked.arguments), expected, say)
-        wanted = ToolSearchArguments.model_validate(asked.arguments)
+        arguments = ToolSearchArguments.model_validate(asked.arguments)
         endpoint, tool = of_tool
         if expected is not None and not is_within(expected, tool.json_path):
             # As in a result: relative to the Tool.
@@ -96,10 +96,10 @@ class AnswerPlayground:
         return self.explain_tool(
             endpoint.id,
             tool.name,
-            wanted.query,
+            arguments.query,
             expected=expected,
-            top_k=wanted.top_k,
-            depth=max(wanted.top_k, _DEPTH),
+            top_k=arguments.top_k,
+            depth=max(arguments.top_k, _DEPTH),
             say=say,
         )
 

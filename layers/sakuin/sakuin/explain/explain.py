@@ -54,21 +54,21 @@ class ExplainKnowledge:
         writes the reason.
         """
         search = self.searches.knowledge_search(index)
-        wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
-        judge = partial(search.ranked_matches, query, filters=filters, mode=mode, without=without, expected=wanted)
-        found = judge(limit=depth)
-        judged = _hits(found.matches, wanted, depth, search.base_url)
+        chunk = chunk_id(*split_chunk_id(expected)) if expected is not None else None
+        judge = partial(search.ranked_matches, query, filters=filters, mode=mode, without=without, expected=chunk)
+        judgement = judge(limit=depth)
+        judged = _hits(judgement.matches, chunk, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
         refused = not shown or (shown[0].similarity or 0.0) < GOOD_MATCH
-        explanation = SearchExplanation(found.understood, shown, refused, GOOD_MATCH, degraded=found.degraded)
-        if wanted is None:
+        explanation = SearchExplanation(judgement.understood, shown, refused, GOOD_MATCH, degraded=judgement.degraded)
+        if chunk is None:
             return explanation
-        hit = next((one for one in judged if one.id == wanted), None)
+        hit = next((one for one in judged if one.id == chunk), None)
         if hit is not None and hit.rank is None:
-            deep = _hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST, search.base_url)
-            hit = next(one for one in deep if one.id == wanted)
-        why = self._absent(wanted, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
-        return replace(explanation, expected=Expected(wanted, hit, why))
+            deep = _hits(judge(limit=_DEEPEST).matches, chunk, _DEEPEST, search.base_url)
+            hit = next(one for one in deep if one.id == chunk)
+        why = self._absent(chunk, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
+        return replace(explanation, expected=Expected(chunk, hit, why))
 
     def _absent(self, id: str, filters: Filters, say: Sentences) -> str:
         """Returns why a chunk has no scores."""
@@ -141,23 +141,23 @@ class AnswerExplanation:
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the JSON of the explanation for that of an `ExplanationAsked`."""
-        asked = ExplanationAsked.model_validate(event)
+        request = ExplanationAsked.model_validate(event)
         options: dict[str, Any] = {
-            "expected": asked.expected,
-            "top_k": asked.top_k,
-            "depth": max(asked.top_k, asked.depth),
-            "mode": asked.legs,
-            "without": asked.without,
-            "index": asked.index,
+            "expected": request.expected,
+            "top_k": request.top_k,
+            "depth": max(request.top_k, request.depth),
+            "mode": request.legs,
+            "without": request.without,
+            "index": request.index,
         }
-        if asked.tool is None:
-            filters = Filters(**asked.filters.model_dump())
-            return self.knowledge(asked.query, filters=filters, **options).as_json()
-        if asked.mcp_id is None:
+        if request.tool is None:
+            filters = Filters(**request.filters.model_dump())
+            return self.knowledge(request.query, filters=filters, **options).as_json()
+        if request.mcp_id is None:
             raise Invalid("Send mcp_id, the endpoint of the tool")
-        if asked.filters != FiltersAsked():
+        if request.filters != FiltersAsked():
             raise Invalid("A Search Tool has no filters. Omit them")
-        return self.tool(asked.mcp_id, asked.tool, asked.query, **options).as_json()
+        return self.tool(request.mcp_id, request.tool, request.query, **options).as_json()
 
 
 def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:

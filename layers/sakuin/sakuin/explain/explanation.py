@@ -69,5 +69,5 @@ class SearchExplanation:
 
 def hit_of(fields: Mapping[str, Any]) -> ExplainedHit:
     """Returns a hit from its JSON. Unknown members of a later version are ignored."""
-    known = {name: fields[name] for name in ExplainedHit.__slots__ if name in fields}
-    return ExplainedHit(**{**known, "matched": tuple(fields.get("matched") or ())})
+    members = {name: fields[name] for name in ExplainedHit.__slots__ if name in fields}
+    return ExplainedHit(**{**members, "matched": tuple(fields.get("matched") or ())})

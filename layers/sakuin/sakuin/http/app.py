@@ -194,16 +194,16 @@ def rest_api(
     @routes.post("/receipts")
     def find_receipts(asked: VersionsView) -> ReceiptsView:
         """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
-        found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
-        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
+        results = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
+        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in results])
 
     @routes.post("/anchors")
     def find_anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
         """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
-        found = library.records.indexed_materials(materials)
+        rows = library.records.indexed_materials(materials)
         views = {
             material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
-            for material, indexed in found.items()
+            for material, indexed in rows.items()
         }
         return AnchorsView(materials=views)
 

@@ -35,8 +35,8 @@ def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> AP
     @router.get("/v1/doctor")
     def check_deployment() -> DoctorView:
         """Checks the database and each vendor's key. It changes nothing and costs nothing."""
-        found = [ProblemView(**asdict(one)) for one in problems()]
+        views = [ProblemView(**asdict(one)) for one in problems()]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return DoctorView(version=version, python=platform.python_version(), time=now, problems=found)
+        return DoctorView(version=version, python=platform.python_version(), time=now, problems=views)
 
     return router

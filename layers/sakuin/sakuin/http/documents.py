@@ -22,36 +22,36 @@ class TableChange:
 
 def new_table(body: bytes) -> tuple[str, object, int | None]:
     """Returns name, document and threshold of `{"name", "data", "chunk_threshold_chars"?}`."""
-    asked = _checked(parsed_table(body), {"name", "data", THRESHOLD})
-    if "data" not in asked:
+    fields = _checked(parsed_table(body), {"name", "data", THRESHOLD})
+    if "data" not in fields:
         raise Invalid('Send {"name": …, "data": <the document>}.')
-    return _name(asked.get("name")), asked["data"], _number(asked, THRESHOLD)
+    return _name(fields.get("name")), fields["data"], _number(fields, THRESHOLD)
 
 
 def next_table(body: bytes) -> tuple[object, int | None]:
     """Returns document and expected version of `{"data", "expected_version"?}`."""
-    asked = _checked(parsed_table(body), {"data", "expected_version"})
-    if "data" not in asked:
+    fields = _checked(parsed_table(body), {"data", "expected_version"})
+    if "data" not in fields:
         raise Invalid(
             'Send {"data": <the document>}, with "expected_version" to replace only the version that you have read.'
         )
-    return asked["data"], _number(asked, "expected_version")
+    return fields["data"], _number(fields, "expected_version")
 
 
 def changed_table(body: bytes) -> TableChange:
     """Reads `{"name"?, "chunk_threshold_chars"?, "operations"?, "expected_version"?}`, or a list of operations."""
-    asked = parsed_table(body)
-    if isinstance(asked, list):
-        asked = {"operations": asked}
-    asked = _checked(asked, {"name", "operations", "expected_version", THRESHOLD})
-    operations = asked.get("operations", [])
+    fields = parsed_table(body)
+    if isinstance(fields, list):
+        fields = {"operations": fields}
+    fields = _checked(fields, {"name", "operations", "expected_version", THRESHOLD})
+    operations = fields.get("operations", [])
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         raise Invalid('"operations" must be a list of {"op", "path", "value"}.')
-    name = _name(asked["name"]) if "name" in asked else None
-    threshold = _number(asked, THRESHOLD)
+    name = _name(fields["name"]) if "name" in fields else None
+    threshold = _number(fields, THRESHOLD)
     if name is None and threshold is None and not operations:
         raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
-    return TableChange(name, threshold, operations, _number(asked, "expected_version"))
+    return TableChange(name, threshold, operations, _number(fields, "expected_version"))
 
 
 def schema(*required: str, **members: Mapping[str, Any]) -> dict[str, Any]:

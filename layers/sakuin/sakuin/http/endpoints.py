@@ -18,8 +18,8 @@ def endpoint_routes(records: ProjectRecords, user: Any) -> APIRouter:
     @routes.post("/projects/{project_id}/mcps", status_code=201, responses=may_fail(409))
     def create_endpoint(caller: user, project_id: UUID, asked: views.EndpointAsked) -> views.EndpointKeyView:
         """Creates an endpoint with its Tools. Its key is shown only once."""
-        wanted = [str(tool_id) for tool_id in asked.tool_ids]
-        return _with_key(records.create_endpoint(caller, str(project_id), name=asked.name, tools=wanted))
+        tool_ids = [str(tool_id) for tool_id in asked.tool_ids]
+        return _with_key(records.create_endpoint(caller, str(project_id), name=asked.name, tools=tool_ids))
 
     @routes.get("/projects/{project_id}/mcps")
     def list_endpoints(caller: user, project_id: UUID) -> views.EndpointsView:

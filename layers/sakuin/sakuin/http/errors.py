@@ -108,9 +108,9 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def check_query(request: Request) -> None:
     """Raises `Invalid` for a query parameter that the route does not have: a misspelt one must not be ignored."""
-    known = {field.alias for field in request.scope["route"].dependant.query_params}
-    if unknown := request.query_params.keys() - known:
-        use = f"Use {', '.join(sorted(known))}" if known else "This route has none"
+    names = {field.alias for field in request.scope["route"].dependant.query_params}
+    if unknown := request.query_params.keys() - names:
+        use = f"Use {', '.join(sorted(names))}" if names else "This route has none"
         raise Invalid(f"Unknown query parameter {_shown(min(unknown))}. {use}")
 
 

@@ -49,7 +49,7 @@ def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
     def reconcile_page(asked: ReconcileView) -> DifferencesView:
         """Compares one page of a part with its source, and repairs differences through the queues."""
         result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
-        found = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
-        return DifferencesView(differences=found, next=result.after)
+        views = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
+        return DifferencesView(differences=views, next=result.after)
 
     return router

@@ -66,8 +66,8 @@ class BucketEvents:
     def process(self, asked: BucketEvent) -> None:
         """Processes one event, and logs and counts its result."""
         started = time.perf_counter()
-        done = self.process_event(asked)
-        self._report(asked, done, (time.perf_counter() - started) * 1000)
+        result = self.process_event(asked)
+        self._report(asked, result, (time.perf_counter() - started) * 1000)
 
     def process_event(self, event: BucketEvent) -> EventResult:
         """Processes one event and returns its result."""
@@ -116,8 +116,8 @@ class BucketEvents:
         if material is None:
             self.index.record_upload_result(source, "failed", error)
             return
-        done = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
-        if done.outcome == "superseded":
+        applied = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
+        if applied.outcome == "superseded":
             # A client may wait for the result of this version.
             self.index.record_upload_result(source, "superseded", error)
 
@@ -178,7 +178,7 @@ class BucketEvents:
     def _applied(self, material: str, result: PageResult) -> EventResult:
         """Returns the result. If the page is indexed now, it asks for its vectors in the other index versions."""
         if result.applied.outcome == "applied" and result.chunks:
-            self.queue.embed(material, self.pages.other_versions())
+            self.queue.index_for(material, self.pages.other_versions())
         return EventResult(material, result)
 
     def _fail_current(self, key: str, error: str) -> None:

@@ -146,8 +146,8 @@ class IndexPage:
 
     def _others(self) -> dict[str, PageIndexVersion]:
         """Returns an index version of each space of vectors, with the texts of this code, but for that of a change."""
-        kept = (each.settings.pages for each in self.versions())
-        spaces = {each.space: each for each in kept if each.text_template == self.version.text_template}
+        versions = (each.settings.pages for each in self.versions())
+        spaces = {each.space: each for each in versions if each.text_template == self.version.text_template}
         spaces.pop(self._live().space, None)
         return {each.id: each for each in spaces.values()}
 
@@ -164,13 +164,13 @@ class IndexPage:
         missing = self.index.missing_vectors(texts.keys(), version)
         if not missing:
             return 0
-        done = embed_texts(
+        result = embed_texts(
             self.embedder_of(version.model),
             {text_hash: texts[text_hash] for text_hash in sorted(missing)},
             lambda vectors: self.index.store_vectors(vectors, version),
         )
         for chunk in chunks:
-            if reason := done.refused.get(chunk.text_hash):
+            if reason := result.refused.get(chunk.text_hash):
                 raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
         return len(missing)
 

@@ -149,7 +149,7 @@ class MaterialQueue:
         """Asks to read each material and index it again."""
         self.queue.send([{"reindex": {"material": material, "reason": reason}} for material in sorted(materials)])
 
-    def embed(self, material: str, index_versions: Collection[str]) -> None:
+    def index_for(self, material: str, index_versions: Collection[str]) -> None:
         """Asks to index a material again for each of these index versions, which have no vectors of it yet."""
         request = {"material": material, "reason": "an index version lacks its vectors"}
         self.queue.send([{"reindex": {**request, "index_version": version}} for version in sorted(index_versions)])

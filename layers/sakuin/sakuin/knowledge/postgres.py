@@ -62,8 +62,8 @@ class KnowledgeIndex:
 
     def missing_vectors(self, text_hashes: Collection[str], version: PageIndexVersion) -> set[str]:
         """Returns those of `text_hashes` that have no vector of the version's `space`."""
-        wanted = sorted(set(text_hashes))
-        return set(call(self.client, "missing_vectors", {"p_space": version.space, "p_text_hashes": wanted}))
+        hashes = sorted(set(text_hashes))
+        return set(call(self.client, "missing_vectors", {"p_space": version.space, "p_text_hashes": hashes}))
 
     def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
         """Stores vectors by the hash of their text. Idempotent."""
@@ -92,13 +92,13 @@ class KnowledgeIndex:
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
         }
-        done = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
-        next_owner = done.get("next_owner")
+        row = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
+        next_owner = row.get("next_owner")
         return ChangeResult(
-            outcome=done["outcome"],
-            generation=done["generation"],
+            outcome=row["outcome"],
+            generation=row["generation"],
             next_owner=Source(**next_owner) if next_owner else None,
-            uploaded_at=done.get("uploaded_at"),
+            uploaded_at=row.get("uploaded_at"),
         )
 
     def _chunks(self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
@@ -214,8 +214,8 @@ class MaterialRecords:
 
     def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """Returns the results of `(key, version id)` pairs, without those that are not processed yet."""
-        wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
-        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": wanted})]
+        uploads = [{"key": key, "version_id": version_id} for key, version_id in versions]
+        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": uploads})]
 
     def competing_keys(self) -> Sequence[tuple[str, str, str]]:
         """Returns `(material, key, owner's key)` of each key that waits for a material of another key."""
@@ -223,8 +223,8 @@ class MaterialRecords:
 
     def indexed_materials(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
         """Returns the indexed chunks of these materials, without unknown materials."""
-        found = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
-        return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in found.items()}
+        rows = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
+        return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in rows.items()}
 
     def objects(self, after: str, *, limit: int, young_seconds: float = 0) -> Sequence[RecordedObject]:
         """Returns the known keys after `after`, deleted ones included, in the order of their bytes.
@@ -279,8 +279,8 @@ class LearnsRecords:
 
     def answers(self, keys: Collection[str]) -> Mapping[str, Items]:
         """Returns the known answers; empty ones too, also for texts whose calls are used up."""
-        found = call(self.client, "cached_learns", {"p_keys": sorted(keys)}) if keys else {}
-        return {key: tuple(items) for key, items in found.items()}
+        rows = call(self.client, "cached_learns", {"p_keys": sorted(keys)}) if keys else {}
+        return {key: tuple(items) for key, items in rows.items()}
 
     def store(self, answers: Mapping[str, Items]) -> None:
         """Stores answers. Idempotent."""
@@ -296,8 +296,8 @@ class LearnsRecords:
         `keys` are those of all its texts. A repeated or concurrent call gets other texts, or none.
         """
         arguments = {"p_material": material, "p_keys": list(keys), "p_seconds": _CLAIM_SECONDS}
-        found = call(self.client, "begin_learns", arguments)
-        return Group(tuple(found["ask"]), found["more"]) if found else None
+        row = call(self.client, "begin_learns", arguments)
+        return Group(tuple(row["ask"]), row["more"]) if row else None
 
     def release(self, material: str, *, not_asked: Collection[str] = (), seconds: float = 0) -> None:
         """Ends the work on a page, until its texts are due or, if given, for `seconds`.
@@ -380,9 +380,9 @@ def written_words(words: IndexedWords) -> dict[str, int]:
 
 
 def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:
-    given = row["learns_given"]
+    authored = row["learns_given"]
     return IndexedChunk(
         anchor=str(row["anchor"]),
         learns=tuple(row["learns"] or ()),
-        learns_given=None if given is None else tuple(given),
+        learns_given=None if authored is None else tuple(authored),
     )

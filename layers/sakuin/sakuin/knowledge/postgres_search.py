@@ -151,8 +151,8 @@ class ReadKnowledge:
         meanings = [self._ids(name) for name in names]
         ids = sorted({id for several in meanings for id in several})
         rows = call(self.client, "read_chunks", {"p_ids": ids, "p_neighbours": with_neighbours})
-        found = {row["id"]: _stored(row) for row in rows}
-        return [next((found[id] for id in several if id in found), None) for several in meanings]
+        chunks = {row["id"]: _stored(row) for row in rows}
+        return [next((chunks[id] for id in several if id in chunks), None) for several in meanings]
 
     def _ids(self, name: str) -> tuple[str, ...]:
         """Returns the ids that a name may mean: itself, and what it is as a link."""
@@ -168,8 +168,13 @@ class ReadKnowledge:
     ) -> tuple[Sequence[ListedConcept], bool]:
         """Returns concepts in the order of the pages after a material and position, and whether there are more."""
         material, position = after or (None, None)
-        asked = {"p_limit": limit + 1, "p_after_material": material, "p_after_position": position, **_filters(filters)}
-        concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", asked)]
+        arguments = {
+            "p_limit": limit + 1,
+            "p_after_material": material,
+            "p_after_position": position,
+            **_filters(filters),
+        }
+        concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", arguments)]
         return concepts[:limit], len(concepts) > limit
 
     def materials(self, after: str | None, *, limit: int = ENTRIES_A_PAGE) -> tuple[Sequence[ListedMaterial], bool]:
@@ -271,17 +276,17 @@ class Lexicon:
 
         With `material`, only the folders of that page count.
         """
-        asked = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
-        found = call(self.client, "lexicon_entries", {**asked, "p_material": material})
+        arguments = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
+        entries = call(self.client, "lexicon_entries", {**arguments, "p_material": material})
         groups: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-        for one in found["synonyms"]:
+        for one in entries["synonyms"]:
             groups[one["folder"]].append(tuple(one["phrases"]))
         return LexiconEntries(
-            _tuples(found["written"]),
-            _tuples(found["near"]),
+            _tuples(entries["written"]),
+            _tuples(entries["near"]),
             groups,
-            frozenset(found["known"]),
-            found["live"],
+            frozenset(entries["known"]),
+            entries["live"],
         )
 
 

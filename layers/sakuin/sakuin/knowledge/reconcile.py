@@ -49,11 +49,11 @@ def bucket_differences(
     with one of `own`. A version that could not be read is known to the index, and is no difference.
     """
     objects = {one.key: one for one in present}
-    known = {one.key: one for one in recorded}
-    keys = [key for key in objects.keys() | known.keys() if not key.startswith(tuple(own))]
+    records = {one.key: one for one in recorded}
+    keys = [key for key in objects.keys() | records.keys() if not key.startswith(tuple(own))]
     differences = []
     for key in sorted(keys, key=str.encode):
-        stored, record = objects.get(key), known.get(key)
+        stored, record = objects.get(key), records.get(key)
         if (stored is not None and stored.modified > until) or (record is not None and record.young):
             continue
         difference = _difference_of_key(key, stored.version_id if stored else None, record, prefix)
@@ -132,18 +132,18 @@ class ReconcileMaterials:
             ends.append(recorded[-1].key)
         # Up to this key, both sides are complete.
         end = min(ends, default=None)
-        found = bucket_differences(
+        differences = bucket_differences(
             [one for one in present.items if end is None or one.key <= end],
             [one for one in recorded if end is None or one.key <= end],
             prefix=self.prefix,
             until=self.now() - grace,
             own=(self.prefix + OWN_FOLDER,),
         )
-        if found:
-            found = self._with_repairs(found, present.items, recorded, is_command=not grace)
+        if differences:
+            differences = self._with_repairs(differences, present.items, recorded, is_command=not grace)
         if not dry_run:
-            self.queue.recheck([one.where for one in found if one.repair == _RECHECK], reason="reconcile")
-        return ComparedPage(found, end)
+            self.queue.recheck([one.where for one in differences if one.repair == _RECHECK], reason="reconcile")
+        return ComparedPage(differences, end)
 
     def _with_repairs(
         self,

@@ -78,12 +78,12 @@ class SearchKnowledge:
         a chunk that is scored wherever it ranks.
         """
         vocabulary = vocabulary_of(self.version.vocabulary)
-        known = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), material=filters.material)
-        if (newer := self.newer(known.live)) is not None:
+        words = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), material=filters.material)
+        if (newer := self.newer(words.live)) is not None:
             return newer.ranked_matches(
                 query, limit=limit, filters=filters, mode=mode, without=without, expected=expected
             )
-        question = analyze_query(query, known, vocabulary, without=without)
+        question = analyze_query(query, words, vocabulary, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
             Question(

@@ -238,8 +238,8 @@ async def _ask(sessions: StreamableHTTPSessionManager, scope: Scope, message: An
     length = (b"content-length", str(len(body)).encode())
     headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
     sent: list[Message] = []
-    asked = {**scope, "headers": [*headers, length]}
-    await sessions.handle_request(asked, replayed(body, _disconnected), _collect(sent))
+    request_scope = {**scope, "headers": [*headers, length]}
+    await sessions.handle_request(request_scope, replayed(body, _disconnected), _collect(sent))
     start, answer = _in_utf8(sent)
     return start, answer["body"]
 

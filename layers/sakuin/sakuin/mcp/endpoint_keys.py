@@ -84,8 +84,8 @@ class EndpointKeys:
         if (limit := self.wrong.limit(mcp_id)) and known_hash(key, limit[1]) is None:
             raise OverLimit("Too many wrong keys.", retry_after=limit[0])
         hashes, endpoint = self.endpoint(mcp_id, hash_of_key(key))
-        known = known_hash(key, hashes)
-        if endpoint is None or known is None:
+        matching = known_hash(key, hashes)
+        if endpoint is None or matching is None:
             self.wrong.add(mcp_id, key, hashes)
             return None
-        return endpoint, known
+        return endpoint, matching

@@ -93,41 +93,41 @@ class KnowledgeTools:
     def run_search(self, wanted: SearchArguments) -> Answer:
         """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call."""
         filters = Filters(wanted.type, wanted.category, wanted.level, wanted.material)
-        asked = ("search_knowledge", wanted.query, asdict(filters))
-        start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *asked)
-        found = self.searches.knowledge_search()(wanted.query, top_k=end, filters=filters)
-        count_search(self.meter, "Searches", is_empty=found.no_good_match, degraded=found.degraded)
-        if not found.results:
+        question = ("search_knowledge", wanted.query, asdict(filters))
+        start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+        result = self.searches.knowledge_search()(wanted.query, top_k=end, filters=filters)
+        count_search(self.meter, "Searches", is_empty=result.no_good_match, degraded=result.degraded)
+        if not result.results:
             self.read.check_filters(filters)
         # By words alone, an answer may not have been found.
-        if found.no_good_match and found.degraded is None:
-            self.record_refused(found.query, None)
+        if result.no_good_match and result.degraded is None:
+            self.record_refused(result.query, None)
         answer: Answer = {
-            "query": found.query,
+            "query": result.query,
             "results": [],
-            "no_good_match": found.no_good_match,
-            "suggestions": [asdict(each) for each in found.suggestions],
+            "no_good_match": result.no_good_match,
+            "suggestions": [asdict(each) for each in result.suggestions],
         }
         for name in ("understood_as", "degraded"):
-            if (value := getattr(found, name)) is not None:
+            if (value := getattr(result, name)) is not None:
                 answer[name] = value
-        self._add_link_note(answer, has_links=bool(found.results or found.suggestions))
-        shown = start + add_fitting(answer, "results", list(map(_result, found.results[start:])), optional="passage")
-        if shown < len(found.results):
-            answer["truncated"] = f"{shown} of {len(found.results)} results so far. Send `next_cursor` for the others."
-            answer["next_cursor"] = cursor_of(f"{shown}-{end}", *asked)
+        self._add_link_note(answer, has_links=bool(result.results or result.suggestions))
+        shown = start + add_fitting(answer, "results", list(map(_result, result.results[start:])), optional="passage")
+        if shown < len(result.results):
+            answer["truncated"] = f"{shown} of {len(result.results)} results so far. Send `next_cursor` for the others."
+            answer["next_cursor"] = cursor_of(f"{shown}-{end}", *question)
         return answer
 
     def run_chunk(self, wanted: ChunkArguments) -> Answer:
         """Runs `get_chunk_by_id`. A cursor has the number of chunks before it, and of characters of the next one."""
         names = wanted.names
-        asked = ("get_chunk_by_id", names, wanted.neighbours)
-        first, offset = (0, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *asked)
-        found = self.read.chunks(names, with_neighbours=wanted.neighbours)
-        missing = [name for name, chunk in zip(names, found, strict=True) if chunk is None]
+        question = ("get_chunk_by_id", names, wanted.neighbours)
+        first, offset = (0, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+        result = self.read.chunks(names, with_neighbours=wanted.neighbours)
+        missing = [name for name, chunk in zip(names, result, strict=True) if chunk is None]
         if wanted.id is not None and missing:
             raise NotFound(f"There is no chunk {wanted.id!r}. Use an id from search_knowledge or list_concepts")
-        chunks = [chunk for chunk in found if chunk is not None][first:]
+        chunks = [chunk for chunk in result if chunk is not None][first:]
         answer: Answer = {"chunks": [], "missing": missing, "next_cursor": None}
         self._add_link_note(answer, has_links=bool(chunks))
         views = [self._chunk_view(chunk, has_neighbours=wanted.neighbours) for chunk in chunks]
@@ -138,16 +138,16 @@ class KnowledgeTools:
                 if characters
                 else f"{complete} of {len(chunks)} chunks fit."
             ) + " Send `next_cursor` for the rest."
-            answer["next_cursor"] = cursor_of(f"{first + complete}-{characters}", *asked)
+            answer["next_cursor"] = cursor_of(f"{first + complete}-{characters}", *question)
         return answer if wanted.id is None else _of_one(answer)
 
     def run_concepts(self, wanted: ListArguments) -> Answer:
         """Runs `list_concepts`. A cursor has the place in its page and the page of the last concept."""
         filters = Filters(type=wanted.type, category=wanted.category, material=wanted.material)
-        asked = ("list_concepts", asdict(filters))
+        question = ("list_concepts", asdict(filters))
         after = None
         if wanted.cursor is not None:
-            place, _, material = position_of(wanted.cursor, *asked).partition(" ")
+            place, _, material = position_of(wanted.cursor, *question).partition(" ")
             after = (material, int(place))
         concepts, has_more = self.read.concepts(filters, after)
         if not concepts:
@@ -161,7 +161,7 @@ class KnowledgeTools:
         shown = add_fitting(answer, "concepts", entries)
         if has_more or shown < len(concepts):
             last = concepts[shown - 1]
-            answer["next_cursor"] = cursor_of(f"{last.position} {last.material}", *asked)
+            answer["next_cursor"] = cursor_of(f"{last.position} {last.material}", *question)
         return answer
 
     def run_materials(self, wanted: MaterialArguments) -> Answer:
@@ -183,18 +183,18 @@ class KnowledgeTools:
 
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
         """Runs `search`: the results of `search_knowledge` as names and links."""
-        found = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS))
-        return {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in found["results"]]}
+        result = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS))
+        return {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in result["results"]]}
 
     def run_fetch(self, wanted: FetchArguments) -> Answer:
         """Runs `fetch`: the answer of `get_chunk_by_id`, with the text of the explanation as `text`."""
-        found = self.run_chunk(ChunkArguments(id=wanted.id))
-        chunk = found["chunk"]
+        result = self.run_chunk(ChunkArguments(id=wanted.id))
+        chunk = result["chunk"]
         metadata = {"note": NOTE, "learns": " / ".join(chunk["learns"])}
         metadata |= {name: chunk[name] for name in _METADATA if chunk[name]}
-        if "next_cursor" in found:
+        if "next_cursor" in result:
             metadata["truncated"] = "The text is longer: get_chunk_by_id gives the rest for this id and `next_cursor`."
-            metadata["next_cursor"] = found["next_cursor"]
+            metadata["next_cursor"] = result["next_cursor"]
         document = {name: chunk[name] for name in ("id", "title", "url")}
         return {**document, "text": chunk["content"], "metadata": metadata}
 

@@ -60,29 +60,29 @@ class ReadAround:
     def __call__(self, wanted: ReadAroundArguments) -> Answer:
         """Returns the answer. A cursor has the index of the next chunk."""
         tool = _chosen(self.endpoint, wanted.tool)
-        asked = (tool.id, wanted.json_path)
-        first = wanted.chunk_index if wanted.cursor is None else int(position_of(wanted.cursor, *asked))
+        place = (tool.id, wanted.json_path)
+        first = wanted.chunk_index if wanted.cursor is None else int(position_of(wanted.cursor, *place))
         pointer = tool.json_path + wanted.json_path
         around = self.objects(tool, [pointer]).get(pointer)
         scope = pointer if around is None else tool.json_path + around["json_path"]
-        found = self.records.text(
+        part = self.records.text(
             self.endpoint.id, tool.id, pointer_hash(pointer), around=scope, first=first, limit=_MOST
         )
-        if found is None:
+        if part is None:
             raise removed(tool)
         texts = [
             {"json_path": relative(each["json_pointer"], tool.json_path), "chunks": each["chunks"]}
-            for each in found["texts"]
+            for each in part["texts"]
             if len(each["json_pointer"]) <= _LONGEST_PATH
         ]
-        chunks = found["chunks"]
+        chunks = part["chunks"]
         if not chunks and not texts and around is None:
             raise NotFound(f"{tool.name!r} has no text at {wanted.json_path[:200]!r}. Use the json_path of a result")
         answer: Answer = {"tool": tool.name, "json_path": wanted.json_path, "object": around, "texts": texts}
         end = first + add_fitting(answer, "chunks", chunks)
         if chunks and end < (total := chunks[0]["total_chunks"]):
             answer["truncated"] = f"Chunks {first} to {end - 1} of {total}. Send `next_cursor` for the others."
-            answer["next_cursor"] = cursor_of(str(end), *asked)
+            answer["next_cursor"] = cursor_of(str(end), *place)
         return answer
 
     def objects(self, tool: BoundTool, pointers: list[str]) -> dict[str, Answer]:

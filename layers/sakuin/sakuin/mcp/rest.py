@@ -41,8 +41,8 @@ def target_of(path: str) -> Target:
     path = path.rstrip("/")
     if path in (PATH, _SEARCH, PUBLIC_PATH):
         return Target(is_rest=path == _SEARCH, is_public=path == PUBLIC_PATH)
-    found = _TOOL_SEARCH.fullmatch(path)
-    return Target(found[1], found[2], is_rest=True) if found else Target(path.removeprefix(f"{PATH}/"))
+    match = _TOOL_SEARCH.fullmatch(path)
+    return Target(match[1], match[2], is_rest=True) if match else Target(path.removeprefix(f"{PATH}/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _answer(search: Callable[[dict[str, Any]], Answer], body: bytes) -> bytes:
     if not isinstance(arguments, dict):
         raise Invalid('Send a JSON object: {"query": …}')
     try:
-        found = search(arguments)
+        result = search(arguments)
     except ValidationError as error:
         raise sentence(error) from error
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    return json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

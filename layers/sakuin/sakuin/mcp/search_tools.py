@@ -127,10 +127,10 @@ class SearchTools:
             with counted(self.meter):
                 if tool is None:
                     return answered(self._read(endpoint, ReadAroundArguments.model_validate(arguments or {})))
-                found = self._search(endpoint, tool, ToolSearchArguments.model_validate(arguments or {}))
+                result = self._search(endpoint, tool, ToolSearchArguments.model_validate(arguments or {}))
         except Exception as error:
             return failed(error)
-        return answered(found, _as_text)
+        return answered(result, _as_text)
 
     def search(self, endpoint: Endpoint, tool_id: str, arguments: dict[str, Any]) -> Answer:
         """Returns the structured content that a Tool of the endpoint answers with, or raises its error."""
@@ -149,17 +149,17 @@ class SearchTools:
 
     def _search(self, endpoint: Endpoint, tool: BoundTool, wanted: ToolSearchArguments) -> Answer:
         """Searches. A cursor has the number of results before it, and the `top_k` of the first call."""
-        asked = (tool.id, wanted.query)
-        start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *asked)
+        question = (tool.id, wanted.query)
+        start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
         search = self.searches.table_search()
-        found = search(endpoint.id, tool, wanted.query, top_k=end)
-        if not found.results and not search.records.is_bound(endpoint.id, tool.id):
+        result = search(endpoint.id, tool, wanted.query, top_k=end)
+        if not result.results and not search.records.is_bound(endpoint.id, tool.id):
             raise removed(tool)
-        count_search(self.meter, "TableSearches", is_empty=found.no_good_match, degraded=found.degraded)
+        count_search(self.meter, "TableSearches", is_empty=result.no_good_match, degraded=result.degraded)
         # By words alone, or in an index that is not complete, an answer may not have been found.
-        if found.no_good_match and found.degraded is None and found.index["state"] == "ready":
-            self.record_refused(found.query, tool.id)
-        answer = found.as_json()
+        if result.no_good_match and result.degraded is None and result.index["state"] == "ready":
+            self.record_refused(result.query, tool.id)
+        answer = result.as_json()
         near = [each | {"excerpt": visible(each["excerpt"])} for each in answer["suggestions"]]
         add_fitting(answer, "suggestions", near, text_form=_as_text)
         results = list(answer["results"])
@@ -167,7 +167,7 @@ class SearchTools:
         shown = start + add_fitting(answer, "results", around, optional="object", text_form=_as_text)
         if shown < len(results):
             answer["truncated"] = f"{shown} of {len(results)} results so far. Send `next_cursor` for the others."
-            answer["next_cursor"] = cursor_of(f"{shown}-{end}", *asked)
+            answer["next_cursor"] = cursor_of(f"{shown}-{end}", *question)
         return answer
 
 
@@ -198,5 +198,5 @@ def _as_text(answer: Answer) -> Answer:
         return answer | {"results": [_as_text(result) for result in answer["results"]]}
     if "chunk" not in answer:
         return answer
-    kept = {name: value for name, value in answer["chunk"].items() if name not in _FOR_PROGRAMS}
-    return answer | {"chunk": kept}
+    members = {name: value for name, value in answer["chunk"].items() if name not in _FOR_PROGRAMS}
+    return answer | {"chunk": members}

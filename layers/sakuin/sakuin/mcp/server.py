@@ -41,8 +41,8 @@ def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
     """Returns the server of Search Tools, which lists the Tools of a request's endpoint."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        found = await anyio.to_thread.run_sync(tools.listed, _endpoint(context))
-        return ListToolsResult(tools=found, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
+        listing = await anyio.to_thread.run_sync(tools.listed, _endpoint(context))
+        return ListToolsResult(tools=listing, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
         result = await anyio.to_thread.run_sync(tools.call, _endpoint(context), params.name, params.arguments)

@@ -43,10 +43,10 @@ def replayed(body: bytes, after: Receive) -> Receive:
 
 def at_first_request(build: Callable[[], Application]) -> Application:
     """Returns an application that `build` makes at its first request, so that others need not wait for its modules."""
-    made = cache(build)
+    application = cache(build)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await made()(scope, receive, send)
+        await application()(scope, receive, send)
 
     return app
 

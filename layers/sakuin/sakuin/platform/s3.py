@@ -77,8 +77,8 @@ class S3Bucket:
 
     def current_version(self, key: str) -> str | None:
         """Returns the id of the current version; None if there is none."""
-        found = self.current(key)
-        return found.version_id if found else None
+        version = self.current(key)
+        return version.version_id if version else None
 
     def keys(self, prefix: str) -> list[str]:
         """Returns all keys below `prefix`, in order. May be empty."""

@@ -112,8 +112,8 @@ def work_id_of(attributes: Mapping[str, str], message: Mapping[str, Any], messag
     Our own messages have it in an attribute, our events as the id of their request, S3's events as the id of the upload
     (`x-amz-request-id`). Without one it is the id of the message.
     """
-    found = attributes.get(MESSAGE_ATTRIBUTE) or _id_in(message)
-    return found if isinstance(found, str) and found else message_id
+    identifier = attributes.get(MESSAGE_ATTRIBUTE) or _id_in(message)
+    return identifier if isinstance(identifier, str) and identifier else message_id
 
 
 def _id_in(message: Mapping[str, Any]) -> object:

@@ -54,13 +54,13 @@ class EmbedChunks:
         If the embedder fails, what it embedded before is stored.
         """
         name = namespace(project_id, table_id, self.suffix)
-        wanted = self.index.chunks_to_store(table_id, ids, namespace=name)
-        if len(wanted) < len(ids):
+        chunks = self.index.chunks_to_store(table_id, ids, namespace=name)
+        if len(chunks) < len(ids):
             # The message was delivered before. That worker may have ended between publishing and sweeping.
             sweep_nodes(self.store, self.index, name, table_id, self.index.nodes_to_sweep(table_id))
-        stored, embedded, refused = self._embed(project_id, table_id, name, wanted) if wanted else (0, 0, 0)
-        done = self.index.mark_ready_if_complete(table_id)
-        ready = done.ready or complete_indexed(self.store, self.index, done.unindexed)
+        stored, embedded, refused = self._embed(project_id, table_id, name, chunks) if chunks else (0, 0, 0)
+        state = self.index.mark_ready_if_complete(table_id)
+        ready = state.ready or complete_indexed(self.store, self.index, state.unindexed)
         return ChunksEmbedded(stored, embedded, ready, refused)
 
     def _embed(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> tuple[int, int, int]:
@@ -212,14 +212,14 @@ class EmbedWork:
         if embed is None:
             # The index version was deleted.
             return
-        done = embed(asked.project_id, asked.table_id, asked.chunks)
+        result = embed(asked.project_id, asked.table_id, asked.chunks)
         self.logger.info(
             "chunks embedded",
             table_id=asked.table_id,
-            stored=done.stored,
-            embedded=done.embedded,
-            ready=done.ready,
+            stored=result.stored,
+            embedded=result.embedded,
+            ready=result.ready,
             milliseconds=round((time.perf_counter() - started) * 1000),
         )
-        self.metrics.add_metric("ChunksStored", MetricUnit.Count, done.stored)
-        self.metrics.add_metric("ChunkTextsEmbedded", MetricUnit.Count, done.embedded)
+        self.metrics.add_metric("ChunksStored", MetricUnit.Count, result.stored)
+        self.metrics.add_metric("ChunkTextsEmbedded", MetricUnit.Count, result.embedded)

@@ -123,8 +123,8 @@ class IndexTable:
         objects = list(surrounding_objects(document, (string.json_pointer for string in strings)))
         self.index.record_objects(table_id, scan.generation, objects)
         counts = count_strings(document, scan.scopes, threshold=scan.chunk_threshold)
-        found = {scope: found_strings(count, scan.chunk_threshold) for scope, count in counts.items()}
-        return self._finish(scan, table_id, name, strings, skipped, found, planned)
+        totals = {scope: found_strings(count, scan.chunk_threshold) for scope, count in counts.items()}
+        return self._finish(scan, table_id, name, strings, skipped, totals, planned)
 
     def _compare(self, scan: Scan, table_id: str, name: str) -> None:
         rows = compare_rows(self.store, self.index, name, table_id)

@@ -129,10 +129,10 @@ def subject_of_request(asked: ScanRequest | EmbedRequest | DocumentUploaded) -> 
 
 
 def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
-    found = _DOCUMENT_KEY.fullmatch(key)
-    if found is None:
+    match = _DOCUMENT_KEY.fullmatch(key)
+    if match is None:
         return None
-    return DocumentUploaded(found["project"], found["table"], int(found["upload"]), key, resumed)
+    return DocumentUploaded(match["project"], match["table"], int(match["upload"]), key, resumed)
 
 
 @dataclass(frozen=True, slots=True)

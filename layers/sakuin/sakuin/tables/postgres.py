@@ -200,13 +200,13 @@ class TableIndex:
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
         """Returns the vectors of texts that this project embedded before, by text hash."""
-        found = self._call(
+        rows = self._call(
             "known_vectors",
             p_project=project_id,
             p_space=self.built_with.space,
             p_text_hashes=sorted(text_hashes),
         )
-        return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
+        return {text_hash: json.loads(vector) for text_hash, vector in rows.items()}
 
     def store_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
         """Stores vectors by text hash. Idempotent."""
@@ -399,8 +399,8 @@ class ToolSearch:
         The frequencies are those of a sample of the Table, exact for up to 500 chunks. Both are empty if the Tool is
         not allowed now.
         """
-        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_sample": sample}
-        row = call(self.client, "table_term_frequencies", {**asked, "p_terms": sorted(terms)})
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_sample": sample}
+        row = call(self.client, "table_term_frequencies", {**arguments, "p_terms": sorted(terms)})
         return (Frequencies(row["total"], row["chunks"]), row["sample"]) if row else (Frequencies(0, {}), ())
 
     def current_chunks(
@@ -409,14 +409,14 @@ class ToolSearch:
         """Returns by doc id the first `limit` chunks that are current, in scope, and allowed at this endpoint now."""
         if not doc_ids:
             return {}
-        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
-        rows = call(self.client, "current_chunks", {**asked, "p_doc_ids": list(doc_ids)})
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
+        rows = call(self.client, "current_chunks", {**arguments, "p_doc_ids": list(doc_ids)})
         return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
 
     def objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Mapping[str, dict[str, Any]]:
         """Returns by pointer the fields of the objects at these places that are in the scope of the Tool."""
-        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_pointer_hashes": sorted(pointer_hashes)}
-        rows = call(self.client, "objects_in_scope", asked) if pointer_hashes else []
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_pointer_hashes": sorted(pointer_hashes)}
+        rows = call(self.client, "objects_in_scope", arguments) if pointer_hashes else []
         return {row["json_pointer"]: json.loads(row["fields"]) for row in rows}
 
     def text(
@@ -426,9 +426,9 @@ class ToolSearch:
 
         At most `limit` of each, all in the scope of the Tool; None if it is not allowed at this endpoint now.
         """
-        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
         place = {"p_pointer_hash": pointer_hash, "p_around": around, "p_first": first}
-        found: Mapping[str, Any] | None = call(self.client, "read_text", {**asked, **place})
+        found: Mapping[str, Any] | None = call(self.client, "read_text", {**arguments, **place})
         return found
 
 

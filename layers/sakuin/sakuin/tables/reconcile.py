@@ -41,8 +41,8 @@ def missing_and_orphaned(recorded: RecordedRows, rows: Mapping[str, int]) -> tup
     missing = sorted(recorded.stored.keys() - rows.keys())
     if not recorded.planned:
         return missing, []
-    wanted = {*recorded.stored, *recorded.coming}
-    orphaned = (doc_id for doc_id, made in rows.items() if doc_id not in wanted and made <= recorded.generation)
+    doc_ids = {*recorded.stored, *recorded.coming}
+    orphaned = (doc_id for doc_id, made in rows.items() if doc_id not in doc_ids and made <= recorded.generation)
     return missing, sorted(orphaned)
 
 
@@ -230,14 +230,14 @@ def _failed(table_id: str, error: SakuinError) -> Difference:
 
 
 def _differences_of_rows(table_id: str, rows: RowComparison) -> list[Difference]:
-    found = []
+    differences = []
     if rows.missing:
         message = f"The store does not have {len(rows.missing)} of {len(rows.recorded.stored)} recorded chunks."
-        found.append(Difference("lost", table_id, message, "they are stored again"))
+        differences.append(Difference("lost", table_id, message, "they are stored again"))
     if rows.orphaned:
         message = f"The store has {len(rows.orphaned)} rows that no record needs."
-        found.append(Difference("left over", table_id, message, "they are removed"))
+        differences.append(Difference("left over", table_id, message, "they are removed"))
     if rows.is_behind:
         message = f"The store has rows of generation {rows.newest}, the records are at {rows.recorded.generation}."
-        found.append(Difference("behind", table_id, message, f"the generation is raised, and {_SCAN}"))
-    return found
+        differences.append(Difference("behind", table_id, message, f"the generation is raised, and {_SCAN}"))
+    return differences

@@ -144,13 +144,13 @@ def _warning(count: StringCount, threshold: int) -> str:
 
 def problem_of(text: str) -> str | None:
     """Returns why Postgres cannot store `text`, as a sentence for people; None if it can."""
-    found = _NUL_OR_SURROGATE.search(text)
-    if found is None:
+    match = _NUL_OR_SURROGATE.search(text)
+    if match is None:
         return None
-    if found[0] == "\0":
-        return f"Character {found.start()} is NUL (\\u0000), which Postgres cannot store. Remove it."
-    code = f"\\u{ord(found[0]):04x}"
-    return f"Character {found.start()} is half of a surrogate pair ({code}), which is not text. Replace it."
+    if match[0] == "\0":
+        return f"Character {match.start()} is NUL (\\u0000), which Postgres cannot store. Remove it."
+    code = f"\\u{ord(match[0]):04x}"
+    return f"Character {match.start()} is half of a surrogate pair ({code}), which is not text. Replace it."
 
 
 def storable(text: str) -> str:

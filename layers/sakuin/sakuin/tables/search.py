@@ -139,20 +139,20 @@ class SearchTable:
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
-        asked = self._asked(mcp_id, tool, query, limit=max(top_k, COMPARED))
+        question = self._asked(mcp_id, tool, query, limit=max(top_k, COMPARED))
         shown = [
             each
-            for each in asked.candidates[:top_k]
-            if asked.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
+            for each in question.candidates[:top_k]
+            if question.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
         ]
         return TableAnswer(
             query,
             _index(tool),
-            () if asked.is_refused else tuple(map(_hit, shown)),
-            no_good_match=asked.is_refused,
-            suggestions=_suggestions(asked.candidates) if asked.is_refused else (),
-            understood_as=asked.understood.understood_as,
-            degraded=asked.degraded,
+            () if question.is_refused else tuple(map(_hit, shown)),
+            no_good_match=question.is_refused,
+            suggestions=_suggestions(question.candidates) if question.is_refused else (),
+            understood_as=question.understood.understood_as,
+            degraded=question.degraded,
         )
 
     def explanation(
@@ -169,18 +169,18 @@ class SearchTable:
 
         `expected` is an absolute json_pointer. `without` switches off rules of understanding.
         """
-        asked = self._asked(mcp_id, tool, query, mode=mode, without=without)
+        question = self._asked(mcp_id, tool, query, mode=mode, without=without)
         chunks: tuple[TableCandidate, ...] = ()
         if expected is not None and is_within(expected, tool.json_path):
-            chunks = _of(expected, asked.candidates)
+            chunks = _of(expected, question.candidates)
             if not chunks:
                 # A search in its own scope says its evidence, but not its rank.
                 alone = self._asked(
-                    mcp_id, tool, query, mode=mode, without=without, scope=expected, unrelated=asked.unrelated
+                    mcp_id, tool, query, mode=mode, without=without, scope=expected, unrelated=question.unrelated
                 )
                 chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
         return TableExplanation(
-            asked.understood, _index(tool), asked.candidates, chunks, asked.is_refused, asked.degraded
+            question.understood, _index(tool), question.candidates, chunks, question.is_refused, question.degraded
         )
 
     def _asked(

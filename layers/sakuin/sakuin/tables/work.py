@@ -83,7 +83,7 @@ class ToolWork:
     def _scan(self, asked: ScanRequest) -> None:
         started = time.perf_counter()
         scan, table = self._scan_of(asked), (asked.project_id, asked.table_id)
-        done = (
+        result = (
             scan(*table, generation=asked.generation, skip=asked.skip, for_event=asked.for_event)
             if scan
             else ScanResult("dropped")
@@ -91,9 +91,9 @@ class ToolWork:
         self.logger.info(
             "table scanned",
             table_id=asked.table_id,
-            outcome=done.outcome,
-            nodes=done.nodes,
-            planned=done.planned,
+            outcome=result.outcome,
+            nodes=result.nodes,
+            planned=result.planned,
             milliseconds=round((time.perf_counter() - started) * 1000),
         )
         self.metrics.add_metric("TablesScanned", MetricUnit.Count, 1)

@@ -222,14 +222,14 @@ def contents(queue: QueueName, body: str) -> Contents:
     """Returns the contents of a message of a queue."""
     readers = {"material": _material, "tool": _tool, "embed": _embed}
     try:
-        found = readers[queue](parsed_message(body))
+        content = readers[queue](parsed_message(body))
     except SakuinError as error:
-        found = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
-    if found is None:
-        found = Contents(f"nothing to do: {_shortened(body)}")
+        content = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
+    if content is None:
+        content = Contents(f"nothing to do: {_shortened(body)}")
     # A terminal interprets control characters.
-    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in found.text)
-    return replace(found, text=text)
+    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in content.text)
+    return replace(content, text=text)
 
 
 def _material(message: Mapping[str, Any]) -> Contents | None:
@@ -249,25 +249,25 @@ def _material(message: Mapping[str, Any]) -> Contents | None:
 
 
 def _tool(message: Mapping[str, Any]) -> Contents | None:
-    asked = tool_message(message)
-    if asked is None:
+    request = tool_message(message)
+    if request is None:
         return None
-    if isinstance(asked, DocumentUploaded):
-        text = f"import the uploaded document of Table {asked.table_id}"
+    if isinstance(request, DocumentUploaded):
+        text = f"import the uploaded document of Table {request.table_id}"
     elif "detail-type" in message:
         event = ToolEvent.model_validate(message)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
-        text = f"{event.event}{tool} Table {asked.table_id}"
+        text = f"{event.event}{tool} Table {request.table_id}"
     else:
-        text = f"scan Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
-    return Contents(text, subject_of_request(asked))
+        text = f"scan Table {request.table_id}" + (f", from string {request.skip:,}" if request.skip else "")
+    return Contents(text, subject_of_request(request))
 
 
 def _embed(message: Mapping[str, Any]) -> Contents:
-    asked = embed_message(message)
-    count = len(asked.chunks)
+    request = embed_message(message)
+    count = len(request.chunks)
     counted = f"{count:,} chunk" if count == 1 else f"{count:,} chunks"
-    return Contents(f"embed {counted} of Table {asked.table_id}", subject_of_request(asked))
+    return Contents(f"embed {counted} of Table {request.table_id}", subject_of_request(request))
 
 
 def _shortened(body: str) -> str:

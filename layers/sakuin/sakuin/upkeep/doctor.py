@@ -199,15 +199,15 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
         )
         yield Problem("versions", f"Postgres is {state['postgres']}, which nobody has tried.", advice)
     for name, (schema, oldest) in EXTENSIONS.items():
-        found = state["extensions"].get(name)
-        if found is None:
+        extension = state["extensions"].get(name)
+        if extension is None:
             yield Problem("extension", f"The extension {name} is missing.", _MIGRATE)
-        elif found["schema"] != schema:
+        elif extension["schema"] != schema:
             advice = f"In the SQL editor: alter extension {name} set schema {schema};"
-            yield Problem("extension", f"The extension {name} is in the schema {found['schema']}.", advice)
-        elif tuple(map(int, re.findall(r"\d+", found["version"]))) < oldest:
+            yield Problem("extension", f"The extension {name} is in the schema {extension['schema']}.", advice)
+        elif tuple(map(int, re.findall(r"\d+", extension["version"]))) < oldest:
             advice = "Upgrade Postgres in Supabase's project settings."
-            yield Problem("versions", f"The extension {name} is {found['version']}.", advice)
+            yield Problem("versions", f"The extension {name} is {extension['version']}.", advice)
     if missing := state["missing"]:
         advice = "Run the grants of supabase/schema/7_rights.sql in the SQL editor."
         yield Problem("grants", f"The service key has no right to {_listed(missing)}.", advice)

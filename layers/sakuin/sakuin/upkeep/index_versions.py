@@ -134,9 +134,9 @@ class IndexVersionAdmin:
 
     def delete(self, name: str) -> str:
         """Deletes the named index version and returns its fingerprint."""
-        found = find_version(self.indexes.all(), name)
-        fingerprint = found.settings.id
-        if found.settings == self.deployed and not found.live:
+        version = find_version(self.indexes.all(), name)
+        fingerprint = version.settings.id
+        if version.settings == self.deployed and not version.live:
             raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")
         self.indexes.delete(fingerprint, seconds=_SECONDS_AFTER_ACTIVATION)
         return fingerprint

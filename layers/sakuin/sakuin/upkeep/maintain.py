@@ -157,9 +157,9 @@ class Maintain:
         orphaned = set(self.index.orphaned_namespaces())
         if not orphaned:
             return 0
-        found = orphaned.intersection(self.store.namespaces("project_"))
-        self.index.delete_namespace_records(orphaned - found, seconds=_RECORD_SECONDS)
-        return len(self._run_in_time(sorted(found), self.store.delete_namespace))
+        names = orphaned.intersection(self.store.namespaces("project_"))
+        self.index.delete_namespace_records(orphaned - names, seconds=_RECORD_SECONDS)
+        return len(self._run_in_time(sorted(names), self.store.delete_namespace))
 
     def _run_in_time(self, items: Sequence[T], act: Callable[[T], R]) -> list[R]:
         """Acts on as many items as the time allows. The first error is raised after the last item.

@@ -51,8 +51,8 @@ class RefusedQuestions:
 
     def most_frequent(self, tools: Collection[str] | None, limit: int) -> Sequence[RefusedQuestion]:
         """Returns the most frequent questions first, of these Tools; None: of the library and of all Tools."""
-        wanted = None if tools is None else sorted(tools)
-        rows = call(self.client, "refused_questions", {"p_tools": wanted, "p_limit": limit})
+        names = None if tools is None else sorted(tools)
+        rows = call(self.client, "refused_questions", {"p_tools": names, "p_limit": limit})
         return [RefusedQuestion(**row) for row in rows]
 
     def delete(self, *, keep_days: int) -> int:

@@ -57,11 +57,11 @@ class Schedule:
         return done
 
     def _maintain(self) -> dict[str, Any]:
-        done = asdict(self.maintain())
-        self.logger.info("maintained", **done)
-        self.metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
-        self.metrics.add_metric("WorkResumed", MetricUnit.Count, done["resumed"])
-        return done
+        counts = asdict(self.maintain())
+        self.logger.info("maintained", **counts)
+        self.metrics.add_metric("TablesRestarted", MetricUnit.Count, counts["restarted"])
+        self.metrics.add_metric("WorkResumed", MetricUnit.Count, counts["resumed"])
+        return counts
 
     def _build_indexes(self) -> dict[str, Any]:
         with self.current.limited(LONGEST_PART):

@@ -76,8 +76,8 @@ def handler(clients: Clients) -> Handler:
 
     def days() -> Mapping[str, str]:
         now = secret.now()
-        made = (each.hash for each in library_keys.all())
-        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes, *made])
+        hashes = (each.hash for each in library_keys.all())
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes, *hashes])
 
     services = project_services(clients, secret)
     auth = SupabaseAuth(

@@ -59,9 +59,9 @@ def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
     def kept() -> Sequence[StoredIndexVersion]:
         from sakuin.tables.postgres import TableIndex
 
-        found = IndexVersions(client).all()
-        if found:
-            return found
+        versions = IndexVersions(client).all()
+        if versions:
+            return versions
         tables = own.tables
         suffix = TableIndex(client, tables).namespace_suffix() if writes else ""
         return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
@@ -77,9 +77,9 @@ def own_index(settings: Settings) -> IndexVersion:
 
 def live_last(kept: Kept) -> list[StoredIndexVersion]:
     """Returns one index version for each index over Tables, the active one last."""
-    found = kept()
-    live = live_version(found)
-    others = {each.tables: each for each in found if live is None or each.tables != live.tables}
+    versions = kept()
+    live = live_version(versions)
+    others = {each.tables: each for each in versions if live is None or each.tables != live.tables}
     return [*others.values(), *([live] if live else [])]
 
 

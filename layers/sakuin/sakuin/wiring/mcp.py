@@ -66,8 +66,8 @@ class Searches:
         from sakuin.retrieval.calibration import calibration_of
 
         def newer(live: str | None) -> "SearchKnowledge | None":
-            found = self._newer(index, live) if follows else None
-            return self._knowledge(found, True) if found else None
+            search = self._newer(index, live) if follows else None
+            return self._knowledge(search, True) if search else None
 
         model = index.settings.model
         searched = KnowledgeSearch(self._clients.supabase, calibration_of(model.name))
@@ -80,8 +80,8 @@ class Searches:
         from sakuin.tables.search import SearchTable
 
         def newer(live: str | None) -> "SearchTable | None":
-            found = self._newer(index, live) if follows else None
-            return self._tables(found, True) if found else None
+            search = self._newer(index, live) if follows else None
+            return self._tables(search, True) if search else None
 
         records, model = ToolSearch(self._clients.supabase, index.tables), index.settings.model
         calibration = calibration_of(model.name)

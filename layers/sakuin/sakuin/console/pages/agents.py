@@ -29,11 +29,11 @@ def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
         """Shows what an agent asks for; goes on to the agent if the user has allowed it before."""
         if visit.session.tokens is None:
             return visit.page("agent_needs_user.html")
-        wanted = auth.agent_request(visit.session.tokens, _checked(authorization_id))
-        if isinstance(wanted, str):
-            return go_on(visit, wanted, allowed=True)
-        host, is_here = _place(wanted.redirect_uri)
-        return visit.page("agent_asks.html", wanted=wanted, host=host, is_here=is_here)
+        agent_request = auth.agent_request(visit.session.tokens, _checked(authorization_id))
+        if isinstance(agent_request, str):
+            return go_on(visit, agent_request, allowed=True)
+        host, is_here = _place(agent_request.redirect_uri)
+        return visit.page("agent_asks.html", wanted=agent_request, host=host, is_here=is_here)
 
     @router.post("/consent")
     def decide(visit: Annotated[Visit, Depends(shell.form)]) -> Response:

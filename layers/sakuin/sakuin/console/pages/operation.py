@@ -114,8 +114,8 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
             raise Invalid("Confirm what is to be done with the messages")
         action: LetterAction = "discard" if visit.text("action") == "discard" else "send_again"
         count = operation.change_letters(queue, action)
-        done = "no_letters" if not count else "letters_discarded" if action == "discard" else "letters_sent"
-        return redirect(f"/work?queue={queue}", done=done)
+        message = "no_letters" if not count else "letters_discarded" if action == "discard" else "letters_sent"
+        return redirect(f"/work?queue={queue}", done=message)
 
     return router
 

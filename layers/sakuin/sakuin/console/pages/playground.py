@@ -53,7 +53,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             raise NotFound("There is no such Tool")
         tool = places.tool(visit.session, target) if target and target != LIBRARY else None
         mcp_id = places.endpoint(visit.user, tool) if tool else None
-        given = {name: visit.request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}
+        values = {name: visit.request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}
         form: dict[str, Any] = {
             "projects": projects,
             "has_library": has_library,
@@ -62,14 +62,14 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             "mcp_id": mcp_id,
             "q": q,
             "expected": expected.strip(),
-            "given": given | {"top_k": given["top_k"] or "5"},
+            "given": values | {"top_k": values["top_k"] or "5"},
             "types": _TYPES,
             "known": playground.filter_values() if target == LIBRARY else None,
         }
         if not q.strip() or not (mcp_id or target == LIBRARY):
             return visit.page("playground.html", **form, answer=None, problem=None)
         question = PlaygroundQuestion(
-            _arguments(q, given, with_filters=tool is None),
+            _arguments(q, values, with_filters=tool is None),
             mcp_id,
             tool.id if tool else None,
             expected.strip() or None,

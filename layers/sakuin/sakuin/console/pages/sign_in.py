@@ -109,5 +109,5 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
 
 def sign_in_path(request: Request) -> str:
     """Returns the path of the page that signs in and then returns to the page of this request."""
-    wanted = request.url.path.removeprefix(ROOT) + (f"?{request.url.query}" if request.url.query else "")
-    return f"/sign-in?target={quote(own_path(wanted), safe='')}" if request.method == "GET" else "/sign-in"
+    target = request.url.path.removeprefix(ROOT) + (f"?{request.url.query}" if request.url.query else "")
+    return f"/sign-in?target={quote(own_path(target), safe='')}" if request.method == "GET" else "/sign-in"

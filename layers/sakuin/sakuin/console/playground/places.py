@@ -37,11 +37,11 @@ class Places:
 
     def projects(self, session: Session) -> Sequence[ProjectTools]:
         """Returns the first projects of the session that have Tools."""
-        found = [
+        places = [
             ProjectTools(project, self.records.tools(session.user, project.id))
             for project in self.records.projects(session.user)[:MOST_PROJECTS]
         ]
-        return [each for each in found if each.tools]
+        return [each for each in places if each.tools]
 
     def tool(self, session: Session, tool_id: str) -> Tool:
         """Returns a Tool; `NotFound` if there is none or the session may not see it."""

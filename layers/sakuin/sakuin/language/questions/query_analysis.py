@@ -230,17 +230,17 @@ def _with_kana_rewritten(draft: Draft, lexicon: LexiconEntries, vocabulary: Voca
 
 def _rewrites(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     def spellings_of(reading: str) -> tuple[str, ...]:
-        if found := lexicon.spellings.get(reading):
-            return found
+        if rewrites := lexicon.spellings.get(reading):
+            return rewrites
         concept = vocabulary.with_reading(reading)
         return (concept[0],) if concept and concept[1].term in lexicon.known else ()
 
     # Beside kanji, short kana are mostly grammar.
     shortest = 3 if _IDEOGRAPH.search(text) else 2
-    found = kana_rewrites(text, spellings_of, shortest=shortest)
+    rewrites = kana_rewrites(text, spellings_of, shortest=shortest)
     return [
         Replacement(one.start, one.end, one.spellings[0])
-        for one in found
+        for one in rewrites
         if text[one.start : one.end] not in lexicon.known
     ]
 

@@ -82,8 +82,8 @@ class ProjectRecords:
 
     def replace_synonyms(self, user: User | None, project_id: str, groups: Sequence[Group]) -> None:
         """Replaces the synonyms of a project, from the next question on; no groups delete them."""
-        given = {"p_groups": stored_groups(groups), "p_analyzer": ANALYZER}
-        self._call(user, "replace_synonyms", p_project=project_id, **given)
+        arguments = {"p_groups": stored_groups(groups), "p_analyzer": ANALYZER}
+        self._call(user, "replace_synonyms", p_project=project_id, **arguments)
 
     def create_table(
         self, user: User | None, project_id: str, *, name: str, data: str | None, chunk_threshold_chars: int | None
@@ -92,8 +92,13 @@ class ProjectRecords:
 
         `chunk_threshold_chars`: None for the default.
         """
-        given = {"p_project": project_id, "p_name": name, "p_data": data, "p_chunk_threshold": chunk_threshold_chars}
-        return Table(**self._call(user, "create_table", **given))
+        arguments = {
+            "p_project": project_id,
+            "p_name": name,
+            "p_data": data,
+            "p_chunk_threshold": chunk_threshold_chars,
+        }
+        return Table(**self._call(user, "create_table", **arguments))
 
     def table(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
@@ -119,8 +124,8 @@ class ProjectRecords:
         self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None
     ) -> Table:
         """Changes the fields that are not None. Only another threshold starts a scan."""
-        given = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
-        return Table(**self._call(user, "change_table", **given))
+        arguments = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
+        return Table(**self._call(user, "change_table", **arguments))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
         """Deletes a Table with its Tools."""
@@ -134,8 +139,8 @@ class ProjectRecords:
         self, table_id: str, upload: int, key: str | None, error: str | None, *, size: int | None = None
     ) -> bool:
         """Records an upload: its `key` and bytes, or the `error` why it is invalid. Returns False if it is obsolete."""
-        given = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
-        return bool(call(self.client, "finish_upload", given))
+        arguments = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
+        return bool(call(self.client, "finish_upload", arguments))
 
     def check_node(self, user: User | None, table_id: str, json_path: str) -> None:
         """Raises `Invalid` if the document of a Table has no node at this pointer. One in the bucket is not read."""
@@ -186,8 +191,8 @@ class ProjectRecords:
         Raises `Conflict` if two of the Tools have the same name.
         """
         key = new_key()
-        given = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key)}
-        return _endpoint(self._call(user, "create_mcp", **given, p_tools=list(dict.fromkeys(tools)))), key
+        arguments = {"p_project": project_id, "p_name": name, "p_key_hash": hash_of_key(key)}
+        return _endpoint(self._call(user, "create_mcp", **arguments, p_tools=list(dict.fromkeys(tools)))), key
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
         """Returns an endpoint with its bindings, by the names of the Tools."""
@@ -208,8 +213,8 @@ class ProjectRecords:
     def rotate(self, user: User | None, mcp_id: str, *, overlap_seconds: int) -> tuple[McpEndpoint, str]:
         """Returns the endpoint with a new key. The old key stays valid for `overlap_seconds`."""
         key = new_key()
-        given = {"p_mcp": mcp_id, "p_key_hash": hash_of_key(key), "p_overlap_seconds": overlap_seconds}
-        return _endpoint(self._call(user, "rotate_mcp", **given)), key
+        arguments = {"p_mcp": mcp_id, "p_key_hash": hash_of_key(key), "p_overlap_seconds": overlap_seconds}
+        return _endpoint(self._call(user, "rotate_mcp", **arguments)), key
 
     def change_endpoint(
         self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None

@@ -58,12 +58,12 @@ class TableAdmin:
         expected_version: int | None,
     ) -> Table:
         """Changes the document by pointers. A concurrent change is a `Conflict` only with an expected version."""
-        wanted = list(operations)
+        changes = list(operations)
         if expected_version is None:
             for _ in range(_ATTEMPTS - 1):
                 with suppress(Conflict):
-                    return self._patched(user, table_id, wanted, None)
-        return self._patched(user, table_id, wanted, expected_version)
+                    return self._patched(user, table_id, changes, None)
+        return self._patched(user, table_id, changes, expected_version)
 
     def create_tool(
         self, user: User | None, project_id: str, table_id: str, *, json_path: str, name: str, description: str | None

@@ -44,9 +44,9 @@ class CacheHints:
         """Returns the names without a hint in the last five minutes. They count as hinted from now on."""
         now = self._clock()
         self._hinted = {name: at for name, at in self._hinted.items() if now - at < _SECONDS_BETWEEN}
-        found = [name for name in dict.fromkeys(names) if name not in self._hinted]
-        self._hinted |= dict.fromkeys(found, now)
-        return found
+        new_names = [name for name in dict.fromkeys(names) if name not in self._hinted]
+        self._hinted |= dict.fromkeys(new_names, now)
+        return new_names
 
     def send(self, namespaces: Sequence[str]) -> None:
         """Sends hints and returns at once. There is one thread at most, which ends when its calls do; none is repeated.

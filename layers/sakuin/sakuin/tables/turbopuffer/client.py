@@ -85,10 +85,10 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
         said = f"turbopuffer refused with {status}: check turbopuffer_api_key in the secret, and the account's bills"
         return Refused(said, vendor=VENDOR)
     if status in _RETRIED or status >= 500:
-        wanted = retry_after(error.response.headers)
+        pause = retry_after(error.response.headers)
         # Limits are of one namespace: https://turbopuffer.com/docs/limits
         busy = namespace if status == _TOO_MANY and namespace else None
-        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted, namespace=busy)
+        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=pause, namespace=busy)
     return Invalid(f"turbopuffer refused the request with {status}: {_reason(error)}")
 
 

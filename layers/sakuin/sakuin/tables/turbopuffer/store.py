@@ -79,7 +79,7 @@ class TurbopufferChunkStore:
             rows, *others = self._answers(namespace, queries)
         except NotFound:
             return Found()
-        asked = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        terms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
         evidence = {str(row.id): row for row in rows}
         chunks = [
             FoundChunk(
@@ -87,7 +87,7 @@ class TurbopufferChunkStore:
                 by_vector.get(id),
                 by_words.get(id),
                 None if vector is None else cosine(evidence[id]),
-                *term_counts(evidence[id], asked),
+                *term_counts(evidence[id], terms),
             )
             for id in ids
             # Others were deleted just now.

@@ -27,13 +27,13 @@ def words_leg(slots: Sequence[Slot], text: str) -> tuple[Any, ...] | None:
 
     The BM25 of several tokens is their sum, so that all slots with one term of the same weight are one clause.
     """
-    asked = _fitting(slots)
-    single = sorted((slot.terms[0] for slot in asked if len(slot.terms) == 1), key=lambda each: -each.weight)
+    selection = _fitting(slots)
+    single = sorted((slot.terms[0] for slot in selection if len(slot.terms) == 1), key=lambda each: -each.weight)
     clauses = [
         _clause(weight, *(each.term for each in same)) for weight, same in groupby(single, key=lambda each: each.weight)
     ]
     clauses += [
-        ("Max", [_clause(each.weight, each.term) for each in slot.terms]) for slot in asked if len(slot.terms) > 1
+        ("Max", [_clause(each.weight, each.term) for each in slot.terms]) for slot in selection if len(slot.terms) > 1
     ]
     if clauses:
         return clauses[0] if len(clauses) == 1 else ("Sum", clauses)

@@ -64,8 +64,8 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("")
     @corrected_in(show_list)
     def create_project(visit: sent) -> Response:
-        made = services.records.create_project(visit.user, visit.text("name"))
-        return redirect(f"/projects/{made.id}", done="project_created")
+        project = services.records.create_project(visit.user, visit.text("name"))
+        return redirect(f"/projects/{project.id}", done="project_created")
 
     @router.get("/{project_id}")
     def show_project(visit: reader, project_id: UUID) -> Response:

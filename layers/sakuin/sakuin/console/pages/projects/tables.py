@@ -50,14 +50,14 @@ def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/tables")
     @corrected_in(show_new)
     def create_table(visit: sent, project_id: UUID) -> Response:
-        made = services.tables.create(
+        table = services.tables.create(
             visit.user,
             str(project_id),
             name=visit.text("name"),
             document=_document(visit.fields),
             chunk_threshold_chars=_number(visit, "chunk_threshold_chars"),
         )
-        return redirect(f"/projects/{project_id}/tables/{made.id}", done="table_created")
+        return redirect(f"/projects/{project_id}/tables/{table.id}", done="table_created")
 
     @router.post("/{project_id}/tables/{table_id}/document")
     @corrected_in(show_table)

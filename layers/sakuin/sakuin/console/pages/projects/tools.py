@@ -45,9 +45,9 @@ class IndexProgress:
         listed = index.get("skipped_nodes")
         skipped = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
         state = str(index.get("state"))
-        known = state if state in _KINDS else "unknown"
+        kind = state if state in _KINDS else "unknown"
         return cls(
-            state=known if tool.enabled else "disabled",
+            state=kind if tool.enabled else "disabled",
             kind=_KINDS.get(state, "none") if tool.enabled else "none",
             nodes=_count(index.get("nodes_count")),
             chunks=_count(index.get("chunks_count")),
@@ -99,7 +99,7 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.post("/{project_id}/tools")
     @corrected_in(show_new)
     def create_tool(visit: sent, project_id: UUID) -> Response:
-        made = services.tables.create_tool(
+        tool = services.tables.create_tool(
             visit.user,
             str(project_id),
             visit.text("table"),
@@ -107,7 +107,7 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
             name=visit.text("name"),
             description=visit.text("description"),
         )
-        return shown_again(project_id, UUID(made.id), "tool_created")
+        return shown_again(project_id, UUID(tool.id), "tool_created")
 
     @router.post("/{project_id}/tools/{tool_id}/change")
     @corrected_in(show_tool)

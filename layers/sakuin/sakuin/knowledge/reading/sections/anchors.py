@@ -67,13 +67,13 @@ def sections_of(
     reader = _Reader(first_of, settings)
     for step in content_steps:
         reader.read(step)
-    found = reader.found
+    places = reader.found
     root = content_steps[0].tag
-    first = next((each.element.name for each in found if each.shape == "heading"), "")
+    first = next((each.element.name for each in places if each.shape == "heading"), "")
     if first != "h1":
         anchor = reader.name_of(page_title, "page", near="")
-        found.insert(0, AnchoredElement(anchor, "definition", root, root, "element", root, page_title))
-    return found
+        places.insert(0, AnchoredElement(anchor, "definition", root, root, "element", root, page_title))
+    return places
 
 
 def section_title(section: AnchoredElement, content: str) -> str:
