@@ -5,8 +5,8 @@ UV := $(BIN)/uv
 PORT ?= 8787
 SCHEDULES ?= 2000
 SECONDS ?= 600
-# Processes that run tests side by side; each has a database of its own.
-WORKERS ?= 2
+# Processes that run tests side by side, each with a database of its own. On two cores three: a third of the time they wait.
+WORKERS ?= 3
 # How much the tests try where there is no end to trying; `make proofs` does twenty times as much.
 EFFORT ?= 1
 

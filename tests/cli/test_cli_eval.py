@@ -246,8 +246,8 @@ def test_an_expected_chunk_that_a_filter_leaves_out_is_explained(filled: Operato
 
 def test_a_refused_question_still_shows_what_was_near(filled: Operator) -> None:
     shown = filled.sakuin("explain", "zzzz", FORMULA)
-    assert "An agent gets no answer" in shown.out
-    assert "the whole answer is refused" in shown.out
+    assert "No good match: an agent gets the nearest three at most" in shown.out
+    assert "the answer is no good match, and has at most the nearest 3" in shown.out
 
 
 def test_a_leg_alone_and_a_rule_that_there_is_not(filled: Operator) -> None:

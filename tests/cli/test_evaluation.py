@@ -117,10 +117,11 @@ def test_two_equal_runs_do_not_differ() -> None:
     assert (same.change, same.low, same.high, same.p) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_a_refused_question_found_nothing_for_an_agent_but_keeps_its_order() -> None:
-    refused = Answer(("a",), refused=True)
-    assert values(question("q", "a"), refused, k=5, view="agent")["hit@5"] == 0
-    assert values(question("q", "a"), refused, k=5, view="order")["hit@5"] == 1
+def test_a_refused_question_has_the_nearest_three_for_an_agent_and_keeps_its_order() -> None:
+    refused = Answer(("x", "y", "a", "b"), refused=True)
+    found = {id: values(question("q", id), refused, k=5, view="agent")["hit@5"] for id in "ab"}
+    assert found == {"a": 1, "b": 0}
+    assert values(question("q", "b"), refused, k=5, view="order")["hit@5"] == 1
     assert values(question("q", "a"), refused, k=5, view="agent")["refused"] == 1
     assert values(question("off"), refused, k=5, view="agent") == {"recognised": 1.0}
 

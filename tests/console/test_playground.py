@@ -120,10 +120,10 @@ def test_the_form_keeps_what_was_asked_and_sends_only_what_is_filled(console: Co
     assert '<option value="代数">' in answer.text
 
 
-def test_a_refused_question_shows_suggestions(console: Console) -> None:
+def test_a_question_without_a_good_match_shows_the_nearest(console: Console) -> None:
     answer = console.page(q="ぜんぜん関係のない話 zebra")
     assert "No good match" in words(answer)
-    assert "<meter" not in answer.text
+    assert 1 <= answer.text.count("<meter") <= 3
 
 
 def test_a_wrong_argument_is_shown_as_the_agent_s_error(console: Console) -> None:

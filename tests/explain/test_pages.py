@@ -165,7 +165,7 @@ def test_a_refused_answer_has_its_nearest_results_and_the_threshold(world: World
     said = explained(world, "zzzz", FORMULA)
     assert said["refused"]
     assert said["results"]
-    assert "the whole answer is refused: the best similarity, " in said["expected"]["why"]
+    assert "the answer is no good match, and has at most the nearest 3" in said["expected"]["why"]
 
 
 def test_words_or_vectors_can_be_asked_alone(world: World) -> None:
@@ -228,7 +228,7 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
 def test_a_search_tool_refuses_what_is_not_close_enough(world: World, tables: TableWorld, endpoint: str) -> None:
     said = of_tool(world, tables, endpoint, query="光合成", expected="/articles/1/content").json()
     assert (said["refused"], len(said["results"]) > 0) == (True, True)
-    assert "the whole answer is refused" in said["expected"]["why"]
+    assert "the answer is no good match" in said["expected"]["why"]
 
 
 @pytest.mark.parametrize(

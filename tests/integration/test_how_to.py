@@ -113,7 +113,7 @@ def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> 
     assert [json.loads(text)["FailedEntryCount"] for line, text in printed.items() if line.startswith("aws")] == [0]
     *_, pages, table = follow(reader, "search-over-rest.md")
     assert json.loads(pages[1])["results"][0]["title"] == "解の公式"
-    assert {"results", "suggestions"} <= json.loads(table[1]).keys()
+    assert {"results", "no_good_match"} <= json.loads(table[1]).keys()
     reader.types("sakuin mcp disable MCP_ID && sakuin table rm TABLE_ID")
 
 

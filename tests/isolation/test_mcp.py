@@ -26,8 +26,7 @@ def called(stack: Stack, mcp_id: str | None, key: str, tool: str, **arguments: A
 
 def pointers(answer: Answer) -> set[str]:
     content = answer.json["result"]["structuredContent"]
-    shown = {hit["chunk"]["json_pointer"] for hit in content["results"]}
-    return shown | {near["json_pointer"] for near in content["suggestions"]}
+    return {hit["chunk"]["json_pointer"] for hit in content["results"]}
 
 
 def traces(tenant: Tenant) -> list[str]:

@@ -9,6 +9,7 @@ from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinEr
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.platform.embedding import Vector
+from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION
@@ -92,9 +93,10 @@ def test_a_result_without_a_word_of_the_question_and_little_similarity_is_left_o
     assert all(hit.matched for hit in found)
 
 
-def test_a_question_off_the_topic_has_no_results(world: World) -> None:
+def test_a_question_off_the_topic_has_no_good_match_and_still_the_nearest(world: World) -> None:
     answer = world.search("quarterly dividend yield")
-    assert (answer.no_good_match, answer.results) == (True, ())
+    assert (answer.no_good_match, len(answer.results)) == (True, 3)
+    assert all(hit.similarity < GOOD_MATCH for hit in answer.results)
 
 
 class _Near(KnowledgeSearch):
@@ -106,12 +108,17 @@ class _Near(KnowledgeSearch):
         return [replace(first, title=title, similarity=similarity) for title, similarity in found]
 
 
-def test_near_titles_are_suggestions_and_no_results(world: World) -> None:
-    answer = replace(world.search, index=_Near(world.client, CALIBRATION))("解の後式")
-    assert (answer.no_good_match, answer.results) == (True, ())
-    link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
-    assert [each.title for each in answer.suggestions] == ["解の公式", "平方完成"]
-    assert (answer.suggestions[0].id, answer.suggestions[0].url) == (f"{MATERIAL}#rule-quadratic-formula", link)
+def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:
+    search = replace(world.search, index=_Near(world.client, CALIBRATION))
+    answer = search("解の後式")
+    assert answer.no_good_match
+    assert [(each.title, each.similarity) for each in answer.results] == [
+        ("解の公式", 0.45),
+        ("解の公式", 0.4),
+        ("平方完成", 0.31),
+    ]
+    assert answer.results[0].url == "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert search("解の後式", top_k=1).no_good_match
 
 
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(world: World) -> None:
@@ -196,7 +203,7 @@ def test_concepts_come_in_the_order_of_their_page(world: World) -> None:
 
 def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
     answer = a_world().search("解の公式")
-    assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
+    assert (answer.no_good_match, answer.results) == (True, ())
 
 
 def test_filters_narrow_what_is_searched(a_world: Worlds) -> None:

@@ -56,7 +56,8 @@ def test_search_gives_ids_titles_and_links_of_the_results_and_nothing_else(offer
     whole = answer(offered, "search_knowledge", query="二次方程式を公式で解きたい", top_k=10)["results"]
     assert found == {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in whole]}
     assert found["results"][0]["id"] == FORMULA
-    assert answer(offered, "search", query="chocolate mousse recipe for a birthday") == {"results": []}
+    near = answer(offered, "search", query="chocolate mousse recipe for a birthday")["results"]
+    assert 1 <= len(near) <= 3
 
 
 def test_fetch_gives_the_whole_text_of_a_result(offered: KnowledgeTools) -> None:

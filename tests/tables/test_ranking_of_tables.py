@@ -39,16 +39,17 @@ def test_the_first_results_are_the_same_for_every_top_k(world: TableWorld) -> No
         assert all(0 <= similarity <= 1 for similarity in similarities)
 
 
-def test_a_question_about_something_else_has_no_good_match_and_no_suggestion(world: TableWorld) -> None:
+def test_a_question_about_something_else_has_no_good_match_and_the_nearest_three(world: TableWorld) -> None:
     _, _, endpoint = world.indexed(texts(8))
     answer = world.search(endpoint, OFF_TOPIC)
-    assert (answer.results, answer.no_good_match, answer.suggestions) == ((), True, ())
+    assert (len(answer.results), answer.no_good_match) == (3, True)
+    assert all(hit.similarity < GOOD_MATCH for hit in answer.results)
     for query, is_good in ((OFF_TOPIC, False), ("確率", True)):
         result = world.ask(endpoint, {"query": query})
         assert result is not None
         read: Any = result.structured_content
-        assert (read["no_good_match"], bool(read["results"])) == (not is_good, is_good)
-        assert all(each["similarity"] >= GOOD_MATCH for each in read["results"][:1])
+        assert read["no_good_match"] == (not is_good)
+        assert [each["similarity"] >= GOOD_MATCH for each in read["results"][:1]] == [is_good]
     # A language that the Table does not have is answered by meaning alone.
     answer = world.search(endpoint, "photosynthesis in plants", top_k=3)
     assert (len(answer.results), answer.no_good_match) == (3, False)
@@ -60,7 +61,7 @@ def test_a_question_about_something_else_has_no_good_match_and_no_suggestion(wor
     assert (answer.no_good_match, bool(answer.degraded)) == (True, True)
 
 
-def test_the_nearest_places_are_suggested_once_each(world: TableWorld) -> None:
+def test_without_a_good_match_the_nearest_chunks_come_whole(world: TableWorld) -> None:
     document = {name: long(f"{name}章", 300) for name in "abcdef"} | {"long": long("公式", 1900)}
     table, _, endpoint = world.indexed(document)
     rows = world.sql("select json_pointer, turbopuffer_doc_id from chunks where table_id = %s", table)
@@ -69,11 +70,10 @@ def test_the_nearest_places_are_suggested_once_each(world: TableWorld) -> None:
     chunks = [FoundChunk(id, place, None, 0.1 - place * 0.002, {}, 100) for place, id in enumerate(names, 1)]
     for top_k in (1, 5):
         answer = replace(world, store=SayingStore(Found(tuple(chunks)))).search(endpoint, "猫", top_k=top_k)
-        assert (answer.no_good_match, answer.results) == (True, ())
-        assert len(answer.suggestions) == len({each.json_pointer for each in answer.suggestions}) == 3
-        first = answer.suggestions[0]
-        assert (first.json_path, first.json_pointer, first.chunk_index) == ("/long", "/long", int(names[0][-1]))
-        assert 0 < len(first.excerpt) <= 102
+        assert (answer.no_good_match, len(answer.results)) == (True, min(top_k, 3))
+        first = answer.results[0]
+        assert (first.json_path, first.chunk.chunk_index) == ("/long", int(names[0][-1]))
+        assert len(first.chunk.chunk_text) > 300
 
 
 def test_weak_results_without_a_word_of_the_question_are_left_out(world: TableWorld) -> None:

@@ -154,7 +154,7 @@ def test_a_result_has_a_score_and_all_eleven_fields_of_its_chunk(world: TableWor
     endpoint = world.endpoint(world.tool(table, "/articles"))
     world.settle()
     answer = world.search(endpoint, "二次方程式").as_json()
-    assert answer.keys() == {"query", "index", "results", "no_good_match", "suggestions"}
+    assert answer.keys() == {"query", "index", "results", "no_good_match"}
     assert (answer["index"]["state"], bool(answer["index"]["indexed_at"])) == ("ready", True)
     first = answer["results"][0]
     assert first.keys() == {"similarity", "score", "json_path", "chunk"}

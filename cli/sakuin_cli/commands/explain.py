@@ -119,7 +119,10 @@ def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
         out.print(Text(degraded, "bold yellow"), soft_wrap=True)
     if explanation["refused"]:
         best = f": the best similarity is below {explanation['threshold']:.2f}" if results else ""
-        out.print(Text.assemble(("An agent gets no answer", "bold yellow"), best), soft_wrap=True)
+        out.print(
+            Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best),
+            soft_wrap=True,
+        )
     if not results:
         return
     known = [name for name in _COLUMNS if any(result[name] is not None for result in results)]

@@ -65,10 +65,8 @@ def _show(out: "Console", answer: Mapping[str, Any]) -> None:
         out.print()
     if answer.get("no_good_match") or not answer["results"]:
         out.print(Text.assemble(("No good match", "bold yellow"), f" for 「{answer['query']}」"), soft_wrap=True)
-        if suggestions := answer.get("suggestions"):
+        if answer["results"]:
             out.print(Text("The nearest:", "dim"))
-            for each in suggestions:
-                out.print(Text.assemble(f"  {each['title']}  ", (each["url"], "cyan")), soft_wrap=True)
     for number, result in enumerate(answer["results"], 1):
         _show_result(out, number, result)
     if truncated := answer.get("truncated"):

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import fsum, log2
 from typing import Literal
 
+from sakuin.retrieval.calibration import NEAREST
+
 from sakuin_cli.evaluation.labels import LabelledQuestion
 from sakuin_cli.evaluation.statistics import Estimate, Resamples
 
@@ -44,7 +46,7 @@ REFUSED = "refused"
 CHANGED = "changed"
 
 
-# agent               what an agent gets: a refused question has no results
+# agent               what an agent gets: a refused question has the nearest results alone
 # order and refusals  the order without the threshold, and the refusals
 # order               the order only, for rankings to which the threshold does not apply
 View = Literal["agent", "order and refusals", "order"]
@@ -60,7 +62,7 @@ def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> 
     changed = {} if asked.changed is None else {CHANGED: asked.changed}
     if not question.gold:
         return changed if view == "order" else {RECOGNISED: refused, **changed}
-    ranking: Sequence[str] = () if view == "agent" and asked.refused else asked.ranking
+    ranking = asked.ranking[:NEAREST] if view == "agent" and asked.refused else asked.ranking
     found = (
         recall_at(ranking, question.gold, k=k),
         hit_at(ranking, question.gold, k=k),

@@ -46,7 +46,7 @@ class Expected:
 class SearchExplanation:
     """The interpreted question, the best chunks with their scores, and the expected chunk.
 
-    `results` are ordered as in the index. `refused`: agents get no result, because the best is below `threshold`.
+    `results` are ordered as in the index. `refused`: it is `no_good_match`, since the best is below `threshold`.
     Search Tools have an `index_state`. `degraded` names the unavailable part of the search.
     """
 

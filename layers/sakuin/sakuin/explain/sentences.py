@@ -41,9 +41,10 @@ SENTENCES: Mapping[str, Mapping[Language, str]] = {
     "found": {"en": "{place}: it is found.", "ja": "{place}。答えに入っています。"},
     "below": {"en": "{place}, below the first {top_k}.", "ja": "{place}。上位 {top_k} 件に入りません。"},
     "refused": {
-        "en": "{place}, but the whole answer is refused: the best similarity, {best:.2f}, is below {threshold:.2f}.",
+        "en": "{place}, but the best similarity, {best:.2f}, is below {threshold:.2f}: the answer is no good match, "
+        "and has at most the nearest {nearest}.",
         "ja": "{place}。しかし、最も高い類似度 {best:.2f} が {threshold:.2f} に届かないため、"
-        "この質問には「該当なし」と答えます。",
+        "この質問には「該当なし」として、最も近い {nearest} 件までを答えます。",
     },
     "no_common_word": {
         "en": "It has no word in common with the question.",

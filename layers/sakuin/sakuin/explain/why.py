@@ -6,6 +6,7 @@ from sakuin.explain.explanation import ExplainedHit, SearchExplanation
 from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters, StoredChunk
 from sakuin.language.model import AnalyzedQuery
+from sakuin.retrieval.calibration import NEAREST
 
 # Smaller differences are not mentioned.
 _SLIGHT = 0.05
@@ -30,7 +31,7 @@ def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Sentenc
     shown = explanation.results
     if explanation.refused and shown:
         best, threshold = shown[0].similarity, explanation.threshold
-        reasons = [say("refused", place=_place(hit, say), best=best, threshold=threshold)]
+        reasons = [say("refused", place=_place(hit, say), best=best, threshold=threshold, nearest=NEAREST)]
         return say.joined(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
     if hit.rank is not None and hit.rank <= top_k:
         return say("found", place=_place(hit, say))

@@ -178,17 +178,8 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """The name and the link of a chunk that is near, but no good match."""
-
-    id: str
-    title: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
 class KnowledgeAnswer:
-    """The answer to a question. With `no_good_match` it has no results, but perhaps `suggestions`.
+    """The answer to a question. `no_good_match`: the answer is probably not among the results, which are the nearest.
 
     `degraded` is a sentence about the part of the search that was unavailable.
     """
@@ -196,7 +187,6 @@ class KnowledgeAnswer:
     understood: AnalyzedQuery
     results: tuple[Hit, ...]
     no_good_match: bool
-    suggestions: tuple[Suggestion, ...] = ()
     degraded: str | None = None
 
     @property

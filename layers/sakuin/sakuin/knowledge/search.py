@@ -4,18 +4,18 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, Suggestion
+from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match
 from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
+from sakuin.retrieval.calibration import GOOD_MATCH, NEAREST
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.matched_words import matched_words
-from sakuin.retrieval.ranking import is_shown, suggested
+from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
 
 # The best results have a passage.
@@ -50,17 +50,14 @@ class SearchKnowledge:
     newer: "Callable[[str | None], SearchKnowledge | None]" = lambda _live: None
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
-        """Returns the best `top_k` matches by falling similarity, or none if even the best is not good enough."""
+        """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
         ranked = self.ranked_matches(query, limit=top_k, filters=filters)
         question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
-        best = matches[0].similarity if matches else 0.0
-        if best < GOOD_MATCH:
-            near = [match for match in matches if match.similarity >= NEAR_MATCH]
-            return KnowledgeAnswer(question, (), True, self._suggestions(near), degraded)
-        shown = [match for match in matches if is_shown(match.similarity, match.matched)]
+        is_weak = not matches or matches[0].similarity < GOOD_MATCH
+        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
-        return KnowledgeAnswer(question, hits, False, degraded=degraded)
+        return KnowledgeAnswer(question, hits, is_weak, degraded)
 
     def ranked_matches(
         self,
@@ -98,11 +95,6 @@ class SearchKnowledge:
             )
         )
         return RankedMatches(question, matches, self.version, degraded)
-
-    def _suggestions(self, near: Sequence[Match]) -> tuple[Suggestion, ...]:
-        """Returns the best of these with different titles."""
-        best = suggested(near, lambda match: match.title)
-        return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in best)
 
     def _hit(self, match: Match, vocabulary: Vocabulary, *, has_passage: bool) -> Hit:
         body = _body(match)

@@ -106,12 +106,11 @@ class KnowledgeTools:
             "query": result.query,
             "results": [],
             "no_good_match": result.no_good_match,
-            "suggestions": [asdict(each) for each in result.suggestions],
         }
         for name in ("understood_as", "degraded"):
             if (value := getattr(result, name)) is not None:
                 answer[name] = value
-        self._add_link_note(answer, has_links=bool(result.results or result.suggestions))
+        self._add_link_note(answer, has_links=bool(result.results))
         shown = start + add_fitting(answer, "results", list(map(_result, result.results[start:])), optional="passage")
         if shown < len(result.results):
             answer["truncated"] = f"{shown} of {len(result.results)} results so far. Send `next_cursor` for the others."

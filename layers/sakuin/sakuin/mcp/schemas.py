@@ -36,6 +36,6 @@ OBJECT = record(
     "The object around it.", {"json_path": "Its place.", "fields": "Its short fields: title, name, price, …"}
 )
 SIMILARITY: Schema = {"type": "number", "description": "0-1, comparable between questions."}
-NO_GOOD_MATCH: Schema = {"type": "boolean", "description": "True: no answer here."}
+NO_GOOD_MATCH: Schema = {"type": "boolean", "description": "True: probably no answer here, only the nearest."}
 NEXT_CURSOR = "For `cursor`."
 TRUNCATED = "What did not fit."

@@ -3,9 +3,10 @@
 import math
 from dataclasses import dataclass
 
-# At this similarity a result is as likely right as wrong; below it the answer is `no_good_match`.
-GOOD_MATCH = 0.5
-# Below `GOOD_MATCH`, but good enough for a suggestion.
+# At this similarity a result is as likely right as wrong; below it the answer is `no_good_match`, and has this many
+# results at most.
+GOOD_MATCH, NEAREST = 0.5, 3
+# Beside a good result, one below this has to have a word of the question.
 NEAR_MATCH = 0.3
 # The chunks of an index that say how near unrelated texts are to a question. Their mean alone needs fewer.
 SAMPLE, SAMPLE_OF_MEAN = 200, 50

@@ -11,10 +11,9 @@ not answer the question. Measured: docs/decisions/0050-one-ranking.md, 0065-what
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
-from typing import TypeVar
 
 from sakuin.language.model import Slot
 from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
@@ -23,11 +22,8 @@ from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
 _FEWEST = 50
 # The text with which the nearest are compared: few questions have as many answers.
 _TENTH = 10
-_SUGGESTIONS = 3
 # Enough to order two concepts.
 _JUST_ABOVE = 0.01
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +265,3 @@ def rank(
 def is_shown(similarity: float, matched: Sequence[str]) -> bool:
     """Whether a result stands beside a good one. The others fill a list and answer nothing."""
     return similarity >= NEAR_MATCH or bool(matched)
-
-
-def suggested(near: Iterable[T], name: Callable[[T], str]) -> list[T]:
-    """Returns the first results with different names, as suggestions instead of an answer."""
-    distinct: dict[str, T] = {}
-    for each in near:
-        distinct.setdefault(name(each), each)
-    return list(distinct.values())[:_SUGGESTIONS]

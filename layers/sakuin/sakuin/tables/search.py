@@ -9,8 +9,7 @@ from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
-from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
+from sakuin.retrieval.calibration import GOOD_MATCH, NEAREST, Calibration
 from sakuin.retrieval.proximity import COMPARED, ordered_by_proximity
 from sakuin.retrieval.ranking import (
     Background,
@@ -20,7 +19,6 @@ from sakuin.retrieval.ranking import (
     background,
     is_shown,
     rank,
-    suggested,
     word_matches,
 )
 from sakuin.retrieval.vectors import SearchMode, question_vector
@@ -44,18 +42,10 @@ class TableHit:
 
 
 @dataclass(frozen=True, slots=True)
-class TableSuggestion:
-    """A chunk that is not good enough for a result: its place, and how its text begins or matches."""
-
-    json_path: str
-    json_pointer: str
-    chunk_index: int
-    excerpt: str
-
-
-@dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """The best hits, and the state of the Tool's index. With `no_good_match` it has none, but perhaps `suggestions`.
+    """The best hits, and the state of the Tool's index.
+
+    `no_good_match`: the answer is probably not among the hits, which are the nearest.
 
     `understood_as` is the question as it was rewritten. `degraded` names what was unavailable for the search.
     """
@@ -64,7 +54,6 @@ class TableAnswer:
     index: Mapping[str, Any]
     results: tuple[TableHit, ...]
     no_good_match: bool = False
-    suggestions: tuple[TableSuggestion, ...] = ()
     understood_as: str | None = None
     degraded: str | None = None
 
@@ -93,7 +82,7 @@ class TableExplanation:
     """How a question was answered. `candidates` are all current chunks that were found, best first.
 
     `expected` are the chunks of the expected node, best first, whatever their rank; none if it is not in the scope of
-    the Tool or not indexed. `refused`: an agent gets no results.
+    the Tool or not indexed. `refused`: the answer is `no_good_match`.
     """
 
     understood: AnalyzedQuery
@@ -138,19 +127,19 @@ class SearchTable:
     newer: "Callable[[str | None], SearchTable | None]" = lambda _live: None
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
-        """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
+        """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough."""
         question = self._asked(mcp_id, tool, query, limit=max(top_k, COMPARED))
+        is_weak = question.is_refused
         shown = [
             each
-            for each in question.candidates[:top_k]
-            if question.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
+            for each in question.candidates[: min(top_k, NEAREST) if is_weak else top_k]
+            if is_weak or question.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
         ]
         return TableAnswer(
             query,
             _index(tool),
-            () if question.is_refused else tuple(map(_hit, shown)),
-            no_good_match=question.is_refused,
-            suggestions=_suggestions(question.candidates) if question.is_refused else (),
+            tuple(map(_hit, shown)),
+            no_good_match=is_weak,
             understood_as=question.understood.understood_as,
             degraded=question.degraded,
         )
@@ -261,20 +250,6 @@ def _candidate(found: FoundChunk) -> Candidate:
 def _hit(candidate: TableCandidate) -> TableHit:
     ranked = candidate.ranked
     return TableHit(ranked.similarity, round(ranked.evidence, 4), candidate.json_path, candidate.chunk)
-
-
-def _suggestions(candidates: Sequence[TableCandidate]) -> tuple[TableSuggestion, ...]:
-    """Returns the nearest chunks, one of a node."""
-    near = [each for each in candidates if each.ranked.similarity >= NEAR_MATCH]
-    return tuple(
-        TableSuggestion(
-            each.json_path,
-            each.chunk.json_pointer,
-            each.chunk.chunk_index,
-            excerpt(each.chunk.chunk_text, around=each.ranked.matched, length=EXCERPT_LENGTH),
-        )
-        for each in suggested(near, lambda candidate: candidate.json_path)
-    )
 
 
 def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandidate, ...]:

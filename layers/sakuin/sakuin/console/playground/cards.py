@@ -15,7 +15,7 @@ _BYTES_A_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One result or suggestion.
+    """One result.
 
     `place` is the id of a chunk, or the json_pointer of a node, exactly; `href` opens it, None if it has no link.
     `facts` are short words about it. What is shown has no invisible characters.
@@ -43,7 +43,6 @@ class ReadableAnswer:
     """
 
     results: Sequence[Card]
-    suggestions: Sequence[Card]
     is_refused: bool
     understood_as: str | None
     degraded: str | None
@@ -60,7 +59,6 @@ def readable(answer: PlaygroundAnswer) -> ReadableAnswer:
     content = answer.structured or {}
     return ReadableAnswer(
         results=[_card(each) for each in content.get("results", ())],
-        suggestions=[_card(each) for each in content.get("suggestions", ())],
         is_refused=bool(content.get("no_good_match")),
         understood_as=content.get("understood_as"),
         degraded=content.get("degraded"),
