@@ -122,7 +122,7 @@ async def test_an_example_stands_below_the_concept_that_it_shows(deployed: Deplo
 async def test_a_question_off_the_topic_has_no_good_match(deployed: Deployed, query: str) -> None:
     answer = await called(deployed, "auto", "search_knowledge", {"query": query})
     assert answer["no_good_match"]
-    assert answer["results"] == []
+    assert 1 <= len(answer["results"]) <= 3
 
 
 async def test_all_concepts_are_listed_page_by_page(deployed: Deployed) -> None:

@@ -73,7 +73,13 @@ def hidden_for(traffic: Traffic, seconds: int) -> Iterator[int]:
     """Lets the queue of pages hide a message for `seconds`, instead of the ninety that the template says."""
     environment = traffic.stack.environment
     url, name = environment["SAKUIN_QUEUE_URL"], "VisibilityTimeout"
-    sqs = boto3.client("sqs", endpoint_url=environment["AWS_ENDPOINT_URL"])
+    sqs = boto3.client(
+        "sqs",
+        endpoint_url=environment["AWS_ENDPOINT_URL"],
+        region_name=environment["AWS_DEFAULT_REGION"],
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+    )
     deployed = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name]
     assert deployed == str(VISIBILITY_SECONDS)
     sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})

@@ -55,6 +55,10 @@ def search(world: World) -> KnowledgeAnswer:
     return world.search("What does the rule of qwertzuiop say?", top_k=50)
 
 
+def found(world: World) -> list[str]:
+    return [hit.id for hit in search(world).results]
+
+
 def test_the_canary_is_found_and_deleted(world: World) -> None:
     clock, before = Clock(), search(world)
     seen = canary(world, clock).run()
@@ -66,11 +70,11 @@ def test_the_canary_is_found_and_deleted(world: World) -> None:
 
 
 def test_agents_do_not_find_the_canary(world: World) -> None:
-    before = search(world), world.read.concepts(EVERYTHING, None)
+    before = found(world), world.read.concepts(EVERYTHING, None)
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
     assert world.state(CANARY_MATERIAL).status == "ready"
     assert len(world.chunks(CANARY_MATERIAL)) == 1
-    assert (search(world).results, world.read.concepts(EVERYTHING, None)) == (before[0].results, before[1])
+    assert (found(world), world.read.concepts(EVERYTHING, None)) == before
     assert ask_for_canary(world, "qwertzuiop") == CanaryAnswer(True)
 
 
