@@ -26,10 +26,12 @@ MAY_IMPORT = {
     "retrieval": {"errors", "language", "platform"},
     "knowledge": SHARED,
     "tables": SHARED,
-    "mcp": SHARED | PRODUCTS,
-    "explain": SHARED | PRODUCTS | {"mcp"},
+    # What callers of searches send: the tools of agents, REST and explanations.
+    "arguments": SHARED | PRODUCTS,
+    "explain": SHARED | PRODUCTS | {"arguments"},
+    "mcp": SHARED | PRODUCTS | {"arguments", "explain"},
     "upkeep": SHARED | PRODUCTS,
-    "http": SHARED | PRODUCTS | {"upkeep", "mcp", "explain"},
+    "http": SHARED | PRODUCTS | {"upkeep", "mcp", "explain", "arguments"},
     "console": SHARED | PRODUCTS | {"upkeep", "http", "mcp", "explain"},
     "settings": SHARED | PRODUCTS,
 }

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
+from sakuin.arguments import MAX_QUERY
 from sakuin.knowledge.canary import CANARY_KEY
 from sakuin.limits import Limits
-from sakuin.mcp.arguments import MAX_QUERY
 from sakuin_cli.doctor import RESERVED_FOR_THE_REST
 
 from tests.doubles.sqs import VISIBILITY_SECONDS

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from sakuin.explain.answer_playground import AnswerPlayground
 from sakuin.explain.ask_mcp import (
     EXPLANATION,
     PLAYGROUND,
@@ -19,6 +18,7 @@ from sakuin.explain.ask_mcp import (
 from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.playground import AnswerPlayground
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.aws import Handler, LambdaFunction
 from sakuin.wiring import api

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
-from sakuin.mcp.arguments import (
+from sakuin.arguments import (
     ChunkArguments,
     ListArguments,
     MaterialArguments,

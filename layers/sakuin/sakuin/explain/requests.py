@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from sakuin.arguments import Name, Query, TopK, Type
 from sakuin.language.model import Rule
-from sakuin.mcp.arguments import Name, Query, TopK, Type
 from sakuin.retrieval.vectors import SearchMode
 
 

@@ -68,7 +68,7 @@ def _complete(document: dict[str, Any]) -> None:
 def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
     """Returns the paths of the function `mcp`; adds the schemas of their requests."""
     # Nothing else of this function needs them.
-    from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments
+    from sakuin.arguments import SearchArguments, ToolSearchArguments
     from sakuin.mcp.knowledge_schemas import SEARCH_OUTPUT
     from sakuin.mcp.search_tools import OUTPUT
 

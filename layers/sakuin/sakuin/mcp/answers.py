@@ -8,9 +8,9 @@ from typing import Any
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
+from sakuin.arguments import sentence
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 from sakuin.language.unicode_text import visible, with_escapes
-from sakuin.mcp.arguments import sentence
 from sakuin.platform.telemetry import Meter
 
 Answer = dict[str, Any]

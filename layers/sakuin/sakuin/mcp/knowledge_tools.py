@@ -7,6 +7,15 @@ from typing import Any
 from mcp_types import CallToolResult, Tool
 from pydantic import BaseModel
 
+from sakuin.arguments import (
+    ChatGptSearchArguments,
+    ChunkArguments,
+    FetchArguments,
+    ListArguments,
+    MaterialArguments,
+    SearchArguments,
+    schema_of,
+)
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, Hit, LocatedText, StoredChunk
 from sakuin.knowledge.names import has_host, page_link
@@ -26,15 +35,6 @@ from sakuin.mcp.answers import (
     record_nothing,
     unnoted,
     visible_answer,
-)
-from sakuin.mcp.arguments import (
-    ChatGptSearchArguments,
-    ChunkArguments,
-    FetchArguments,
-    ListArguments,
-    MaterialArguments,
-    SearchArguments,
-    schema_of,
 )
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY

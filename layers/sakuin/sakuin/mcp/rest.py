@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sakuin.arguments import sentence
 from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
-from sakuin.mcp.arguments import sentence
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.asgi import parsed_json

@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp_types import CallToolResult, Tool
 
+from sakuin.arguments import ReadAroundArguments, ToolSearchArguments
 from sakuin.errors import NotFound
 from sakuin.language.unicode_text import visible
 from sakuin.mcp.answers import (
@@ -19,7 +20,6 @@ from sakuin.mcp.answers import (
     noted,
     record_nothing,
 )
-from sakuin.mcp.arguments import ReadAroundArguments, ToolSearchArguments
 from sakuin.mcp.cursors import cursor_of, numbers_of
 from sakuin.mcp.read_around import TOOL as READ_AROUND
 from sakuin.mcp.read_around import ReadAround, is_offered, removed

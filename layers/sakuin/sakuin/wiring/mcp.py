@@ -137,7 +137,6 @@ def record_refused_questions(clients: Clients) -> "RecordRefused":
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.explain.answer_playground import AnswerPlayground
     from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
     from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
     from sakuin.knowledge.canary import ask_for_canary
@@ -148,6 +147,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.language.vocabulary_files import vocabulary_id
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.mcp.rest import RestSearch
     from sakuin.mcp.search_tools import SearchTools

@@ -8,6 +8,7 @@ from typing import Any
 from mcp_types import CallToolResult
 from pydantic import ValidationError
 
+from sakuin.arguments import SearchArguments, ToolSearchArguments, sentence
 from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
@@ -16,7 +17,6 @@ from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.mcp.app import Allow
-from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments, sentence
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools

@@ -1,4 +1,4 @@
-"""The arguments of the MCP tools: strict types, ranges, no unknown names."""
+"""The arguments of searches, for MCP tools, REST and explanations: strict types, ranges, no unknown names."""
 
 import re
 import unicodedata
