@@ -40,7 +40,9 @@ class Remote:
             if found := re.match(r"(http://\S+/oauth/authorize\?\S+)", line):
                 self.shown.put(found[1])
                 if person:
-                    httpx.get(person.answer(found[1]), timeout=SECONDS)
+                    # It may show the address before it listens at that of the answer.
+                    with httpx.Client(transport=httpx.HTTPTransport(retries=5), timeout=SECONDS) as browser:
+                        browser.get(person.answer(found[1]))
 
     def send(self, method: str, **params: Any) -> None:
         """Sends a request, whose id is its method."""
