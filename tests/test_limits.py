@@ -7,13 +7,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from sakuin import arguments
 from sakuin.errors import Misconfigured
 from sakuin.knowledge import page as recipe
 from sakuin.knowledge.learns import learns_yml as learns_file
 from sakuin.language import synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
-from sakuin.mcp import arguments, endpoint_keys, messages
+from sakuin.mcp import endpoint_keys, messages
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from sakuin import arguments
 from sakuin.knowledge import names
 from sakuin.knowledge.learns import learns_yml as learns_file
 from sakuin.knowledge.reading import page_reader, parsing
 from sakuin.language import indexing
-from sakuin.mcp import arguments, messages
+from sakuin.mcp import messages
 from sakuin.tables import document as table_document
 from sakuin.tables import scan as table_walk
 
