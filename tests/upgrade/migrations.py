@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psycopg
 from sakuin.platform.supabase import schema
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.schema import SchemaCheck, SchemaState
 from sakuin_local.places import MIGRATIONS
 from sakuin_local.supabase.database import Database
 
@@ -58,6 +60,11 @@ def schema_digest(dsn: str) -> str:
         row = connection.execute("select public.schema_digest()").fetchone()
     assert row is not None
     return str(row[0])
+
+
+def state_of(database: Database) -> SchemaState:
+    """Compares the schema with the one that the code was built for, as `/healthz` does."""
+    return SchemaCheck(connected(database.rest_url, database.service_key, seconds=5))()
 
 
 def dump(database: Database) -> list[str]:

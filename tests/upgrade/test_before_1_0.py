@@ -1,18 +1,15 @@
 """The records of a database from before 1.0 are carried over, with the commands of the guide."""
 
-import itertools
 import re
 from pathlib import Path
 
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.supabase.schema import SchemaCheck
 from sakuin_local.places import MIGRATIONS, REPOSITORY
 from sakuin_local.supabase.migrations import apply_migrations
 
 from tests.awaiting import awaited
 from tests.database_server import DatabaseServer
 from tests.postgres_programs import done
-from tests.upgrade.migrations import schema_digest
+from tests.upgrade.migrations import schema_digest, state_of
 from tests.worlds import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "upgrade.md").read_text()
@@ -47,8 +44,7 @@ def test_records_are_carried_over_and_the_rest_is_built_again(
         assert {table: rows(world, table) for table in TABLES} == before
         assert before["project_member"]
         assert schema_digest(database.dsn) == digest
-        state = SchemaCheck(connected(database.rest_url, database.service_key), clock=itertools.count(step=61).__next__)
-        awaited("PostgREST knows the schema", lambda: state() == "current", within_s=20)
+        awaited("PostgREST knows the schema", lambda: state_of(database) == "current", within_s=20)
         assert world.found(endpoint, QUESTION) == set()
         for (tool,) in world.sql("select id::text from tool"):
             world.call("reindex_tool", tool=tool)

@@ -15,8 +15,6 @@ import pytest
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import read_event
 from sakuin.platform.keys import LibraryKeys
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.supabase.schema import SchemaCheck
 from sakuin.tables.messages import embed_message, tool_message
 from sakuin_local.errors import LocalError
 from sakuin_local.places import MIGRATIONS
@@ -27,7 +25,7 @@ from tests.awaiting import awaited
 from tests.builders import a_page
 from tests.database_server import DatabaseServer
 from tests.tables.index_versions.conftest import GREEN, Deployment
-from tests.upgrade.migrations import schema_digest
+from tests.upgrade.migrations import schema_digest, state_of
 from tests.upgrade.replay import Replay, read_messages, read_sessions
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
@@ -44,12 +42,8 @@ def database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Databa
     shutil.copy(MIGRATIONS / FIRST, released)
     with database_server.copy(tmp_path / "database", with_migrations=False) as running:
         apply_migrations(running.dsn_postgres, released)
-        awaited("PostgREST knows the schema", lambda: answers(running), within_s=20)
+        awaited("PostgREST knows the schema", lambda: state_of(running) != "unknown", within_s=20)
         yield running
-
-
-def answers(database: Database) -> bool:
-    return SchemaCheck(connected(database.rest_url, database.service_key, seconds=2))() != "unknown"
 
 
 @pytest.fixture
@@ -104,10 +98,6 @@ class Stack:
             stop.set()
             running.result()
 
-    def state(self) -> str:
-        """Compares the schema with the one that the code was built for, as `/healthz` does."""
-        return SchemaCheck(connected(self.database.rest_url, self.database.service_key, seconds=5))()
-
 
 @pytest.fixture
 def stack(database: Database, stand_in: str) -> Iterator[Stack]:
@@ -137,7 +127,7 @@ def test_searches_answer_while_a_later_migration_is_applied_and_work_goes_on_aft
     with stack.searching():
         apply_migrations(stack.database.dsn_postgres, later)
     assert stack.failures == []
-    assert stack.state() == "newer"
+    assert state_of(stack.database) == "newer"
     # What the version before sent, and what a newer sender adds to it.
     for message in stack.tables.waiting:
         message.body = json.dumps(extended(json.loads(message.body)))

@@ -148,8 +148,8 @@ def rest_api(
     `open_routers` are for everybody.
 
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
-    unfinished work of materials. `console` answers below `/console`, `schema` compares the
-    database with this version.
+    unfinished work of materials. `console` answers below `/console`, `schema` compares the database
+    with this version.
     """
     app = DescribedApi(version)
     app.add_middleware(AtMost, size=longest_body)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
@@ -19,6 +19,8 @@ CHUNKER = "sentences+graphemes/1"
 
 # The name of the newest version that was never live.
 NEXT = "next"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,14 @@ class StoredIndexVersion:
 def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | None:
     """Returns the live version; None before the first version is stored."""
     return next((each for each in kept if each.live), None)
+
+
+def of_version(indexes: Mapping[str, T], version: str | None) -> T | None:
+    """Returns the index of a version, None if that is gone. `indexes` are by the versions' ids, the live one last.
+
+    Without a `version` it is the live one.
+    """
+    return indexes.get(version or list(indexes)[-1])
 
 
 def find_version(versions: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:

@@ -13,6 +13,7 @@ from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector
 from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.retrieval.index_version import of_version
 from sakuin.retrieval.vectors import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes
@@ -207,8 +208,7 @@ class EmbedWork:
 
     def process(self, asked: EmbedRequest) -> None:
         started = time.perf_counter()
-        indexes = self.indexes()
-        embed = indexes.get(asked.index_version or list(indexes)[-1])
+        embed = of_version(self.indexes(), asked.index_version)
         if embed is None:
             # The index version was deleted.
             return

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sakuin.errors import OutOfTime, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.platform.run_all import run_all
+from sakuin.retrieval.index_version import of_version
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import UnindexedTable
@@ -42,8 +43,7 @@ class RecordTableFailure:
 
         A Table or a version that was deleted is not an error.
         """
-        indexes = self.indexes()
-        if index := indexes.get(version or list(indexes)[-1]):
+        if index := of_version(self.indexes(), version):
             message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
             index.record_failure(table_id, None, message)
 

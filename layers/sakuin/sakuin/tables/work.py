@@ -10,6 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.retrieval.index_version import of_version
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
@@ -104,10 +105,7 @@ class ToolWork:
         A request that names none is about a change: it is for the live version, and the others are asked for.
         """
         scans = self.scans()
-        if asked.index_version is not None:
-            return scans.get(asked.index_version)
-        *others, live = scans.values()
-        if asked.generation is None:
-            for scan in others:
+        if not asked.index_version and asked.generation is None:
+            for scan in list(scans.values())[:-1]:
                 scan.queues.index(asked.project_id, asked.table_id, for_event=asked.for_event)
-        return live
+        return of_version(scans, asked.index_version)
