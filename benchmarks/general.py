@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import TableCut
+from sakuin.retrieval.weights import weights_of
 from sakuin.tables.chunking import chunks
 from sakuin.tables.search import SearchTable
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
@@ -53,19 +53,19 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     console, resamples = Console(width=120), Resamples()
     languages = languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl"))
     for language in languages:
-        questions = _questions(data, language)
+        questions = read_questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
         console.print(_figures(f"{language}, pages", answers, resamples, remark))
         if (data / language / "table.json").exists():
-            answers, remark = _table(_articles(data, language), questions, model)
+            answers, remark = _table(read_articles(data, language), questions, model)
             console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
 
 
-def _questions(data: Path, language: str) -> list[dict[str, Any]]:
+def read_questions(data: Path, language: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
 
 
-def _articles(data: Path, language: str) -> list[dict[str, Any]]:
+def read_articles(data: Path, language: str) -> list[dict[str, Any]]:
     articles: list[dict[str, Any]] = json.loads((data / language / "table.json").read_text("utf-8"))["articles"]
     return articles
 
@@ -113,7 +113,7 @@ def _table(
         table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         stack.index_document(project, table, {"articles": articles}, model)
-        search = SearchTable(stack.records, stack.store, model, calibration_of(model.name))
+        search = SearchTable(stack.records, stack.store, model, weights_of(model.name))
         found = [search.explanation(endpoint.id, tool, question["query"]) for question in questions]
     hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
     answers[SAKUIN] = [

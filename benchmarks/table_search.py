@@ -12,7 +12,7 @@ from typing import Any
 from sakuin.tables.chunk_store import ChunkStore, Found
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import CALIBRATION, KnownQuestion, large_string, quantiles, running
+from benchmarks.table_stack import WEIGHTS, KnownQuestion, large_string, quantiles, running
 
 CALLS = 200
 QUESTIONS = (
@@ -53,7 +53,7 @@ def main(sizes: Sequence[int]) -> None:
             timed, whole = TimedStore(stack.store), []
             for call in range(CALLS + 5):
                 turn = call % len(QUESTIONS)
-                search = SearchTable(stack.records, timed, KnownQuestion(vectors[turn]), CALIBRATION)
+                search = SearchTable(stack.records, timed, KnownQuestion(vectors[turn]), WEIGHTS)
                 started = time.perf_counter()
                 search(endpoint.id, tool, QUESTIONS[turn], top_k=5)
                 whole.append((time.perf_counter() - started) * 1000)

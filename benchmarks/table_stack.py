@@ -16,8 +16,8 @@ import numpy as np
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import call, connected
-from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.retrieval.weights import weights_of, with_model
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
@@ -33,7 +33,7 @@ from benchmarks.stack import quantile
 from tests.doubles.queue import MemoryQueues
 
 MODEL = EmbeddingModel("hashed", 1536)
-CALIBRATION = Calibration(unrelated_mean=0.0, unrelated_spread=0.03)
+WEIGHTS = with_model(weights_of("hashed"), mean=0.0, spread=0.03)
 CUT = TableCut()
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
 # The kind of a worker, and its arguments.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import CALIBRATION, KnownQuestion, Message, Stack, large_string, running
+from benchmarks.table_stack import WEIGHTS, KnownQuestion, Message, Stack, large_string, running
 
 WORKERS = 2
 
@@ -84,7 +84,7 @@ def measure(stack: Stack, megabytes: float) -> None:
         stack.upload(project, table, {"articles": articles})
 
     def found() -> bool:
-        search = SearchTable(stack.records, stack.store, question, CALIBRATION)
+        search = SearchTable(stack.records, stack.store, question, WEIGHTS)
         return any("吾輩" in hit.chunk.chunk_text for hit in search(endpoint.id, tool, "吾輩は猫", top_k=5).results)
 
     question = KnownQuestion(stack.embedder.query("吾輩は猫"))

@@ -70,7 +70,7 @@ from tests.convergence.delivery import handler_of
 from tests.convergence.passing import AN_HOUR, time_passes
 from tests.database_server import connection_to
 from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
+from tests.doubles.embedder import MODEL, WEIGHTS, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 from tests.doubles.queue import MemoryQueue, MemoryQueues
 from tests.doubles.sqs import Message, ModelledSqs
@@ -219,7 +219,7 @@ class World:
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
         self.lexicon = Lexicon(self.client)
-        self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
+        self.searched: KnowledgeSearch = KnowledgeSearch(self.client, WEIGHTS)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
 
@@ -564,7 +564,7 @@ class TableWorld:
 
     def table_search(self, version: str | None = None) -> SearchTable:
         search = mcp.Searches(self.clients, self.kept).table_search(version)
-        return replace(search, calibration=CALIBRATION)
+        return replace(search, weights=WEIGHTS)
 
     def table_records(self) -> ToolSearch:
         return self.records

@@ -26,7 +26,7 @@ from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_t
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
+from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.worlds import doubles
 
@@ -126,7 +126,7 @@ class MaterialsWorld:
         self.unfinished = UnfinishedWorkStore(self.backend.client)
         self.reconcile = replace(reconciling(clients, tuple)().materials, now=lambda: self.bucket.now)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
-        self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
+        self.search = KnowledgeSearch(self.backend.client, WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
 
     def notify(self) -> None:

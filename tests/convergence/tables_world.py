@@ -41,7 +41,7 @@ from turbopuffer import DefaultHttpxClient
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
-from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
+from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.doubles.table_bodies import MemoryBodies
 from tests.worlds import SETTINGS, doubles
@@ -184,7 +184,7 @@ class TablesWorld:
         self.unfinished = UnfinishedWorkStore(self.backend.client)
         self.handle = self._delivery(sqs, index_tool.tool_work(clients, kept), embed_chunks.embed_work(clients, kept))
         search = replace(mcp.Searches(clients, kept).table_search(), store=self.backend.store)
-        self.search = replace(search, embedder=MemoryEmbedder(), calibration=CALIBRATION)
+        self.search = replace(search, embedder=MemoryEmbedder(), weights=WEIGHTS)
         self.records = self.search.records
 
     def _versions(self, clients: Clients) -> list[StoredIndexVersion]:

@@ -10,12 +10,12 @@ from itertools import pairwise
 
 from sakuin.errors import Invalid, Unavailable
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
-from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+from sakuin.retrieval.weights import weights_of, with_model
 
 MODEL = EmbeddingModel("characters", DIMENSIONS)
 FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
-CALIBRATION = Calibration(unrelated_mean=0.02, unrelated_spread=0.03)
+WEIGHTS = with_model(weights_of(MODEL.name), mean=0.02, spread=0.03)
 
 
 @dataclass

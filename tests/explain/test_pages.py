@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 from typing import Any
 
 import httpx
@@ -10,10 +9,9 @@ import pytest
 from sakuin.explain.explanation import hit_of
 from sakuin.http.app import explain_router, rest_api
 from sakuin.platform.keys import RecordUse
-from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
-from tests.doubles.embedder import CALIBRATION
+from tests.doubles.embedder import WEIGHTS
 from tests.doubles.playground import asking_mcp
 from tests.events import AUTHORIZATION, ring
 from tests.worlds import TableWorld, World, long
@@ -120,7 +118,7 @@ def test_the_results_are_those_that_an_agent_gets(world: World) -> None:
         (hit.id, hit.url, hit.similarity) for hit in shown
     ]
     assert [hit["rank"] for hit in said["results"]] == [1, 2, 3]
-    assert (said["refused"], said["threshold"]) == (False, GOOD_MATCH)
+    assert (said["refused"], said["threshold"]) == (False, WEIGHTS.scales["both"].least)
 
 
 def test_a_result_has_every_part_of_its_score(world: World) -> None:
@@ -216,11 +214,9 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
     assert shown[:2] == [(hit.chunk.json_pointer, hit.similarity) for hit in answer.results]
     best = said["results"][0]
     assert (best["id"], best["matched"], best["url"]) == ("/articles/1/content", ["傾き"], None)
-    # Less what the best of 50 unrelated texts reaches, the fewest that count.
-    by_chance = math.sqrt(2 * math.log(50))
-    # It has the whole question, so that nothing of its words is noise.
-    assert best["evidence"] == pytest.approx(best["z"] + CALIBRATION.words(best["words"], 0.0) - by_chance)
-    assert (said["refused"], said["threshold"], said["index_state"]) == (False, 0.5, "ready")
+    # It has the whole question.
+    assert best["evidence"] == pytest.approx(WEIGHTS.score(best["z"], best["words"], 1.0))
+    assert (said["refused"], said["threshold"], said["index_state"]) == (False, WEIGHTS.scales["both"].least, "ready")
     assert said["expected"]["hit"] == best
     assert "it is found" in said["expected"]["why"]
 

@@ -17,8 +17,8 @@ from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+from sakuin.retrieval.weights import weights_of
 from sakuin_local.supabase.database import Database, running_database
 
 from tests.doubles.bucket import MemoryBucket
@@ -68,7 +68,7 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
         version = str(bucket.current_version(key))
         pages.index_version(material, key, version, Source("materials", key, version, padded(f"{number:06X}")))
         texts |= _texts(bucket, learns, key, material)
-    search = KnowledgeSearch(client, calibration_of(model.name))
+    search = KnowledgeSearch(client, weights_of(model.name))
     searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
     return Library(texts, ExplainKnowledge(searches, ReadKnowledge(client, "")))
 

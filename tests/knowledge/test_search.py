@@ -9,10 +9,9 @@ from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinEr
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.platform.embedding import Vector
-from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
-from tests.doubles.embedder import CALIBRATION
+from tests.doubles.embedder import WEIGHTS
 from tests.worlds import World, Worlds
 
 MATERIAL = "二次方程式の解き方_教材"
@@ -96,7 +95,6 @@ def test_a_result_without_a_word_of_the_question_and_little_similarity_is_left_o
 def test_a_question_off_the_topic_has_no_good_match_and_still_the_nearest(world: World) -> None:
     answer = world.search("quarterly dividend yield")
     assert (answer.no_good_match, len(answer.results)) == (True, 3)
-    assert all(hit.similarity < GOOD_MATCH for hit in answer.results)
 
 
 class _Near(KnowledgeSearch):
@@ -105,11 +103,13 @@ class _Near(KnowledgeSearch):
     def matches(self, question: Question) -> Sequence[Match]:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
         (first, *_) = super().matches(question)
-        return [replace(first, title=title, similarity=similarity) for title, similarity in found]
+        return [
+            replace(first, title=title, similarity=similarity, evidence=first.needed - 1) for title, similarity in found
+        ]
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:
-    search = replace(world.search, index=_Near(world.client, CALIBRATION))
+    search = replace(world.search, index=_Near(world.client, WEIGHTS))
     answer = search("解の後式")
     assert answer.no_good_match
     assert [(each.title, each.similarity) for each in answer.results] == [

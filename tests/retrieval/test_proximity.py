@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from sakuin.language.model import Slot
 from sakuin.language.questions.slots import gram_slots
-from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.proximity import COMPARED, ordered_by_proximity, share_close_together
-from sakuin.retrieval.ranking import Background, Frequencies, Ranked
+from sakuin.retrieval.ranking import Frequencies, Ranked, with_similarity
+from sakuin.retrieval.weights import weights_of
 
-MODEL = Calibration(unrelated_mean=0.8, unrelated_spread=0.02)
-UNRELATED = Background(0.8, 0.02, noise=0.0, best=0.0)
+WEIGHTS = replace(weights_of("any"), scattered=-5.0)
+SCALE = WEIGHTS.scales["both"]
 ASKED = gram_slots("東北の梅雨入り")
 RARE = Frequencies(10, {each.term: 1.0 for slot in ASKED for each in slot.terms})
 TOGETHER = "前線は北へ進む。七月に東北も梅雨入りする。雨が多い。台風は秋に来る。冬は晴れる。"
@@ -18,33 +18,40 @@ SCATTERED = "東北は寒い。前線は北へ進む。雨が多い。台風は�
 
 
 def ranked(id: str, evidence: float, words: float = 0.5) -> Ranked:
-    return Ranked(id, round(MODEL.similarity(evidence), 4), evidence, 0.0, words, ())
+    return Ranked(id, 0.0, evidence, SCALE.least, 0.0, words, words, ())
 
 
 def ordered(
     *ranking: Ranked, texts: dict[str, str], slots: list[Slot] = ASKED, frequencies: Frequencies = RARE
 ) -> list[Ranked]:
-    return ordered_by_proximity(ranking, texts, slots, frequencies, UNRELATED, MODEL)
+    return ordered_by_proximity(ranking, texts, slots, frequencies, WEIGHTS, SCALE)
 
 
 def test_a_text_with_the_words_in_one_place_passes_one_that_scatters_them() -> None:
     texts = {"scattered": SCATTERED, "together": TOGETHER}
     first, second = ordered(ranked("scattered", 5.1), ranked("together", 5.0), texts=texts)
     assert (first.id, second.id) == ("together", "scattered")
-    # Of its five grams of the question, 東北 stands alone: a fifth of .3 of its share of the words is lost.
-    assert first == ranked("together", 5.0)
-    assert second.evidence == pytest.approx(5.1 - MODEL.words(0.5, 0) + MODEL.words(0.5 * (1 - 0.3 / 5), 0))
-    assert second.similarity == round(MODEL.similarity(second.evidence), 4) < first.similarity
+    # Of its five grams of the question, 東北 stands alone: a fifth of its share of the words is scattered.
+    assert (first.evidence, first.scattered) == (5.0, 0.0)
+    assert second.scattered == pytest.approx(0.5 / 5)
+    assert second.evidence == pytest.approx(5.1 - 5.0 * 0.5 / 5)
+    assert [first, second] == with_similarity([first, second], SCALE)
+    assert second.similarity < first.similarity
+
+
+def evidences(ranking: list[Ranked]) -> list[tuple[str, float]]:
+    return [(each.id, each.evidence) for each in ranking]
 
 
 def test_the_best_keeps_its_evidence_so_that_proximity_refuses_nothing() -> None:
-    alone = ranked("scattered", MODEL.threshold + 0.01)
-    assert ordered(alone, texts={"scattered": SCATTERED}) == [alone]
+    alone = ranked("scattered", SCALE.least + 0.01)
+    assert evidences(ordered(alone, texts={"scattered": SCATTERED})) == evidences([alone])
     # Others lose what scattered words cost them beyond the best.
-    both = (ranked("a", 5.0), ranked("b", 4.9))
-    assert ordered(*both, texts={"a": SCATTERED, "b": SCATTERED}) == list(both)
+    both = [ranked("a", 5.0), ranked("b", 4.9)]
+    assert evidences(ordered(*both, texts={"a": SCATTERED, "b": SCATTERED})) == evidences(both)
     far = ranked("together", -9.0)
-    assert ordered(alone, far, texts={"scattered": SCATTERED, "together": TOGETHER}) == [alone, far]
+    found = ordered(alone, far, texts={"scattered": SCATTERED, "together": TOGETHER})
+    assert evidences(found) == evidences([alone, far])
 
 
 def test_a_text_of_three_sentences_is_one_place_in_every_language() -> None:
@@ -77,11 +84,13 @@ def test_frequent_grams_may_stand_anywhere() -> None:
     found = {term: 10.0 if term == "^東北" else 1.0 for term in RARE.chunks}
     ranking = [ranked("scattered", 5.1), ranked("together", 5.0)]
     texts = {"scattered": SCATTERED, "together": TOGETHER}
-    assert ordered(*ranking, texts=texts, frequencies=Frequencies(10, found)) == ranking
+    assert ordered(*ranking, texts=texts, frequencies=Frequencies(10, found)) == with_similarity(ranking, SCALE)
 
 
 def test_without_grams_the_order_stays() -> None:
     ranking = [ranked("scattered", 5.1), ranked("together", 5.0)]
     for slots in ([], [Slot("word", slot.terms) for slot in ASKED]):
-        assert ordered(*ranking, texts={"scattered": SCATTERED, "together": TOGETHER}, slots=slots) == ranking
+        assert ordered(*ranking, texts={"scattered": SCATTERED, "together": TOGETHER}, slots=slots) == with_similarity(
+            ranking, SCALE
+        )
     assert ordered(texts={}) == []

@@ -118,7 +118,7 @@ def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
     if degraded := explanation.get("degraded"):
         out.print(Text(degraded, "bold yellow"), soft_wrap=True)
     if explanation["refused"]:
-        best = f": the best similarity is below {explanation['threshold']:.2f}" if results else ""
+        best = f": the evidence of the best is below {explanation['threshold']:.1f}" if results else ""
         out.print(
             Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best),
             soft_wrap=True,

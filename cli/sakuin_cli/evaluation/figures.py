@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import fsum, log2
 from typing import Literal
 
-from sakuin.retrieval.calibration import NEAREST
+from sakuin.retrieval.weights import NEAREST
 
 from sakuin_cli.evaluation.labels import LabelledQuestion
 from sakuin_cli.evaluation.statistics import Estimate, Resamples

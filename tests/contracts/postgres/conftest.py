@@ -21,7 +21,7 @@ from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_chunk, a_source, text_of
-from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, WEIGHTS, vector_of
 from tests.emptied import emptied
 
 
@@ -95,7 +95,7 @@ class Knowledge:
 @pytest.fixture
 def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
     emptied(sql)
-    search = KnowledgeSearch(service, CALIBRATION)
+    search = KnowledgeSearch(service, WEIGHTS)
     return Knowledge(
         KnowledgeIndex(service), MaterialRecords(service), search, ReadKnowledge(service, ""), Lexicon(service)
     )

@@ -1,7 +1,6 @@
 """What `KnowledgeSearch` promises."""
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,10 +13,11 @@ from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+from sakuin.retrieval.ranking import unrelated
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, WEIGHTS, vector_of
 
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
 SUBJECTS = ("解の公式", "たすき掛け", "平方完成", "三平方の定理", "等差数列", "確率の和", "接線の傾き", "相似な図形")
@@ -127,41 +127,33 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
     library = a_library(60)
     store(knowledge, library)
     texts = np.array([stored(vector_of(text_of(chunk.title, chunk.content))) for chunk in library])
-    known = CALIBRATION
-    assert known.unrelated_mean is not None
-    by_chance = math.sqrt(2 * math.log(len(library)))
     questions = ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula")
     ways: tuple[dict[str, bool], ...] = ({}, {"by_meaning": False}, {"by_words": False})
-    crowds: list[float] = []
     for question, asked in itertools.product(questions, ways):
         cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
-        means = set()
-        for match in ask(knowledge, question, limit=50, **asked):
+        others = unrelated([float(cosine) for cosine in cosines], WEIGHTS)
+        found = ask(knowledge, question, limit=50, **asked)
+        for match in found:
             if asked.get("by_meaning", True):
                 # A vector travels with seven digits.
                 assert match.cosine == pytest.approx(expected[match.id], abs=1e-5), question
-                means.add(round(expected[match.id] - match.z * known.unrelated_spread, 4))
+                assert match.z == pytest.approx(others.deviations(expected[match.id]), abs=1e-3)
             else:
                 assert (match.cosine, match.z) == (None, 0)
+            penalty = WEIGHTS.example if match.type == "example" else 0
             if not asked.get("by_words", True):
-                handicap = known.example_penalty if match.type == "example" else 0
-                # What is subtracted from all, if ten texts are as near. Equal texts count once.
-                nearest = [float(cosine) for cosine in np.unique(cosines.round(6))[::-1]]
-                crowd = match.z + (nearest[9] - expected[match.id]) / known.unrelated_spread if nearest[9:] else 0.0
-                crowds.append(crowd)
-                others = by_chance + known.crowd_weight * crowd
-                absent = match.z - others - handicap - match.evidence
-                assert absent == pytest.approx(0, abs=1e-3) or absent == pytest.approx(known.absent_penalty, abs=1e-3)
-            similarity = 1 / (1 + math.exp(-known.steepness * (match.evidence - known.threshold)))
-            assert match.similarity == pytest.approx(similarity, abs=1e-4), question
-        # One mean for a question: that of the model, as far as the index has its words, else that of a sample.
-        low, high = sorted((known.unrelated_mean, float(cosines.mean())))
-        for mean in means:
-            assert mean == pytest.approx(min(means), abs=2e-4)
-            assert low - 0.03 <= mean <= high + 0.03  # of fifty of the sixty
-    assert 0.0 in crowds
-    assert any(crowds)
+                assert match.evidence == pytest.approx(WEIGHTS.meaning * match.z + penalty)
+        if not found:
+            continue
+        evidence = "words" if "by_meaning" in asked else "meaning" if "by_words" in asked else "both"
+        scale = WEIGHTS.scales[evidence]
+        best = found[0].evidence
+        rivals = [match.evidence for match in found if match.type != "example"]
+        second = max((evidence for evidence in rivals if evidence < best), default=best - 5)
+        assert found[0].needed == scale.least
+        assert found[0].similarity == pytest.approx(scale.similarity(best, best - second), abs=1e-3), question
+        assert [match.similarity for match in found] == sorted((m.similarity for m in found), reverse=True)
 
 
 def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
@@ -196,12 +188,12 @@ def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledg
     assert found[1].evidence > found[2].evidence
 
 
-def test_an_example_that_was_asked_for_in_words_has_no_handicap(knowledge: Knowledge) -> None:
+def test_an_example_that_was_asked_for_in_words_has_no_penalty(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk("m", "ex-1", "噴水の高さ"), *(a_chunk("n", f"rule-{n}", f"話{n}") for n in range(9))])
     question = Question(vector_of("噴水の高さ"), (), FINGERPRINT, EVERYTHING, 1)
     (plain,), (wanted,) = (knowledge.search.matches(replace(question, wants_example=asked)) for asked in (False, True))
     assert wanted.anchor == plain.anchor == "ex-1"
-    assert wanted.evidence == pytest.approx(plain.evidence + CALIBRATION.example_penalty)
+    assert wanted.evidence == pytest.approx(plain.evidence - WEIGHTS.example)
 
 
 def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:
@@ -230,7 +222,7 @@ def test_another_spelling_finds_the_concept(knowledge: Knowledge) -> None:
     for query in ("たすきがけ", "タスキガケ", "襷掛け"):
         best = ask(knowledge, query, by_meaning=False)[0]
         assert best.anchor == "method-tasukigake", query
-        assert best.similarity > 0.9, query
+        assert best.evidence > best.needed, query
     # A reading in kana finds kanji.
     assert ask(knowledge, "かいのこうしき", by_meaning=False)[0].title == "解の公式"
 

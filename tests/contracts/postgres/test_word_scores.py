@@ -19,7 +19,7 @@ from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, WEIGHTS, vector_of
 from tests.effort import times
 
 TERMS = ("解", "式", "公式", "^公式", "^関数", "関数")
@@ -27,8 +27,6 @@ impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size
 weighted = st.builds(WeightedTerm, st.sampled_from((*TERMS, "無い")), st.floats(0.1, 1.0))
 ways = st.lists(weighted, min_size=1, max_size=3).map(tuple)
 slots = st.lists(st.builds(Slot, st.sampled_from(["word", "gram"]), ways), min_size=1, max_size=5)
-# What the best of so few texts reaches by chance: fifty are the fewest that count.
-BY_CHANCE = math.sqrt(2 * math.log(50))
 ASKED = [Slot("word", (WeightedTerm("式"),)), Slot("word", (WeightedTerm("公式"),))]
 
 
@@ -47,17 +45,6 @@ def ceiling(texts: Sequence[Mapping[str, float]], slot: Slot) -> float:
 def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
     having = sum(term in text for text in texts)
     return math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-
-
-def lacking(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> float:
-    """The part of the highest score that is of slots of which no text has a term: of words or of grams, if less."""
-
-    def of_kind(kind: str) -> float:
-        slots = [(ceiling(texts, slot), slot.terms) for slot in asked if slot.kind == kind]
-        absent = [most for most, terms in slots if not any(one.term in text for one in terms for text in texts)]
-        return sum(absent) / sum(most for most, _ in slots)
-
-    return min(of_kind(kind) for kind in {slot.kind for slot in asked})
 
 
 def coverage(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.ndarray:
@@ -84,17 +71,13 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
         found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
         assert len(found) == len(texts)
         expected = shares(texts, asked)
-        noise = CALIBRATION.noise_terms / len(asked) * (1 - coverage(texts, asked).max())
-        of_words = {
-            match.id: CALIBRATION.word_weight * match.words**2 / (match.words + noise) if match.words else 0
-            for match in found
-        }
-        first = max(found, key=lambda match: match.z + of_words[match.id])
-        others = BY_CHANCE + CALIBRATION.lacking_weight * lacking(texts, asked) * of_words[first.id]
+        covered = coverage(texts, asked)
         for match in found:
+            place = int(match.anchor.removeprefix("rule-"))
             # An impact is stored in 32,767 steps.
-            assert match.words == pytest.approx(expected[int(match.anchor.removeprefix("rule-"))], abs=1e-4)
-            assert match.evidence == pytest.approx(match.z + of_words[match.id] - others)
+            assert match.words == pytest.approx(expected[place], abs=1e-4)
+            assert match.covered == pytest.approx(covered[place])
+            assert match.evidence == pytest.approx(WEIGHTS.score(match.z, match.words, match.covered))
         # The database chooses the candidates by the same sum.
         by_words = sorted((match for match in found if match.matching_rank), key=lambda match: match.matching_rank or 0)
         assert [match.words for match in by_words] == pytest.approx(sorted((m.words for m in by_words), reverse=True))
@@ -191,7 +174,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
-    narrow = KnowledgeSearch(service, CALIBRATION, posting_budget=1)
+    narrow = KnowledgeSearch(service, WEIGHTS, posting_budget=1)
     assert len(knowledge.search.matches(question)) == 32
     (found,) = narrow.matches(question)
     # Each candidate is scored by all slots, not only by the one that found it.

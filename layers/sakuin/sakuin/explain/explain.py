@@ -14,7 +14,6 @@ from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
-from sakuin.retrieval.calibration import GOOD_MATCH
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.vectors import SearchMode
 from sakuin.tables.json_pointer import is_within
@@ -59,8 +58,9 @@ class ExplainKnowledge:
         judgement = judge(limit=depth)
         judged = _hits(judgement.matches, chunk, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
-        refused = not shown or (shown[0].similarity or 0.0) < GOOD_MATCH
-        explanation = SearchExplanation(judgement.understood, shown, refused, GOOD_MATCH, degraded=judgement.degraded)
+        needed = judgement.matches[0].needed if judgement.matches else None
+        refused = not (judgement.matches and judgement.matches[0].is_good)
+        explanation = SearchExplanation(judgement.understood, shown, refused, needed, degraded=judgement.degraded)
         if chunk is None:
             return explanation
         hit = next((one for one in judged if one.id == chunk), None)
@@ -106,7 +106,7 @@ class ExplainTool:
             understood=found.understood,
             results=results,
             refused=found.refused,
-            threshold=GOOD_MATCH,
+            threshold=found.candidates[0].ranked.needed if found.candidates else None,
             index_state=found.index["state"],
             degraded=found.degraded,
         )

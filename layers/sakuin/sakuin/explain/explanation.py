@@ -46,14 +46,14 @@ class Expected:
 class SearchExplanation:
     """The interpreted question, the best chunks with their scores, and the expected chunk.
 
-    `results` are ordered as in the index. `refused`: it is `no_good_match`, since the best is below `threshold`.
-    Search Tools have an `index_state`. `degraded` names the unavailable part of the search.
+    `results` are ordered as in the index. `refused`: it is `no_good_match`, since the evidence of the best is below
+    `threshold`. Search Tools have an `index_state`. `degraded` names the unavailable part of the search.
     """
 
     understood: "AnalyzedQuery"
     results: tuple[ExplainedHit, ...]
     refused: bool
-    threshold: float
+    threshold: float | None
     expected: Expected | None = None
     index_state: str | None = None
     degraded: str | None = None

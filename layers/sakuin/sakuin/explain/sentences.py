@@ -41,9 +41,9 @@ SENTENCES: Mapping[str, Mapping[Language, str]] = {
     "found": {"en": "{place}: it is found.", "ja": "{place}。答えに入っています。"},
     "below": {"en": "{place}, below the first {top_k}.", "ja": "{place}。上位 {top_k} 件に入りません。"},
     "refused": {
-        "en": "{place}, but the best similarity, {best:.2f}, is below {threshold:.2f}: the answer is no good match, "
-        "and has at most the nearest {nearest}.",
-        "ja": "{place}。しかし、最も高い類似度 {best:.2f} が {threshold:.2f} に届かないため、"
+        "en": "{place}, but the evidence of the best, {best:.1f}, is below {threshold:.1f}: the answer is no good "
+        "match, and has at most the nearest {nearest}.",
+        "ja": "{place}。しかし、最もよい結果の根拠 {best:.1f} が {threshold:.1f} に届かないため、"
         "この質問には「該当なし」として、最も近い {nearest} 件までを答えます。",
     },
     "no_common_word": {

@@ -6,7 +6,7 @@ from sakuin.explain.explanation import ExplainedHit, SearchExplanation
 from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters, StoredChunk
 from sakuin.language.model import AnalyzedQuery
-from sakuin.retrieval.calibration import NEAREST
+from sakuin.retrieval.weights import NEAREST
 
 # Smaller differences are not mentioned.
 _SLIGHT = 0.05
@@ -30,7 +30,7 @@ def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Sentenc
     """Returns whether an agent that asks for `top_k` gets the chunk, and if not, the reasons."""
     shown = explanation.results
     if explanation.refused and shown:
-        best, threshold = shown[0].similarity, explanation.threshold
+        best, threshold = shown[0].evidence, explanation.threshold
         reasons = [say("refused", place=_place(hit, say), best=best, threshold=threshold, nearest=NEAREST)]
         return say.joined(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
     if hit.rank is not None and hit.rank <= top_k:

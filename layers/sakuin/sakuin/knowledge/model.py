@@ -81,7 +81,8 @@ HIGHEST_IMPACT = 32767
 class Match(LocatedText):
     """One chunk that a search found, and the parts of its score.
 
-    `similarity` is calibrated, 0-1. `cosine` is None if vectors were not compared; `z` is then 0.
+    `similarity` is the probability, 0-1, that it answers, `needed` the evidence of a good match. `cosine` is None if
+    vectors were not compared; `z` is then 0.
     `nearest_rank` and `matching_rank` are its ranks by meaning and by words, from 1; None if that leg did not find it.
     `matched` are the terms of the question that it contains, those of the greatest weight first.
     """
@@ -96,10 +97,17 @@ class Match(LocatedText):
     cosine: float | None
     z: float
     words: float
+    covered: float
     evidence: float
+    needed: float
     nearest_rank: int | None
     matching_rank: int | None
     matched: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it has the evidence that answers have. If the best has not, the answer is `no_good_match`."""
+        return self.evidence >= self.needed
 
 
 @dataclass(frozen=True, slots=True)

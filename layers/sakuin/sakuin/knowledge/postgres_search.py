@@ -21,18 +21,18 @@ from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
-from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.ranking import (
-    Background,
     Candidate,
     Frequencies,
     Ranked,
     WordMatch,
-    background,
+    evidence_of,
     rank,
+    unrelated,
     word_matches,
 )
+from sakuin.retrieval.weights import SAMPLE, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ class Question:
     expected: str | None = None
     wants_example: bool = False
     folder_slots: Mapping[str, Sequence[Slot]] = field(default_factory=dict)
+
+    @property
+    def all_slots(self) -> Sequence[Slot]:
+        """All slots, those of the folders too."""
+        return [slot for slots in (self.slots, *self.folder_slots.values()) for slot in slots]
 
     def slots_of(self, folder: str) -> Sequence[Slot]:
         """Returns the slots for the chunks of a folder; "" is every other chunk."""
@@ -73,14 +78,14 @@ _VALUES = 50
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSearch:
-    """Searches chunks. `calibration` makes the cosines of the model comparable.
+    """Searches chunks.
 
     `posting_budget`: the chunks to read from postings; the question's more frequent words beyond it only score the
     chunks that rarer words found.
     """
 
     client: Client
-    calibration: Calibration
+    weights: Weights
     posting_budget: int = 10_000
 
     def matches(self, question: Question) -> Sequence[Match]:
@@ -97,18 +102,15 @@ class KnowledgeSearch:
         for candidate in candidates:
             in_folder[question.folder_of(candidate.id)].append(candidate)
         words: dict[str, WordMatch] = {}
-        unrelated: dict[str, Background] = {}
         for folder, those in in_folder.items():
-            slots = question.slots_of(folder)
-            found_words = word_matches(slots, frequencies, those)
-            words |= found_words
-            of_folder = background(found["cosines"], candidates, found_words, self.calibration, slots, frequencies)
-            unrelated |= {candidate.id: of_folder for candidate in those}
+            words |= word_matches(question.slots_of(folder), frequencies, those)
+        scale = self.weights.scales[evidence_of(question.all_slots, has_vector=question.vector is not None)]
         ranking = rank(
             candidates,
             words,
-            unrelated,
-            self.calibration,
+            unrelated(found["cosines"], self.weights),
+            self.weights,
+            scale,
             lowers_examples=question.filters.type is None and not question.wants_example,
         )
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
@@ -127,7 +129,7 @@ class KnowledgeSearch:
                 "p_folders": ["", *question.folder_slots],
                 "p_space": question.version.space,
                 "p_depth": DEPTH,
-                "p_sample": self.calibration.sample if question.vector is not None else 0,
+                "p_sample": SAMPLE if question.vector is not None else 0,
                 "p_posting_budget": self.posting_budget,
                 "p_expected": question.expected,
                 **_filters(question.filters),
@@ -235,7 +237,9 @@ def _match(ranked: Ranked, row: Mapping[str, Any], text: Mapping[str, Any]) -> M
         cosine=row["cosine"],
         z=ranked.z,
         words=ranked.words,
+        covered=ranked.covered,
         evidence=ranked.evidence,
+        needed=ranked.needed,
         nearest_rank=row["nearest_rank"],
         matching_rank=row["matching_rank"],
         matched=ranked.matched,

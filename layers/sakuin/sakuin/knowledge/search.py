@@ -11,12 +11,12 @@ from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.calibration import GOOD_MATCH, NEAREST
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
+from sakuin.retrieval.weights import NEAREST
 
 # The best results have a passage.
 _PASSAGES = 5
@@ -53,7 +53,7 @@ class SearchKnowledge:
         """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
         ranked = self.ranked_matches(query, limit=top_k, filters=filters)
         question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
-        is_weak = not matches or matches[0].similarity < GOOD_MATCH
+        is_weak = not (matches and matches[0].is_good)
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))

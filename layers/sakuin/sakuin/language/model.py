@@ -42,11 +42,6 @@ class WeightedTerm:
     term: str
     weight: float = 1.0
 
-    @property
-    def is_concept(self) -> bool:
-        """Whether it names a concept of the vocabulary in any spelling."""
-        return self.term.startswith(CONCEPT_SIGN)
-
 
 @dataclass(frozen=True, slots=True)
 class Slot:

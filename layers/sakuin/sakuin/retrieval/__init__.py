@@ -1,1 +1,1 @@
-"""What the searches of pages and of Tables share: ranking, calibration, vectors, index versions."""
+"""What the searches of pages and of Tables share: ranking, weights, vectors, index versions."""

@@ -14,8 +14,8 @@ from functools import lru_cache
 from sakuin.language.character_grams import PREFIX
 from sakuin.language.model import Slot
 from sakuin.language.unicode_text import folded
-from sakuin.retrieval.calibration import Calibration
-from sakuin.retrieval.ranking import Background, Frequencies, Ranked
+from sakuin.retrieval.ranking import Frequencies, Ranked, with_similarity
+from sakuin.retrieval.weights import Scale, Weights
 
 # The first results, which are compared by their texts.
 COMPARED = 10
@@ -23,8 +23,6 @@ COMPARED = 10
 _LEAST_VALUE = 0.3
 # Words are close if they occur within this many consecutive sentences.
 _SENTENCES = 3
-# The part of its share of the words that a text loses if no two words are close.
-_GREATEST_LOSS = 0.3
 _SENTENCE_END = re.compile(r"(?<=[。!?])(?![。!?])|(?<=\.)\s+|\n+")
 
 
@@ -33,8 +31,8 @@ def ordered_by_proximity(
     texts: Mapping[str, str],
     slots: Sequence[Slot],
     frequencies: Frequencies,
-    unrelated: Background,
-    calibration: Calibration,
+    weights: Weights,
+    scale: Scale,
 ) -> list[Ranked]:
     """Returns `ranking` with its first `COMPARED` results in the order of the evidence that is left to them.
 
@@ -46,17 +44,19 @@ def ordered_by_proximity(
         return []
     first, rest = ranking[:COMPARED], ranking[COMPARED:]
     gains = _gains(slots, frequencies)
-    losses = {}
-    for each in first:
-        words = each.words * (1 - _GREATEST_LOSS * (1 - share_close_together(texts[each.id], gains)))
-        losses[each.id] = calibration.words(each.words, unrelated.noise) - calibration.words(words, unrelated.noise)
+    scattered = {each.id: each.words * (1 - share_close_together(texts[each.id], gains)) for each in first}
+    losses = {id: -weights.scattered * share for id, share in scattered.items()}
     best = max(first, key=lambda each: each.evidence - losses[each.id])
     lowest = first[-1].evidence if len(first) == COMPARED else -math.inf
-    lowered = []
-    for each in first:
-        evidence = max(each.evidence - max(0.0, losses[each.id] - losses[best.id]), lowest)
-        lowered.append(replace(each, evidence=evidence, similarity=round(calibration.similarity(evidence), 4)))
-    return [*sorted(lowered, key=lambda each: -each.evidence), *rest]
+    lowered = [
+        replace(
+            each,
+            evidence=max(each.evidence - max(0.0, losses[each.id] - losses[best.id]), lowest),
+            scattered=scattered[each.id],
+        )
+        for each in first
+    ]
+    return with_similarity([*sorted(lowered, key=lambda each: -each.evidence), *rest], scale)
 
 
 def share_close_together(text: str, gains: Mapping[str, float]) -> float:

@@ -7,21 +7,21 @@ from typing import Any, Protocol
 from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.calibration import GOOD_MATCH, NEAREST, Calibration
 from sakuin.retrieval.proximity import COMPARED, ordered_by_proximity
 from sakuin.retrieval.ranking import (
-    Background,
     Candidate,
     Ranked,
+    Unrelated,
     WordMatch,
-    background,
+    evidence_of,
     is_shown,
     rank,
+    unrelated,
     word_matches,
 )
 from sakuin.retrieval.vectors import SearchMode, question_vector
+from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
@@ -100,29 +100,25 @@ class _Asked:
     understood: AnalyzedQuery
     candidates: tuple[TableCandidate, ...]
     degraded: str | None
-    # The Table has no word and no gram of the question, and another script.
-    is_foreign: bool
-    unrelated: Background
+    others: Unrelated
 
     @property
     def is_refused(self) -> bool:
-        """Whether not even the best is good enough. The meaning alone cannot tell that of another language."""
-        best = max((each.ranked.similarity for each in self.candidates), default=0.0)
-        return best < GOOD_MATCH and not self.is_foreign
+        """Whether not even the best is good enough."""
+        return not (self.candidates and self.candidates[0].ranked.is_good)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTable:
     """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now.
 
-    `calibration` makes the cosines of the model comparable. `newer` gives the search of the live index version by its
-    id; None if it is this one.
+    `newer` gives the search of the live index version by its id; None if it is this one.
     """
 
     records: ToolSearch
     store: ChunkStore
     embedder: QuestionEmbedder
-    calibration: Calibration
+    weights: Weights
     suffix: str = ""
     newer: "Callable[[str | None], SearchTable | None]" = lambda _live: None
 
@@ -133,7 +129,7 @@ class SearchTable:
         shown = [
             each
             for each in question.candidates[: min(top_k, NEAREST) if is_weak else top_k]
-            if is_weak or question.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
+            if is_weak or is_shown(each.ranked.similarity, each.ranked.matched)
         ]
         return TableAnswer(
             query,
@@ -165,7 +161,7 @@ class SearchTable:
             if not chunks:
                 # A search in its own scope says its evidence, but not its rank.
                 alone = self._asked(
-                    mcp_id, tool, query, mode=mode, without=without, scope=expected, unrelated=question.unrelated
+                    mcp_id, tool, query, mode=mode, without=without, scope=expected, others=question.others
                 )
                 chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
         return TableExplanation(
@@ -182,11 +178,11 @@ class SearchTable:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         scope: str | None = None,
-        unrelated: Background | None = None,
+        others: Unrelated | None = None,
     ) -> _Asked:
         """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current.
 
-        `unrelated`: the background of the same question in the scope of the Tool, if it is known.
+        `others`: what unrelated texts of the Tool reach, if it is known.
         """
         known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         if (newer := self.newer(known.live)) is not None:
@@ -195,7 +191,7 @@ class SearchTable:
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         slots = () if mode == "vectors" else question.slots
         terms = {each.term for slot in slots for each in slot.terms}
-        wanted = self.calibration.sample if vector is not None else 0
+        wanted = SAMPLE if vector is not None else 0
         frequencies, sample = self.records.term_frequencies(mcp_id, tool.id, terms, sample=wanted)
         found = self.store.search(
             namespace(tool.project_id, tool.table_id, self.suffix),
@@ -213,24 +209,20 @@ class SearchTable:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
-        unrelated = unrelated or background(found.cosines, candidates, words, self.calibration, slots, frequencies)
-        ranking = rank(candidates, words, dict.fromkeys(words, unrelated), self.calibration)
+        scale = self.weights.scales[evidence_of(slots, has_vector=vector is not None)]
+        others = others or unrelated(found.cosines, self.weights)
+        ranking = rank(candidates, words, others, self.weights, scale)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
         shown = [each for each in ranking if each.id in current]
         if scope is None:
             texts = {id: chunk.chunk_text for id, chunk in current.items()}
-            shown = ordered_by_proximity(shown, texts, slots, frequencies, unrelated, self.calibration)
+            shown = ordered_by_proximity(shown, texts, slots, frequencies, self.weights, scale)
         best = [
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)
         ]
-        is_foreign = (
-            bool(vector and best and slots)
-            and not frequencies.chunks
-            and is_japanese(query) != is_japanese(best[0].chunk.chunk_text)
-        )
-        return _Asked(question, tuple(best), degraded, is_foreign, unrelated)
+        return _Asked(question, tuple(best), degraded, others)
 
 
 class TableSearches(Protocol):

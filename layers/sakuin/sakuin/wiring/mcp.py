@@ -63,19 +63,19 @@ class Searches:
     def _search_of_pages(self, index: StoredIndexVersion, follows: bool) -> "SearchKnowledge":
         from sakuin.knowledge.postgres_search import KnowledgeSearch
         from sakuin.knowledge.search import SearchKnowledge
-        from sakuin.retrieval.calibration import calibration_of
+        from sakuin.retrieval.weights import weights_of
 
         def newer(live: str | None) -> "SearchKnowledge | None":
             search = self._newer(index, live) if follows else None
             return self._knowledge(search, True) if search else None
 
         model = index.settings.model
-        searched = KnowledgeSearch(self._clients.supabase, calibration_of(model.name))
+        searched = KnowledgeSearch(self._clients.supabase, weights_of(model.name))
         base_url = self._clients.settings.base_url
         return SearchKnowledge(searched, self._lexicon, self.embedder(model), index.settings.pages, base_url, newer)
 
     def _search_of_tables(self, index: StoredIndexVersion, follows: bool) -> "SearchTable":
-        from sakuin.retrieval.calibration import calibration_of
+        from sakuin.retrieval.weights import weights_of
         from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
@@ -84,8 +84,8 @@ class Searches:
             return self._tables(search, True) if search else None
 
         records, model = ToolSearch(self._clients.supabase, index.tables), index.settings.model
-        calibration = calibration_of(model.name)
-        return SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix, newer)
+        weights = weights_of(model.name)
+        return SearchTable(records, self.store(), self.embedder(model), weights, index.suffix, newer)
 
     def _index(self, version: str | None) -> StoredIndexVersion:
         if version is not None:

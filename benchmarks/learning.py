@@ -1,0 +1,382 @@
+"""Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
+
+`python -m benchmarks.learning --data DIR --textbook DIR [--write]`. DIR has folders as `benchmarks.general` reads them;
+a textbook has folders by language with `site/` and `definitions.jsonl` (`query`, `gold`). The short texts in
+`tests/general`, and the samples with the development half of their labels, are collections, too. The features of each
+collection are recorded below `build/learning` at the first run; delete a file there to record it again. `--write`
+writes `weights.json`.
+
+Every collection weighs the same. A collection is judged by weights that were learned without its group: translations of
+the same articles are one group. docs/decisions/0111-learned-weights.md.
+"""
+
+import argparse
+import json
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from sakuin.retrieval import weights as learned
+from sakuin.retrieval.weights import Evidence, Scale, weights_of
+from sakuin.tables.search import SearchTable
+from sakuin_local.embeddings.model import NAME
+
+from benchmarks.general import VECTORS, read_articles, read_questions
+from benchmarks.table_stack import running
+from tests.general.cached_model import CachedModel
+from tests.general.library import indexed
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN = ROOT / "tests" / "general"
+RECORDED = ROOT / "build" / "learning"
+FEATURES = ("meaning", "words", "covered", "scattered", "example")
+# Of each question so many candidates are recorded, and so many results are judged.
+_CANDIDATES, _RESULTS = 50, 5
+# One question in ten has no answer in the index; so much do the questions without one weigh in the probability.
+_WITHOUT_ANSWER = 0.1
+# So many of the questions with an answer may be marked as `no_good_match`.
+_MARKED = 0.02
+# Keeps the weights finite; a tenth or ten times as much changes no order.
+_RIDGE = 1e-3
+# The parallel sets, in twelve languages.
+_XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with a row of FEATURES for each candidate, and which candidates are right.
+
+    `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
+    """
+
+    query: str
+    kind: str
+    features: Array
+    right: NDArray[np.bool_]
+
+
+Question = tuple[str, Sequence[str], str]
+Collection = list[Asked]
+
+
+def main(data: Path, textbooks: Path, *, write: bool) -> None:
+    """Records what is not recorded, learns with each group left out, prints the figures, and learns from all."""
+    folder = RECORDED / data.resolve().name
+    recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in _collections(data, textbooks)}
+    console = Console(width=140)
+    console.print(_figures(recorded))
+    weights = learn(recorded.values())
+    console.print_json(json.dumps(weights))
+    if write:
+        file = Path(learned.__file__).with_name("weights.json")
+        of_models = json.loads(file.read_text("utf-8"))["models"]
+        document = {**weights, "models": of_models, "provenance": _provenance(recorded)}
+        file.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8")
+
+
+def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[], Collection]]]:
+    model = CachedModel.in_file(VECTORS)
+    for folder in sorted(file.parent for file in data.glob("*/queries.jsonl")):
+        name = folder.name
+        yield f"{name} pages", lambda name=name: _pages(data / name / "site", _of_pages(data, name), model)
+        if (folder / "table.json").exists():
+            yield f"{name} parts", lambda name=name: _parts(data, name, model)
+            yield f"{name} Table", lambda name=name: _table(data, name, model)
+    for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")):
+        asked = [(row["query"], row["gold"], "answer") for row in _lines(folder / "definitions.jsonl")]
+        yield f"{folder.name} textbook", lambda folder=folder, asked=asked: _pages(folder / "site", asked, model)
+    for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
+        name = folder.name
+        yield f"{name} short texts", lambda name=name: _pages(OWN / name / "site", _of_pages(OWN, name), model)
+    yield "mathematics", lambda: _pages(ROOT / "samples", _own_labels(), model, vocabulary="school-mathematics")
+
+
+def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(pickle.dumps(record()))
+    recorded: Collection = pickle.loads(file.read_bytes())  # noqa: S301 - a file that this program wrote
+    return recorded
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def _some(of: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """At most 400 questions of a set, from all its parts."""
+    return of[:: max(1, len(of) // 400)]
+
+
+def _of_pages(data: Path, name: str) -> list[Question]:
+    return [
+        (row["query"], [row["chunk"]], "answer") if row["chunk"] else (row["query"], [], "other")
+        for row in _some(read_questions(data, name))
+    ]
+
+
+def _own_labels() -> list[Question]:
+    labels = ROOT / "tests" / "labels"
+    rows = [row for file in ("knowledge", "paraphrases", "near_misses") for row in _lines(labels / f"{file}.jsonl")]
+    return [
+        (row["query"], gold, "answer" if gold else "other" if row.get("category") == "off-topic" else "near")
+        for row, gold in ((row, row.get("gold", [])) for row in rows)
+        if row.get("half") != "held-out" and row.get("site", "samples") == "samples"
+    ]
+
+
+def _parts(data: Path, name: str, model: CachedModel) -> Collection:
+    """Half of the articles and of these half of the paragraphs, so that most questions have no answer."""
+    with TemporaryDirectory() as folder:
+        site, kept = Path(folder) / "site", set()
+        copytree(data / name / "site", site)
+        for number, page in enumerate(sorted(site.glob("*.html"))):
+            if number % 2:
+                page.unlink()
+                continue
+            start, *boxes = re.split(r'(?=<div class="definition" id=")', page.read_text("utf-8"))
+            end = boxes[-1][boxes[-1].rindex("</div>") + len("</div>") :]
+            ids = [re.findall('id="([^"]+)"', box)[0] for box in boxes[::2]]
+            kept |= {f"{page.stem}#{id}" for id in ids}
+            page.write_text("".join([start, *(box.removesuffix(end) for box in boxes[::2]), end]), "utf-8")
+        articles_kept = {chunk.split("#")[0] for chunk in kept}
+        asked = [
+            (query, [chunk], "answer")
+            if chunk in kept
+            else (query, [], "near" if chunk.split("#")[0] in articles_kept else "other")
+            for query, chunks, _ in _of_pages(data, name)
+            for chunk in chunks
+        ]
+        return _pages(site, asked, model)
+
+
+def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "") -> Collection:
+    with indexed(site, model, vocabulary=vocabulary) as library:
+        search, found = library.explain.searches.knowledge_search(), []
+        for query, right, kind in asked:
+            ranked = search.ranked_matches(query, limit=_CANDIDATES)
+            lowers = not ranked.understood.wants_example
+            rows = [(m.z, m.words, m.covered, 0.0, lowers and m.type == "example") for m in ranked.matches]
+            found.append(Asked(query, kind, _rows(rows), np.array([m.id in right for m in ranked.matches], bool)))
+        return found
+
+
+def _table(data: Path, name: str, model: CachedModel) -> Collection:
+    with _tool(read_articles(data, name), model) as ask:
+        found = []
+        for row in _some(read_questions(data, name)):
+            candidates = ask(row["query"])
+            right = [
+                each.chunk.json_pointer == row["json_pointer"]
+                and each.chunk.char_start <= row["start"]
+                and row["end"] <= each.chunk.char_end
+                for each in candidates
+            ]
+            rows = [(r.z, r.words, r.covered, r.scattered, 0.0) for r in (each.ranked for each in candidates)]
+            found.append(Asked(row["query"], "answer", _rows(rows), np.array(right, bool)))
+        return found
+
+
+@contextmanager
+def _tool(document: Sequence[Mapping[str, Any]], model: CachedModel) -> Iterator[Callable[[str], Sequence[Any]]]:
+    with running() as stack:
+        project = stack.call("create_project", name="p")["id"]
+        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
+        endpoint, tool = stack.tool_over(project, table, "/articles")
+        stack.index_document(project, table, {"articles": document}, model)
+        search = SearchTable(stack.records, stack.store, model, weights_of(model.name))
+        yield lambda query: search.explanation(endpoint.id, tool, query).candidates[:_CANDIDATES]
+
+
+def _rows(rows: Sequence[Sequence[float]]) -> Array:
+    return np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
+
+
+def _group(name: str) -> str:
+    language, _, kind = name.partition(" ")
+    if kind in ("textbook", "short texts"):
+        return kind
+    return "XQuAD" if language in _XQUAD else language
+
+
+def learn(collections: Iterable[Collection]) -> dict[str, Any]:
+    """Returns the weights of the score and the scales, as `weights.json` has them."""
+    collections = list(collections)
+    order = _order(collections)
+    scales = {}
+    for evidence, used in _USED.items():
+        scales[evidence] = asdict(_scale(collections, order * used))
+    return {"score": dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True)), "scales": scales}
+
+
+_USED: dict[Evidence, Array] = {
+    "both": np.array([1, 1, 1, 1, 1.0]),
+    "words": np.array([0, 1, 1, 1, 1.0]),
+    "meaning": np.array([1, 0, 0, 0, 1.0]),
+}
+
+
+def _order(collections: Sequence[Collection]) -> Array:
+    """Returns the weights of a conditional logistic regression: the right candidates of a question against the others.
+
+    McFadden: Conditional logit analysis of qualitative choice behavior, 1974; by Newton's method.
+    """
+    asked = [(one, 1 / len(some)) for some in collections for one in some if one.right.any() and not one.right.all()]
+    weights = np.zeros(len(FEATURES))
+    for _ in range(50):
+        slope, curve = -_RIDGE * weights, _RIDGE * np.eye(len(weights))
+        for one, weight in asked:
+            share = np.exp(one.features @ weights - (one.features @ weights).max())
+            share /= share.sum()
+            right = share * one.right / (share * one.right).sum()
+            mean = share @ one.features
+            slope += weight * (right @ one.features - mean)
+            curve += weight * ((one.features * share[:, None]).T @ one.features - np.outer(mean, mean))
+        step = np.linalg.solve(curve, slope)
+        weights = weights + step * min(1.0, 2 / np.abs(step).max())
+        if np.abs(step).max() < 1e-6:
+            break
+    return weights
+
+
+def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Returns the score and the lead of the first results, and which are right."""
+    scores = one.features @ order
+    places = np.argsort(-scores, kind="stable")
+    lower = scores[(scores < scores[places[0]]) & (one.features[:, -1] == 0)]
+    second = lower.max() if len(lower) else scores[places[0]] - 5
+    leads = scores - np.where(scores == scores[places[0]], second, scores[places[0]])
+    first = places[:_RESULTS]
+    return np.stack([scores[first], leads[first]], axis=1), one.right[first]
+
+
+def _scale(collections: Sequence[Collection], order: Array) -> Scale:
+    rows, right, weights, answered, shares_of_answered = [], [], [], [], []
+    for some in collections:
+        shares = {
+            kind: share / max(1, sum((one.kind == "answer") is (kind == "answer") for one in some))
+            for kind, share in (("answer", 1 - _WITHOUT_ANSWER), ("none", _WITHOUT_ANSWER))
+        }
+        for one in some:
+            if not len(one.features):
+                continue
+            results, are_right = _best(one, order)
+            rows.append(results)
+            right.append(are_right)
+            share = shares["answer" if one.kind == "answer" else "none"]
+            weights.append(np.full(len(results), share))
+            if one.kind == "answer":
+                answered.append(results[0, 0])
+                shares_of_answered.append(share)
+    found = _logistic(np.concatenate(rows), np.concatenate(right).astype(float), np.concatenate(weights))
+    rising = np.argsort(answered)
+    reached = np.cumsum(np.array(shares_of_answered)[rising]) / sum(shares_of_answered)
+    least = np.array(answered)[rising][int(np.searchsorted(reached, _MARKED))]
+    return Scale(*(round(float(each), 4) for each in (*found, least)))
+
+
+def _logistic(rows: Array, right: Array, weights: Array) -> Array:
+    """Returns constant and weights of a logistic regression, by Newton's method."""
+    rows, found = np.column_stack([np.ones(len(rows)), rows]), np.zeros(rows.shape[1] + 1)
+    weights = weights / weights.mean()
+    for _ in range(100):
+        shares = 1 / (1 + np.exp(-rows @ found))
+        curve = (rows * (weights * shares * (1 - shares))[:, None]).T @ rows + _RIDGE * np.eye(len(found))
+        step = np.linalg.solve(curve, rows.T @ (weights * (right - shares)) - _RIDGE * found)
+        found = found + step * min(1.0, 2 / np.abs(step).max())
+        if np.abs(step).max() < 1e-8:
+            break
+    return found
+
+
+_COLUMNS = (
+    "collection",
+    "questions",
+    "hit@1",
+    "hit@5",
+    "shown first",
+    "right first",
+    "error",
+    "wrong of ≥ .9",
+    "marked",
+    "near marked",
+    "others marked",
+    "AUC near",
+    "AUC others",
+)
+
+
+def _figures(recorded: Mapping[str, Collection]) -> Table:
+    """Each collection, judged by weights that were learned from the other groups."""
+    table = Table(title="Each collection, its group left out of the learning", title_justify="left", box=None)
+    for column in _COLUMNS:
+        table.add_column(column, justify="left" if column == "collection" else "right")
+    groups = {name: _group(name) for name in recorded}
+    of_group = {
+        group: learn(some for name, some in recorded.items() if groups[name] != group)
+        for group in sorted(set(groups.values()))
+    }
+    for name, some in recorded.items():
+        table.add_row(name, *_row(some, of_group[groups[name]]))
+    return table
+
+
+def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
+    order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
+    judged = [(one, *_best(one, order)) for one in some if len(one.features)]
+    answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
+    shown = np.array([scale.similarity(*results[0]) for results, _ in answered])
+    right = np.array([right[0] for _, right in answered], dtype=float)
+    bins = np.array_split(np.argsort(shown), 5)
+    error = float(np.mean([abs(shown[one].mean() - right[one].mean()) for one in bins if len(one)]))
+    sure = right[shown >= 0.9]
+    scores = {
+        kind: np.array([results[0, 0] for one, results, _ in judged if one.kind == kind])
+        for kind in ("answer", "near", "other")
+    }
+    marked = {kind: f"{np.mean(those < scale.least):.3f}" if len(those) else "" for kind, those in scores.items()}
+    found = sum(one.kind == "answer" for one in some)
+    return [
+        str(len(some)),
+        f"{right.sum() / found:.3f}",
+        f"{sum(right.any() for _, right in answered) / found:.3f}",
+        f"{shown.mean():.3f}",
+        f"{right.mean():.3f}",
+        f"{error:.3f}",
+        f"{1 - sure.mean():.3f}" if len(sure) else "",
+        *(marked[kind] for kind in ("answer", "near", "other")),
+        *(_area(scores["answer"], scores[kind]) for kind in ("near", "other")),
+    ]
+
+
+def _area(answered: Array, others: Array) -> str:
+    """The area under the curve: how often a question with an answer has the higher score."""
+    return f"{np.mean(answered[:, None] > others[None, :]):.3f}" if len(others) else ""
+
+
+def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
+    return {
+        "command": "python -m benchmarks.learning --data DIR --textbook DIR --write",
+        "embedding_model": NAME,
+        "questions": {name: len(some) for name, some in recorded.items()},
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--textbook", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    main(given.data, given.textbook, write=given.write)

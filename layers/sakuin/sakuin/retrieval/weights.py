@@ -1,0 +1,88 @@
+"""The learned weights of the ranking, and the probability that a result answers.
+
+`python -m benchmarks.learning` writes `weights.json`; nobody types a number there:
+docs/decisions/0111-learned-weights.md.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+# An answer with `no_good_match` has this many results at most.
+NEAREST = 3
+# Beside a good result, one below this has to have a word of the question: of twenty such results one answers.
+NEAR_MATCH = 0.05
+# The chunks of an index that say how near unrelated texts are to a question.
+SAMPLE = 100
+
+# What a question and an index have in common: vectors and words, or one of them.
+Evidence = Literal["both", "words", "meaning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The probability that a result answers: a logistic regression over its score and its lead.
+
+    The lead is what its score has more than the best other score of the question; below zero if there is a better one.
+    `least`: the least score of a good match.
+    """
+
+    constant: float
+    score: float
+    lead: float
+    least: float
+
+    def similarity(self, score: float, lead: float) -> float:
+        """Returns the probability, 0-1, with four decimals."""
+        exponent = self.constant + self.score * score + self.lead * lead
+        # Beyond these bounds the rounded result does not change.
+        return round(1 / (1 + math.exp(-max(-50.0, min(50.0, exponent)))), 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of a candidate's features in its score, and how a score becomes a similarity.
+
+    `meaning`: of the cosine in standard deviations. `words`, `covered`: of the shares of the question's words in
+    `WordMatch`. `scattered`: of the share of the words that is scattered over the text. `example`: of an example nobody
+    asked for. `mean`, `spread`: of the model's cosines between unrelated texts; they count as much as `known` texts of
+    the index.
+    """
+
+    meaning: float
+    words: float
+    covered: float
+    scattered: float
+    example: float
+    scales: Mapping[Evidence, Scale]
+    mean: float
+    spread: float
+    known: int
+
+    def score(self, z: float, words: float, covered: float) -> float:
+        """Returns the score of a candidate that is no example."""
+        return self.meaning * z + self.words * words + self.covered * covered
+
+
+@cache
+def _learned() -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
+    return read
+
+
+@cache
+def weights_of(model: str) -> Weights:
+    """Returns the learned weights, with what is known of an embedding model."""
+    learned = _learned()
+    scales = {name: Scale(**scale) for name, scale in learned["scales"].items()}
+    models = learned["models"]
+    return Weights(**learned["score"], scales=scales, **models.get(model, models["another"]))
+
+
+def with_model(weights: Weights, *, mean: float, spread: float) -> Weights:
+    """Returns the weights for a model with other cosines of unrelated texts."""
+    return replace(weights, mean=mean, spread=spread, known=1_000)
