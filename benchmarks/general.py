@@ -12,7 +12,9 @@ docs/how-to/evaluation.md says how to make such folders of public question sets.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from rich.table import Table
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.weights import weights_of
 from sakuin.tables.chunking import chunks
-from sakuin.tables.search import SearchTable
+from sakuin.tables.search import SearchTable, TableExplanation
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
 
@@ -61,8 +63,12 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
             console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
 
 
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
 def read_questions(data: Path, language: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
+    return read_lines(data / language / "queries.jsonl")
 
 
 def read_articles(data: Path, language: str) -> list[dict[str, Any]]:
@@ -98,29 +104,40 @@ def _table(
         for piece in chunks(article["content"], size=cut.chunk_size, overlap=cut.overlap)
     ]
 
-    def is_right(question: Mapping[str, Any], pointer: str, start: int, end: int) -> bool:
-        is_whole = start <= question["start"] and question["end"] <= end
-        return bool(pointer == question["json_pointer"] and is_whole)
-
     answers = _baselines(
         [piece.text for _, piece in places],
         questions,
         model,
-        lambda row, at: is_right(row, places[at][0], places[at][1].char_start, places[at][1].char_end),
+        lambda row, at: holds_answer(row, places[at][0], places[at][1].char_start, places[at][1].char_end),
     )
+    with searched_table(articles, model) as explanation:
+        found = [explanation(question["query"]) for question in questions]
+    hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
+    answers[SAKUIN] = [
+        [holds_answer(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in some]
+        for row, some in zip(questions, hits, strict=True)
+    ]
+    return answers, f"refused {sum(said.refused for said in found) / len(questions):.1%}"
+
+
+def holds_answer(question: Mapping[str, Any], pointer: str, start: int, end: int) -> bool:
+    """Whether a piece of a string, in code points, has the whole answer."""
+    is_whole = start <= question["start"] and question["end"] <= end
+    return bool(pointer == question["json_pointer"] and is_whole)
+
+
+@contextmanager
+def searched_table(
+    articles: Sequence[Mapping[str, Any]], model: CachedModel
+) -> Iterator[Callable[[str], TableExplanation]]:
+    """Explains questions to a Table of articles, on a stack of its own."""
     with running() as stack:
         project = stack.call("create_project", name="p")["id"]
         table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         stack.index_document(project, table, {"articles": articles}, model)
         search = SearchTable(stack.records, stack.store, model, weights_of(model.name))
-        found = [search.explanation(endpoint.id, tool, question["query"]) for question in questions]
-    hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
-    answers[SAKUIN] = [
-        [is_right(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in some]
-        for row, some in zip(questions, hits, strict=True)
-    ]
-    return answers, f"refused {sum(said.refused for said in found) / len(questions):.1%}"
+        yield partial(search.explanation, endpoint.id, tool)
 
 
 def _baselines(

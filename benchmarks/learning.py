@@ -15,10 +15,9 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -27,12 +26,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sakuin.retrieval import weights as learned
-from sakuin.retrieval.weights import Evidence, Scale, weights_of
-from sakuin.tables.search import SearchTable
+from sakuin.retrieval.ranking import leads
+from sakuin.retrieval.vectors import SearchMode
+from sakuin.retrieval.weights import Scale
 from sakuin_local.embeddings.model import NAME
 
-from benchmarks.general import VECTORS, read_articles, read_questions
-from benchmarks.table_stack import running
+from benchmarks.general import VECTORS, holds_answer, read_articles, read_lines, read_questions, searched_table
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
 
@@ -46,7 +45,7 @@ _CANDIDATES, _RESULTS = 50, 5
 _WITHOUT_ANSWER = 0.1
 # So many of the questions with an answer may be marked as `no_good_match`.
 _MARKED = 0.02
-# Keeps the weights finite; a tenth or ten times as much changes no order.
+# Keeps the weights finite.
 _RIDGE = 1e-3
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
@@ -60,7 +59,6 @@ class Asked:
     `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
     """
 
-    query: str
     kind: str
     features: Array
     right: NDArray[np.bool_]
@@ -89,17 +87,16 @@ def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[]
     model = CachedModel.in_file(VECTORS)
     for folder in sorted(file.parent for file in data.glob("*/queries.jsonl")):
         name = folder.name
-        yield f"{name} pages", lambda name=name: _pages(data / name / "site", _of_pages(data, name), model)
+        yield f"{name} pages", partial(_pages, folder / "site", _of_pages(data, name), model)
         if (folder / "table.json").exists():
-            yield f"{name} parts", lambda name=name: _parts(data, name, model)
-            yield f"{name} Table", lambda name=name: _table(data, name, model)
+            yield f"{name} parts", partial(_parts, data, name, model)
+            yield f"{name} Table", partial(_table, data, name, model)
     for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")):
-        asked = [(row["query"], row["gold"], "answer") for row in _lines(folder / "definitions.jsonl")]
-        yield f"{folder.name} textbook", lambda folder=folder, asked=asked: _pages(folder / "site", asked, model)
+        asked = [(row["query"], row["gold"], "answer") for row in read_lines(folder / "definitions.jsonl")]
+        yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
-        name = folder.name
-        yield f"{name} short texts", lambda name=name: _pages(OWN / name / "site", _of_pages(OWN, name), model)
-    yield "mathematics", lambda: _pages(ROOT / "samples", _own_labels(), model, vocabulary="school-mathematics")
+        yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
+    yield "mathematics", partial(_pages, ROOT / "samples", _own_labels(), model, vocabulary="school-mathematics")
 
 
 def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:
@@ -108,10 +105,6 @@ def _recorded(file: Path, record: Callable[[], Collection]) -> Collection:
         file.write_bytes(pickle.dumps(record()))
     recorded: Collection = pickle.loads(file.read_bytes())  # noqa: S301 - a file that this program wrote
     return recorded
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def _some(of: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
@@ -128,7 +121,7 @@ def _of_pages(data: Path, name: str) -> list[Question]:
 
 def _own_labels() -> list[Question]:
     labels = ROOT / "tests" / "labels"
-    rows = [row for file in ("knowledge", "paraphrases", "near_misses") for row in _lines(labels / f"{file}.jsonl")]
+    rows = [row for file in ("knowledge", "paraphrases", "near_misses") for row in read_lines(labels / f"{file}.jsonl")]
     return [
         (row["query"], gold, "answer" if gold else "other" if row.get("category") == "off-topic" else "near")
         for row, gold in ((row, row.get("gold", [])) for row in rows)
@@ -139,17 +132,14 @@ def _own_labels() -> list[Question]:
 def _parts(data: Path, name: str, model: CachedModel) -> Collection:
     """Half of the articles and of these half of the paragraphs, so that most questions have no answer."""
     with TemporaryDirectory() as folder:
-        site, kept = Path(folder) / "site", set()
-        copytree(data / name / "site", site)
-        for number, page in enumerate(sorted(site.glob("*.html"))):
-            if number % 2:
-                page.unlink()
-                continue
+        site, kept = Path(folder), set()
+        for page in sorted((data / name / "site").glob("*.html"))[::2]:
             start, *boxes = re.split(r'(?=<div class="definition" id=")', page.read_text("utf-8"))
             end = boxes[-1][boxes[-1].rindex("</div>") + len("</div>") :]
-            ids = [re.findall('id="([^"]+)"', box)[0] for box in boxes[::2]]
+            boxes = [box.removesuffix(end) for box in boxes[::2]]
+            ids = [re.findall('id="([^"]+)"', box)[0] for box in boxes]
             kept |= {f"{page.stem}#{id}" for id in ids}
-            page.write_text("".join([start, *(box.removesuffix(end) for box in boxes[::2]), end]), "utf-8")
+            (site / page.name).write_text("".join([start, *boxes, end]), "utf-8")
         articles_kept = {chunk.split("#")[0] for chunk in kept}
         asked = [
             (query, [chunk], "answer")
@@ -168,35 +158,20 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
             rows = [(m.z, m.words, m.covered, 0.0, lowers and m.type == "example") for m in ranked.matches]
-            found.append(Asked(query, kind, _rows(rows), np.array([m.id in right for m in ranked.matches], bool)))
+            found.append(Asked(kind, _rows(rows), np.array([m.id in right for m in ranked.matches], bool)))
         return found
 
 
 def _table(data: Path, name: str, model: CachedModel) -> Collection:
-    with _tool(read_articles(data, name), model) as ask:
+    with searched_table(read_articles(data, name), model) as explanation:
         found = []
         for row in _some(read_questions(data, name)):
-            candidates = ask(row["query"])
-            right = [
-                each.chunk.json_pointer == row["json_pointer"]
-                and each.chunk.char_start <= row["start"]
-                and row["end"] <= each.chunk.char_end
-                for each in candidates
-            ]
+            candidates = explanation(row["query"]).candidates[:_CANDIDATES]
+            chunks = [each.chunk for each in candidates]
+            right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
             rows = [(r.z, r.words, r.covered, r.scattered, 0.0) for r in (each.ranked for each in candidates)]
-            found.append(Asked(row["query"], "answer", _rows(rows), np.array(right, bool)))
+            found.append(Asked("answer", _rows(rows), np.array(right, bool)))
         return found
-
-
-@contextmanager
-def _tool(document: Sequence[Mapping[str, Any]], model: CachedModel) -> Iterator[Callable[[str], Sequence[Any]]]:
-    with running() as stack:
-        project = stack.call("create_project", name="p")["id"]
-        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
-        endpoint, tool = stack.tool_over(project, table, "/articles")
-        stack.index_document(project, table, {"articles": document}, model)
-        search = SearchTable(stack.records, stack.store, model, weights_of(model.name))
-        yield lambda query: search.explanation(endpoint.id, tool, query).candidates[:_CANDIDATES]
 
 
 def _rows(rows: Sequence[Sequence[float]]) -> Array:
@@ -214,16 +189,15 @@ def learn(collections: Iterable[Collection]) -> dict[str, Any]:
     """Returns the weights of the score and the scales, as `weights.json` has them."""
     collections = list(collections)
     order = _order(collections)
-    scales = {}
-    for evidence, used in _USED.items():
-        scales[evidence] = asdict(_scale(collections, order * used))
+    scales = {mode: asdict(_scale(collections, order * used)) for mode, used in _USED.items()}
     return {"score": dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True)), "scales": scales}
 
 
-_USED: dict[Evidence, Array] = {
+# The features that a search by both, or by one of them, has.
+_USED: dict[SearchMode, Array] = {
     "both": np.array([1, 1, 1, 1, 1.0]),
     "words": np.array([0, 1, 1, 1, 1.0]),
-    "meaning": np.array([1, 0, 0, 0, 1.0]),
+    "vectors": np.array([1, 0, 0, 0, 1.0]),
 }
 
 
@@ -254,27 +228,24 @@ def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Returns the score and the lead of the first results, and which are right."""
     scores = one.features @ order
     places = np.argsort(-scores, kind="stable")
-    lower = scores[(scores < scores[places[0]]) & (one.features[:, -1] == 0)]
-    second = lower.max() if len(lower) else scores[places[0]] - 5
-    leads = scores - np.where(scores == scores[places[0]], second, scores[places[0]])
-    first = places[:_RESULTS]
-    return np.stack([scores[first], leads[first]], axis=1), one.right[first]
+    first, no_examples = places[:_RESULTS], one.features[:, -1] == 0
+    ahead = leads([float(each) for each in scores[first]], scores[no_examples])
+    return np.stack([scores[first], ahead], axis=1), one.right[first]
 
 
 def _scale(collections: Sequence[Collection], order: Array) -> Scale:
     rows, right, weights, answered, shares_of_answered = [], [], [], [], []
     for some in collections:
-        shares = {
-            kind: share / max(1, sum((one.kind == "answer") is (kind == "answer") for one in some))
-            for kind, share in (("answer", 1 - _WITHOUT_ANSWER), ("none", _WITHOUT_ANSWER))
-        }
+        with_answer = sum(one.kind == "answer" for one in some)
+        share_with = (1 - _WITHOUT_ANSWER) / max(1, with_answer)
+        share_without = _WITHOUT_ANSWER / max(1, len(some) - with_answer)
         for one in some:
             if not len(one.features):
                 continue
             results, are_right = _best(one, order)
             rows.append(results)
             right.append(are_right)
-            share = shares["answer" if one.kind == "answer" else "none"]
+            share = share_with if one.kind == "answer" else share_without
             weights.append(np.full(len(results), share))
             if one.kind == "answer":
                 answered.append(results[0, 0])

@@ -6,7 +6,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import call, connected
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.retrieval.weights import weights_of, with_model
+from sakuin.retrieval.weights import weights_of
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
@@ -33,7 +33,7 @@ from benchmarks.stack import quantile
 from tests.doubles.queue import MemoryQueues
 
 MODEL = EmbeddingModel("hashed", 1536)
-WEIGHTS = with_model(weights_of("hashed"), mean=0.0, spread=0.03)
+WEIGHTS = replace(weights_of("hashed"), mean=0.0, spread=0.03, known=1_000)
 CUT = TableCut()
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
 # The kind of a worker, and its arguments.

@@ -5,17 +5,17 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from sakuin.errors import Invalid, Unavailable
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin.retrieval.weights import weights_of, with_model
+from sakuin.retrieval.weights import weights_of
 
 MODEL = EmbeddingModel("characters", DIMENSIONS)
 FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
-WEIGHTS = with_model(weights_of(MODEL.name), mean=0.02, spread=0.03)
+WEIGHTS = replace(weights_of(MODEL.name), mean=0.02, spread=0.03, known=1_000)
 
 
 @dataclass

@@ -9,15 +9,14 @@ from sakuin.retrieval.ranking import (
     Frequencies,
     Unrelated,
     WordMatch,
-    evidence_of,
     rank,
     unrelated,
     with_similarity,
     word_matches,
 )
-from sakuin.retrieval.weights import weights_of, with_model
+from sakuin.retrieval.weights import weights_of
 
-WEIGHTS = with_model(weights_of("any"), mean=0.5, spread=0.1)
+WEIGHTS = replace(weights_of("any"), mean=0.5, spread=0.1, known=1_000)
 SCALE = WEIGHTS.scales["both"]
 OTHERS = Unrelated(0.5, 0.1)
 NO_WORDS = WordMatch()
@@ -91,10 +90,12 @@ def test_a_model_that_nobody_measured_has_the_same_weights() -> None:
 
 
 def test_what_there_is_of_a_question_chooses_the_scale() -> None:
-    asked = [slot("heat", "warmth")]
-    assert evidence_of(asked, has_vector=True) == "both"
-    assert evidence_of([], has_vector=True) == "meaning"
-    assert evidence_of(asked, has_vector=False) == evidence_of([], has_vector=False) == "words"
+    scales = WEIGHTS.scales
+    assert len(set(scales.values())) == 3
+    assert WEIGHTS.scale(has_words=True, has_vector=True) == scales["both"]
+    assert WEIGHTS.scale(has_words=False, has_vector=True) == scales["vectors"]
+    for has_words in (True, False):
+        assert WEIGHTS.scale(has_words=has_words, has_vector=False) == scales["words"]
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:

@@ -62,7 +62,7 @@ class EvaluationRun:
 
     def view(self, variant: str) -> View:
         """Returns what is measured in a variant."""
-        # The threshold is calibrated for the hybrid search.
+        # An agent gets both searches together.
         if variant in {mode.name for mode in SINGLE_MODES}:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"

@@ -20,7 +20,7 @@ class Variant:
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 # An agent's answers: a refused question has the nearest results alone. The other variants measure the ranking alone,
-# because the threshold is calibrated for both searches together.
+# because an agent gets both searches together.
 AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
 SINGLE_MODES = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))

@@ -146,7 +146,7 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
                 assert match.evidence == pytest.approx(WEIGHTS.meaning * match.z + penalty)
         if not found:
             continue
-        evidence = "words" if "by_meaning" in asked else "meaning" if "by_words" in asked else "both"
+        evidence = "words" if "by_meaning" in asked else "vectors" if "by_words" in asked else "both"
         scale = WEIGHTS.scales[evidence]
         best = found[0].evidence
         rivals = [match.evidence for match in found if match.type != "example"]

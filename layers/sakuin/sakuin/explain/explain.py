@@ -59,7 +59,7 @@ class ExplainKnowledge:
         judged = _hits(judgement.matches, chunk, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
         needed = judgement.matches[0].needed if judgement.matches else None
-        refused = not (judgement.matches and judgement.matches[0].is_good)
+        refused = judgement.is_refused
         explanation = SearchExplanation(judgement.understood, shown, refused, needed, degraded=judgement.degraded)
         if chunk is None:
             return explanation

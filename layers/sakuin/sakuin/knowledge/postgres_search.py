@@ -27,7 +27,6 @@ from sakuin.retrieval.ranking import (
     Frequencies,
     Ranked,
     WordMatch,
-    evidence_of,
     rank,
     unrelated,
     word_matches,
@@ -54,9 +53,9 @@ class Question:
     folder_slots: Mapping[str, Sequence[Slot]] = field(default_factory=dict)
 
     @property
-    def all_slots(self) -> Sequence[Slot]:
-        """All slots, those of the folders too."""
-        return [slot for slots in (self.slots, *self.folder_slots.values()) for slot in slots]
+    def has_words(self) -> bool:
+        """Whether there are slots, of all pages or of a folder."""
+        return any((self.slots, *self.folder_slots.values()))
 
     def slots_of(self, folder: str) -> Sequence[Slot]:
         """Returns the slots for the chunks of a folder; "" is every other chunk."""
@@ -104,7 +103,7 @@ class KnowledgeSearch:
         words: dict[str, WordMatch] = {}
         for folder, those in in_folder.items():
             words |= word_matches(question.slots_of(folder), frequencies, those)
-        scale = self.weights.scales[evidence_of(question.all_slots, has_vector=question.vector is not None)]
+        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
         ranking = rank(
             candidates,
             words,

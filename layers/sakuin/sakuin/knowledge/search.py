@@ -34,6 +34,11 @@ class RankedMatches:
     version: PageIndexVersion
     degraded: str | None = None
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether not even the best is good enough: the answer is `no_good_match`."""
+        return not (self.matches and self.matches[0].is_good)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
@@ -53,7 +58,7 @@ class SearchKnowledge:
         """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
         ranked = self.ranked_matches(query, limit=top_k, filters=filters)
         question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
-        is_weak = not (matches and matches[0].is_good)
+        is_weak = ranked.is_refused
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from sakuin.language.model import Slot
-from sakuin.retrieval.weights import NEAR_MATCH, Evidence, Scale, Weights
+from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
 
 # Enough to order two concepts.
 _JUST_ABOVE = 0.01
@@ -145,13 +145,6 @@ def _greatest(slot: Slot, frequencies: Frequencies) -> float:
     return max(each.weight * frequencies.rarity(each.term) for each in terms)
 
 
-def evidence_of(slots: Sequence[Slot], *, has_vector: bool) -> Evidence:
-    """Returns what there is of a question to compare with texts."""
-    if not has_vector:
-        return "words"
-    return "both" if slots else "meaning"
-
-
 def rank(
     candidates: Sequence[Candidate],
     words: Mapping[str, WordMatch],
@@ -210,13 +203,24 @@ def with_similarity(
     Copies of a text have one score and are one text. `no_rivals`: ids that no result needs a lead over, the examples
     that stand below their concepts.
     """
-    if not ranking:
+    of_rivals = [each.evidence for each in ranking if each.id not in no_rivals]
+    ahead = leads([each.evidence for each in ranking], of_rivals)
+    return [
+        replace(each, similarity=scale.similarity(each.evidence, lead))
+        for each, lead in zip(ranking, ahead, strict=True)
+    ]
+
+
+def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
+    """Returns how far each of falling scores is ahead of the best other one; below zero if that is higher.
+
+    The best needs a lead over `rivals` alone. Equal scores are one.
+    """
+    if not scores:
         return []
-    best = ranking[0].evidence
-    lower = (each.evidence for each in ranking if each.evidence < best and each.id not in no_rivals)
-    second = next(lower, best - _ALONE)
-    leads = {each.id: each.evidence - (second if each.evidence == best else best) for each in ranking}
-    return [replace(each, similarity=scale.similarity(each.evidence, leads[each.id])) for each in ranking]
+    best = scores[0]
+    second = max((each for each in rivals if each < best), default=best - _ALONE)
+    return [each - (second if each == best else best) for each in scores]
 
 
 def is_shown(similarity: float, matched: Sequence[str]) -> bool:

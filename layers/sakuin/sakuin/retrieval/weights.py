@@ -1,16 +1,17 @@
 """The learned weights of the ranking, and the probability that a result answers.
 
-`python -m benchmarks.learning` writes `weights.json`; nobody types a number there:
+`python -m benchmarks.learning` writes `weights.json`, all but what is known of the models:
 docs/decisions/0111-learned-weights.md.
 """
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+
+from sakuin.retrieval.vectors import SearchMode
 
 # An answer with `no_good_match` has this many results at most.
 NEAREST = 3
@@ -18,9 +19,6 @@ NEAREST = 3
 NEAR_MATCH = 0.05
 # The chunks of an index that say how near unrelated texts are to a question.
 SAMPLE = 100
-
-# What a question and an index have in common: vectors and words, or one of them.
-Evidence = Literal["both", "words", "meaning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Weights:
     covered: float
     scattered: float
     example: float
-    scales: Mapping[Evidence, Scale]
+    scales: Mapping[SearchMode, Scale]
     mean: float
     spread: float
     known: int
@@ -67,22 +65,17 @@ class Weights:
         """Returns the score of a candidate that is no example."""
         return self.meaning * z + self.words * words + self.covered * covered
 
-
-@cache
-def _learned() -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
-    return read
+    def scale(self, *, has_words: bool, has_vector: bool) -> Scale:
+        """Returns the scale for what there is of a question to compare with texts."""
+        if not has_vector:
+            return self.scales["words"]
+        return self.scales["both" if has_words else "vectors"]
 
 
 @cache
 def weights_of(model: str) -> Weights:
     """Returns the learned weights, with what is known of an embedding model."""
-    learned = _learned()
+    learned = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
     scales = {name: Scale(**scale) for name, scale in learned["scales"].items()}
     models = learned["models"]
     return Weights(**learned["score"], scales=scales, **models.get(model, models["another"]))
-
-
-def with_model(weights: Weights, *, mean: float, spread: float) -> Weights:
-    """Returns the weights for a model with other cosines of unrelated texts."""
-    return replace(weights, mean=mean, spread=spread, known=1_000)

@@ -14,7 +14,6 @@ from sakuin.retrieval.ranking import (
     Ranked,
     Unrelated,
     WordMatch,
-    evidence_of,
     is_shown,
     rank,
     unrelated,
@@ -209,7 +208,7 @@ class SearchTable:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
-        scale = self.weights.scales[evidence_of(slots, has_vector=vector is not None)]
+        scale = self.weights.scale(has_words=bool(slots), has_vector=vector is not None)
         others = others or unrelated(found.cosines, self.weights)
         ranking = rank(candidates, words, others, self.weights, scale)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
