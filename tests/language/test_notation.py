@@ -5,11 +5,13 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.language.analysis import analyze, term_counts
-from sakuin.language.notation import canonical
+from sakuin.language import analysis, notation
+from sakuin.language.analysis import AnalyzedText, term_counts
 
 EQUAL = [
     ("x^2", "x²", "x^{2}", "X²", "ｘ＾２", "xの二乗", "xの2乗", "xの２乗", "エックスの二乗", "x squared", "x**2"),
+    ("2^3", "2 to the power of 3", "2 to the third power", "2の3乗"),
+    ("a^2+b^2=c^2", "a squared + b squared = c squared"),
     ("x^n", "xのn乗", "エックスのn乗", "x^{n}", "xⁿ", "x to the power of n"),
     ("√2", r"\sqrt{2}", r"\sqrt 2", "ルート2", "ルート２", "√(2)", "square root of 2", "るーと2"),
     ("1/2", r"\frac{1}{2}", r"\dfrac12", "½", "１／２", "二分の一", "2分の1", "にぶんのいち", "one half"),
@@ -39,10 +41,57 @@ PROSE = [
 ]
 
 
+def canonical(text: str) -> str:
+    return notation.canonical(text, mathematics=True)
+
+
+def analyze(text: str) -> AnalyzedText:
+    return analysis.analyze(text, mathematics=True)
+
+
 @pytest.mark.parametrize("ways", EQUAL, ids=lambda ways: ways[0])
 def test_every_way_to_write_it_is_one_form_and_gives_the_same_terms(ways: tuple[str, ...]) -> None:
     assert {way: canonical(way).strip() for way in ways} == dict.fromkeys(ways, ways[0])
     assert {way: term_counts(analyze(way)) for way in ways} == dict.fromkeys(ways, term_counts(analyze(ways[0])))
+
+
+# Texts of other subjects, with their words that must be found.
+OTHERS = [
+    ("trade from 2010 to the UK", "2010 uk"),
+    ("exports rose from 12 to the US", "12 us"),
+    ("Windows 7 to the PC", "window 7 pc"),
+    ("18 to the 19th century", "18 to century"),
+    (r"C:\Program Files\Git\bin", "c program file git bin"),
+    (r"HKEY_LOCAL_MACHINE\Software\Classes", "hkey local machine software class"),
+    (r"DOMAIN\administrator", "domain administrator"),
+    (r"server\max and D:\to\times", "server max and d to time"),
+    ("Player 1 squared off", "player 1 squared off"),
+    ("a squared circle", "a squared circle"),
+    ("TCP/IP from 1990-2000", "tcp ip from 1990 2000"),
+    ("id=5 and London - Paris", "id and london paris"),
+    ("the U.S. and the UN", "the us and the un"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), OTHERS, ids=lambda value: value[:20])
+@pytest.mark.parametrize("mathematics", [True, False])
+def test_texts_of_other_subjects_keep_all_their_words(text: str, words: str, *, mathematics: bool) -> None:
+    assert set(words.split()) - term_counts(analysis.analyze(text, mathematics=mathematics)).keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("xの二乗", "xの二乗"),
+        ("x squared", "x squared"),
+        ("三角形ABCの角は45度", "三角形abcの角は45度"),
+        ("one half of the market", "one half of the market"),
+        ("x² + 5x + 6 = 0", "x^2+5x+6=0"),
+        (r"\(\frac{1}{2}\) of $\sqrt{2}$", " 1/2  of  √2 "),
+    ],
+)
+def test_without_mathematics_only_signs_and_tex_are_notation(text: str, form: str) -> None:
+    assert notation.canonical(text) == form
 
 
 @pytest.mark.parametrize("text", PROSE)
@@ -117,6 +166,8 @@ PIECES = st.sampled_from(
 @given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=9).map("".join)))
 def test_the_canonical_form_is_its_own_canonical_form(text: str) -> None:
     assert canonical(canonical(text)) == canonical(text)
+    plain = notation.canonical(text)
+    assert notation.canonical(plain) == plain
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)))

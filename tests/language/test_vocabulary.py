@@ -7,7 +7,6 @@ import pytest
 from sakuin.errors import Misconfigured
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.model import LexiconEntries
-from sakuin.language.notation import canonical
 from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.vocabulary import NO_VOCABULARY, longest_mentions, parse_vocabulary, vocabulary_of
 from sakuin.language.vocabulary_files import vocabulary_id
@@ -34,7 +33,7 @@ TWINS = [
 @pytest.mark.parametrize("spellings", TWINS, ids=lambda spellings: spellings[0])
 def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
     name, *ways = spellings
-    assert [way for way in ways if f"#{name}" not in term_counts(analyze(way), MATHEMATICS)] == []
+    assert [way for way in ways if f"#{name}" not in term_counts(analyze(way, mathematics=True), MATHEMATICS)] == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
 )
 def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: str, japanese: str) -> None:
     (step,) = [step for step in analyze_query(english, LexiconEntries(), MATHEMATICS).steps if step.rule == "english"]
-    assert step.read_as == canonical(japanese)
+    assert step.read_as == MATHEMATICS.canonical(japanese)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_a_piece_of_another_word_names_nothing(text: str, absent: str) -> None:
 
 
 def test_a_text_names_what_stands_within_a_longer_name_and_a_question_only_the_longest() -> None:
-    found = MATHEMATICS.mentions(canonical("二次方程式の解の公式"))
+    found = MATHEMATICS.mentions(MATHEMATICS.canonical("二次方程式の解の公式"))
     assert {"quadratic-equation", "quadratic-formula"} <= {one.name for named in found for one in named.concepts}
     assert [one.name for named in longest_mentions(found) for one in named.concepts] == ["quadratic-formula"]
 
@@ -109,7 +108,7 @@ def test_every_spelling_finds_its_own_concept() -> None:
         for concept in MATHEMATICS.concepts
         for spelling in (*concept.japanese, *concept.english)
         if concept.name
-        not in {one.name for named in MATHEMATICS.mentions(canonical(spelling)) for one in named.concepts}
+        not in {one.name for named in MATHEMATICS.mentions(MATHEMATICS.canonical(spelling)) for one in named.concepts}
     ]
     # A lone ideograph is found as a word, not as a concept.
     assert [spelling for _, spelling in lost if not re.fullmatch("[一-鿿]", spelling)] == []

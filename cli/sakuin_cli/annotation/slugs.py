@@ -10,7 +10,6 @@ from sakuin.knowledge.learns.actions import without_brackets
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.letters import is_kana, to_katakana
 from sakuin.language.morphemes import Morpheme, morphemes
-from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import is_japanese
 from sakuin.language.vocabulary import Concept, ConceptMention, Vocabulary, longest_mentions
 
@@ -76,7 +75,7 @@ class Slugs:
         name = _without_additions(title)
         if not is_japanese(name) or language.lower().startswith(("zh", "ko")):
             return _joined(_plain_words(name))
-        text = canonical(name)
+        text = self.vocabulary.canonical(name)
         words = _without_said(list(self._words(text)), _SAID_BY_TYPE[chunk_type])
         if words and all(word.english for word in words):
             return _joined(list(dict.fromkeys(part for word in _ordered(words) for part in word.english.split("-"))))
@@ -115,7 +114,7 @@ class Slugs:
         spelling, concept = text[mention.start : mention.end], mention.concepts[0]
         parts = [part for line in morphemes(spelling) for part in line]
         name = _name_of(concept)
-        if spelling != canonical(concept.japanese[0]) and name == concept.name:
+        if spelling != self.vocabulary.canonical(concept.japanese[0]) and name == concept.name:
             # The name says the usual spelling: グラフの描き方 is draw-graph rather than line-drawing.
             words = [word for part in parts for word in _compound([part], self._english)]
             if words and words[-1].is_verb and all(word.english for word in words):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sakuin.language.character_grams import character_grams
-from sakuin.language.formulas import Formula, formulas
+from sakuin.language.formulas import Formula, formulas, without_words
 from sakuin.language.morphemes import LONGEST_TERM, Morpheme, morphemes
 from sakuin.language.notation import canonical
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
@@ -23,9 +23,9 @@ class AnalyzedText:
     formulas: tuple[tuple[int, int, Formula], ...]
 
 
-def analyze(text: str) -> AnalyzedText:
-    """Analyzes any text."""
-    return analyze_canonical(canonical(text))
+def analyze(text: str, *, mathematics: bool = False) -> AnalyzedText:
+    """Analyzes any text, with `mathematics` as one of that subject."""
+    return analyze_canonical(canonical(text, mathematics=mathematics))
 
 
 def analyze_canonical(plain: str) -> AnalyzedText:
@@ -35,7 +35,7 @@ def analyze_canonical(plain: str) -> AnalyzedText:
 
 def _analyze(plain: str) -> AnalyzedText:
     spans = list(formulas(plain))
-    prose = blanked(plain, ((start, end) for start, end, _ in spans))
+    prose = blanked(plain, (span for start, end, _ in spans for span in without_words(plain, start, end)))
     return AnalyzedText(plain, tuple(morphemes(prose)), tuple(spans))
 
 

@@ -26,6 +26,11 @@ _FIRST_SIGN = re.compile(r"(^|[=(≤≥<>])\++")
 _CONSTANT = re.compile(r"(?<![\^\d/.a-z_])(?:\d+(?:\.\d+)?(?:/\d+)?|[abckmpqr])(?![\d/a-z^(])")
 
 
+# Signs that stand in formulas alone. Others stand between words, too: TCP/IP, id=5, 1990-2000.
+_CERTAIN = re.compile(r"[\^√≤≥≠≈±×÷∫△∠°∥⊥∽≡∞]")
+_WORD_OR_YEAR = re.compile(r"[a-z]{2,}|\d{3,}")
+
+
 @dataclass(frozen=True, slots=True)
 class Formula:
     """A formula: `whole`, `parts` (the terms between its signs, with their powers and roots), and its `shape`.
@@ -44,6 +49,15 @@ def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
         run = match[0]
         for start, end, formula in _known_run(run) if len(run) <= LONGEST else _in_run(run):
             yield match.start() + start, match.start() + end, formula
+
+
+def without_words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yields the spans of a formula in a canonical text that are no words: all of it if it is certainly a formula."""
+    if not _CERTAIN.search(text, start, end):
+        for word in _WORD_OR_YEAR.finditer(text, start, end):
+            yield start, word.start()
+            start = word.end()
+    yield start, end
 
 
 def _in_run(run: str) -> tuple[tuple[int, int, Formula], ...]:

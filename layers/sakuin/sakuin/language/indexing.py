@@ -34,7 +34,9 @@ def index_words(
 
     The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
     """
-    texts = [analyze(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
+    texts = [
+        analyze(text, mathematics=vocabulary.mathematics) for text in (title, "\n".join(learns), body[:LONGEST_BODY])
+    ]
     weights = (TITLE_WEIGHT, learns_weight, BODY_WEIGHT)
     fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip(weights, texts, strict=True)]
     lines = [line for text in texts for line in text.lines]

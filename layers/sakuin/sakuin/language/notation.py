@@ -1,7 +1,7 @@
 r"""Canonical mathematical notation: `\sqrt{2}`, √2 and ルート2 all become `√2`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sakuin.language.numerals import KANJI, value_of, without_thousands_commas
 from sakuin.language.tex import SAME_AS, SIGNS, SPACING, STYLE, UNSEEN_GROUPS, WRAPPERS
@@ -10,7 +10,8 @@ from sakuin.language.unicode_text import folded
 _NUMBER = rf"[{KANJI}\d]+"
 _ATOM = r"[a-zα-ω\d]"
 _SIMPLE = re.compile(r"-?(?:\d+(?:\.\d+)?|[^\W\d_]|√\w|\d{1,3}[^\W\d_])")
-_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
+# Behind a word, a backslash is part of a path or a name: `server\\max`. `AB\\parallel CD` is TeX.
+_COMMANDS = re.compile(r"(?<![a-z]{2})(?<![A-Za-z]{4})(?<![A-Za-z]:)(?:\\[A-Za-z]+\*?)+")
 _FRACTION = re.compile(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
 _ROOT = re.compile(r"\\sqrt\s*(?:(\[[^\[\]{}]*\])\s*)?(?:\{([^{}]*)\}|(\w))")
 _UNDER_ROOT = re.compile(r"[^\W_]|\d+")
@@ -63,12 +64,16 @@ _PERCENT = re.compile(r"([0-9])\s*(?:パーセント|percent\b)")
 _LENGTHS = {"センチメートル": "cm", "センチ": "cm", "ミリメートル": "mm", "ミリ": "mm", "キロメートル": "km"}
 _LENGTH = re.compile(rf"(?<=\d)\s*({'|'.join(_LENGTHS)}|メートル)")
 _UNIT = re.compile(r"\s(?<=\d\s)\s*(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
-_ENGLISH_POWER = re.compile(
-    r"\b([a-z]|\d+)\s+(squared|cubed|to\s+the\s+(?:power\s+of\s+)?(\w+?)(?:th)?(?:\s+power)?)\b"
+_ENGLISH_POWER = re.compile(r"\b([a-z]|\d{1,3})\s+to\s+the\s+(?:power\s+of\s+(\w+)|(\w+)\s+power)\b")
+# Neither "Player 1 squared off" nor "a squared circle".
+_ENGLISH_SQUARE = re.compile(
+    r"\b(?:([b-hj-z])\s+(squared|cubed)\b(?!\s+(?:off|up|away)\b)"
+    r"|(\d+|[ai])\s+(squared|cubed)\b(?=[ \t]*(?:$|[^\w \t]|(?:plus|minus|times|equals|is|and|over)\b)))"
 )
 _ENGLISH_ROOT = re.compile(r"\b(?:square\s+root|sqrt|root)(?:\s+of\s+|\s*\(|\s+)(\d+|[a-z](?!\s+[a-z]{2}))\b\)?")
 _ENGLISH_FRACTION = re.compile(r"\b(?:(?:one|a)\s+half|(one|two|three)\s+(third|quarter|fourth|fifth)s?)\b")
 _ENGLISH = {"one": "1", "two": "2", "three": "3", "third": "3", "quarter": "4", "fourth": "4", "fifth": "5"}
+_ENGLISH |= {"second": "2", "four": "4"}
 _LETTERS = {"theta": "θ", "alpha": "α", "beta": "β", "gamma": "γ", "pi": "π"}
 _GREEK = re.compile(_alone(_LETTERS, "a-z"))
 _PI = re.compile(r"(?<![ァ-ヶー])パイ(?![ァ-ヶーを])")
@@ -77,7 +82,8 @@ _RELATIONS = {"<=": "≤", "=<": "≤", ">=": "≥", "=>": "⇒", "!=": "≠", "
 _INFIX = r"+\-=≤≥≠≈±×÷<>/^∥∽≡⊥"
 # With a space before the sign, behind it, or both.
 _GAP = re.compile(
-    rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])"
+    rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?<![a-z]{{4}}.)"
+    rf"(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])(?![a-z]{{4}})"
 )
 # What other rules change beside a gap, so that it stays.
 _TAKES_GAP = re.compile(r"percent|\+-|\(-?(?:°|[^\Wa-zα-ω\d]\))")
@@ -87,19 +93,21 @@ _CHOICE = re.compile(r"_?(?<![a-z\d])(\d{1,2}|n)\s?([cph])_(\d{1,2}|[rk])(?![a-z
 _LOOSE = re.compile(r"([√△∠])[ \t]+(?=[\da-z(])")
 
 
-def canonical(text: str) -> str:
-    r"""Returns folded text with TeX, signs and spoken mathematics in one form.
+def canonical(text: str, *, mathematics: bool = False) -> str:
+    r"""Returns folded text with TeX and mathematical signs in one form; with `mathematics`, spoken mathematics too.
 
-    `xの二乗`, `x^{2}` and `x²` become `x^2`; `\frac{1}{2}`, ½ and 二分の一 become `1/2`; 45度 becomes `45°`;
-    三角形ABC becomes `△abc`. Prose stays. Idempotent.
+    `x^{2}` and `x²` become `x^2`, `\frac{1}{2}` and ½ become `1/2`. With `mathematics`, so do `xの二乗` and 二分の一;
+    45度 becomes `45°`, 三角形ABC becomes `△abc`. Other words stay. Idempotent.
     """
-    text = _ENGLISH_FIGURE.sub(lambda match: "△" if match[1] else "∠", text) if "ngle" in text else text
+    if mathematics and "ngle" in text:
+        text = _ENGLISH_FIGURE.sub(lambda match: "△" if match[1] else "∠", text)
     text = folded(without_tex(text))
     if not _TAKES_GAP.search(text):
         # Otherwise the last rule alone would cause a second pass over most texts with formulas.
         text = _without_gaps(text)
     for _ in range(_MOST_PASSES):
-        once = _with_spoken_mathematics(text)
+        once = _with_spoken_mathematics(text) if mathematics else text
+        once = _without_gaps(without_thousands_commas(once))
         if once == text:
             break
         # The result of one rule can be the input of another rule or of folding.
@@ -118,7 +126,7 @@ def without_tex(text: str) -> str:
             text = _ROOT.sub(_root, _FRACTION.sub(_fraction, text))
             if text == before:
                 break
-        text = _COMMAND.sub(_sign, text).replace("\\", " ").replace("{", " ").replace("}", " ")
+        text = _COMMANDS.sub(_signs, text).replace("\\", " ").replace("{", " ").replace("}", " ")
     if "{}" in text:
         text = text.replace("{}", "")
     return text.replace("$", " ") if "$" in text else text
@@ -141,68 +149,29 @@ def _root(match: re.Match[str]) -> str:
     return f"{degree}√{inner}" if _UNDER_ROOT.fullmatch(inner) else f"{degree}√({inner})"
 
 
-def _sign(match: re.Match[str]) -> str:
-    if "\\" + match[1] in _WITHOUT_SIGN:
-        return " "
-    name = SAME_AS.get("\\" + match[1], "\\" + match[1])[1:]
-    return SIGNS.get(name, " ")
+def _signs(match: re.Match[str]) -> str:
+    """Returns the signs of commands that follow each other, or their names if one is no command of TeX: a path."""
+    names = match[0].replace("*", "").split("\\")[1:]
+    same = [SAME_AS.get("\\" + name, "\\" + name)[1:] for name in names]
+    if any(name not in SIGNS and "\\" + name not in _WITHOUT_SIGN for name in same):
+        return match[0]
+    return "".join(SIGNS.get(name, " ") for name in same)
+
+
+# Whether a text may have what a rule is about takes much less time than the rule: (parts of it, pattern, replacement).
+_Rule = tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def _with_spoken_mathematics(text: str) -> str:
-    # To look for a rule's own letters or sign takes much less time than the rule.
-    if not text.isascii():
-        text = _japanese(text)
-    if "squared" in text or "cubed" in text or "to the" in text:
-        text = _ENGLISH_POWER.sub(_english_power, text)
-    if "root" in text or "sqrt" in text:
-        text = _ENGLISH_ROOT.sub(r"√\1", text)
-    if "half" in text or "one " in text or "two " in text or "three " in text:
-        text = _ENGLISH_FRACTION.sub(_english_fraction, text)
-    if "ta" in text or "pi" in text or "alpha" in text or "gamma" in text:
-        text = _GREEK.sub(lambda match: _LETTERS[match[0]], text)
-    if "度" in text or "degree" in text or "°" in text:
-        text = _DEGREE.sub(lambda match: (match[1] or "") + "°", text)
-    text = _RELATION.sub(lambda match: _RELATIONS[match[0]], text)
-    if "角" in text:
-        text = _ANGLE.sub("∠", _TRIANGLE.sub("△", text))
-    if "c_" in text or "p_" in text or "h_" in text:
-        text = _CHOICE.sub(r"\1\2\3", text)
-    text = _UNIT.sub("", without_thousands_commas(text))
-    if "パーセント" in text or "percent" in text:
-        text = _PERCENT.sub(r"\1%", text)
-    if "√" in text or "△" in text or "∠" in text:
-        text = _LOOSE.sub(r"\1", text)
-    if "√(" in text or "^(" in text:
-        text = _BRACKETS.sub(r"\1\2", text)
-    if "sin" in text or "cos" in text or "tan" in text or "log" in text:
-        text = _FUNCTION.sub(r"\1", text)
-    return _without_gaps(text)
+    for rules in (_SPOKEN, _WRITTEN) if text.isascii() else (_JAPANESE, _SPOKEN, _WRITTEN):
+        for parts, pattern, replacement in rules:
+            if any(part in text for part in parts):
+                text = pattern.sub(replacement, text)
+    return text
 
 
 def _without_gaps(text: str) -> str:
     return _GAP.sub(lambda match: match[0].strip(" \t"), text)
-
-
-def _japanese(text: str) -> str:
-    text = _SPOKEN_VARIABLE.sub(lambda match: _VARIABLES[match[0]], text)
-    if "じょう" in text or "ぶんの" in text:
-        text = _KANA_FRACTION.sub(lambda match: f"{_KANA_NUMBERS[match[2]]}/{_KANA_NUMBERS[match[1]]}", text)
-        text = _KANA_POWER.sub(lambda match: f"^{_KANA_NUMBERS.get(match[1], match[1])}", text)
-    if "パイ" in text:
-        text = _PI.sub("π", text)
-    if "√" in text or "ルート" in text or "根号" in text:
-        text = _SPOKEN_ROOT.sub(_spoken_root, text)
-    if "分の" in text:
-        text = _SPOKEN_FRACTION.sub(_spoken_fraction, text)
-    if "乗" in text:
-        text = _SPOKEN_POWER.sub(lambda match: f"{match[1]}^{_digits(match[2])}", text)
-    if _POWER_WORD.search(text):
-        text = _SELF_POWER.sub(r"\1^2", text)
-    if "ラス" in text or "マイ" in text or "イコ" in text:
-        text = _SPOKEN_SIGN.sub(lambda match: _SPOKEN_SIGNS[match[1] or match[2]], text)
-    if "センチ" in text or "ミリ" in text or "メートル" in text:
-        text = _LENGTH.sub(lambda match: _LENGTHS.get(match[1], "m"), text)
-    return text
 
 
 def _digits(number: str) -> str:
@@ -223,12 +192,47 @@ def _spoken_fraction(match: re.Match[str]) -> str:
 
 
 def _english_power(match: re.Match[str]) -> str:
-    if match[2] in ("squared", "cubed"):
-        return f"{match[1]}^{2 if match[2] == 'squared' else 3}"
-    power = match[3]
-    names = {"second": "2", "third": "3", "fourth": "4", "fif": "5", "four": "4"}
-    return f"{match[1]}^{names.get(power, power)}" if len(power) < 3 or power in names else match[0]
+    named = match[2] or match[3]
+    power = _ENGLISH.get(named, named.removesuffix("th"))
+    return f"{match[1]}^{power}" if power.isdecimal() or len(power) == 1 else match[0]
+
+
+def _english_square(match: re.Match[str]) -> str:
+    return f"{match[1] or match[3]}^{2 if 'squared' in match[0] else 3}"
 
 
 def _english_fraction(match: re.Match[str]) -> str:
     return f"{_ENGLISH[match[1]]}/{_ENGLISH[match[2]]}" if match[1] else "1/2"
+
+
+_JAPANESE: tuple[_Rule, ...] = (
+    (tuple(_VARIABLES), _SPOKEN_VARIABLE, lambda match: _VARIABLES[match[0]]),
+    (("ぶんの",), _KANA_FRACTION, lambda match: f"{_KANA_NUMBERS[match[2]]}/{_KANA_NUMBERS[match[1]]}"),
+    (("じょう",), _KANA_POWER, lambda match: f"^{_KANA_NUMBERS.get(match[1], match[1])}"),
+    (("パイ",), _PI, "π"),
+    (("√", "ルート", "根号"), _SPOKEN_ROOT, _spoken_root),
+    (("分の",), _SPOKEN_FRACTION, _spoken_fraction),
+    (("乗",), _SPOKEN_POWER, lambda match: f"{match[1]}^{_digits(match[2])}"),
+    (("自乗", "平方"), _SELF_POWER, r"\1^2"),
+    (("ラス", "マイ", "イコ"), _SPOKEN_SIGN, lambda match: _SPOKEN_SIGNS[match[1] or match[2]]),
+    (("センチ", "ミリ", "メートル"), _LENGTH, lambda match: _LENGTHS.get(match[1], "m")),
+)
+_SPOKEN: tuple[_Rule, ...] = (
+    (("to the",), _ENGLISH_POWER, _english_power),
+    (("squared", "cubed"), _ENGLISH_SQUARE, _english_square),
+    (("root", "sqrt"), _ENGLISH_ROOT, r"√\1"),
+    (("half", "one ", "two ", "three "), _ENGLISH_FRACTION, _english_fraction),
+    (("ta", "pi", "alpha", "gamma"), _GREEK, lambda match: _LETTERS[match[0]]),
+    (("度", "degree", "°"), _DEGREE, lambda match: (match[1] or "") + "°"),
+    (("=", "*", "+-", "//"), _RELATION, lambda match: _RELATIONS[match[0]]),
+)
+_WRITTEN: tuple[_Rule, ...] = (
+    (("三角形",), _TRIANGLE, "△"),
+    (("角",), _ANGLE, "∠"),
+    (("c_", "p_", "h_"), _CHOICE, r"\1\2\3"),
+    ((" ",), _UNIT, ""),
+    (("パーセント", "percent"), _PERCENT, r"\1%"),
+    (("√", "△", "∠"), _LOOSE, r"\1"),
+    (("√(", "^("), _BRACKETS, r"\1\2"),
+    (("sin", "cos", "tan", "log"), _FUNCTION, r"\1"),
+)

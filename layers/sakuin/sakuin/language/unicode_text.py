@@ -90,12 +90,14 @@ _REPLACED: dict[str, str] = {
     **dict.fromkeys("\u2028\u2029", " "),
 }
 _SIGN = re.compile(f"[{re.escape(''.join(_REPLACED))}]")
+# U.S. is US.
+_ABBREVIATION = re.compile(r"[a-z](?<![^\W_].)(?:\.[a-z])+\.?(?!\w)")
 _LONG_VOWEL = re.compile(r"[-─━一](?<=[ァ-ヶ].)(?:(?<=[─━])|(?=[ァ-ヶ]))")
 _LONG_VOWELS = re.compile(r"ーー+")
 _REPEATED = re.compile(r"[ゝゞヽヾ](?<=[ぁ-ゖァ-ヶ].)[ゝゞヽヾ]*")
+
 # Katakana that look like the kanji of a number: ニ次方程式 for 二次方程式.
 _LOOKALIKE = re.compile(r"[ニハ](?<![ァ-ヶー].)(?=[次乗項等点辺角])")
-_LOOKS_LIKE = {"ニ": "二", "ハ": "八"}
 
 
 def storable(text: str) -> str:
@@ -106,19 +108,23 @@ def storable(text: str) -> str:
 def folded(text: str) -> str:
     """Returns `text` in NFKC and lower case, without invisible characters; powers stay powers: `x²` becomes `x^2`.
 
-    Also unifies dashes, quotation marks, mathematical signs, long vowels and repetition marks. Idempotent. The result
-    has at most 18 times as many characters (NFKC expands ﷺ), usually the same number.
+    Also unifies dashes, quotation marks, abbreviations with dots, mathematical signs, long vowels and repetition marks.
+    Idempotent. The result has at most 18 times as many characters (NFKC expands ﷺ), usually the same number.
     """
     if text.isascii():
-        return storable(text).lower()
+        return _abbreviated(storable(text).lower())
     text = _RAISED.sub(lambda match: "^" + _plain_digits(match[0]), storable(text))
     text = _LOWERED.sub(lambda match: "_" + _plain_digits(match[0]), text)
     text = _with_signs_unified(nfkc(_with_signs_unified(text)).lower())
     # Lower case and NFKC change each other's result for a few letters (İ, ſ): a second NFKC makes it stable.
-    text = storable(nfkc(text))
+    text = _abbreviated(storable(nfkc(text)))
     text = _REPEATED.sub(_expanded_repetition, text)
     text = _LONG_VOWELS.sub("ー", _LONG_VOWEL.sub("ー", text))
-    return _LOOKALIKE.sub(lambda match: _LOOKS_LIKE[match[0]], text)
+    return _LOOKALIKE.sub(lambda match: "二" if match[0] == "ニ" else "八", text)
+
+
+def _abbreviated(text: str) -> str:
+    return _ABBREVIATION.sub(lambda match: match[0].replace(".", ""), text)
 
 
 def _with_signs_unified(text: str) -> str:

@@ -19,7 +19,7 @@ LONGEST_PHRASE = 8  # words with spaces between them
 SHORTEST_READING = 4
 # Characters of a spelling that is recognized with one wrong kanji.
 SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
-_SECTIONS = ("concepts", "words", "low-content")
+_SECTIONS = ("concepts", "words", "low-content", "notation")
 _DIGIT = re.compile(f"[{''.join(DIGITS)}]")
 _ENGLISH = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
 _ENGLISH_WORD = re.compile(r"[a-zà-ɏ]{2}")
@@ -78,11 +78,17 @@ class Vocabulary:
 
     `words`: English words that are no concepts, with their Japanese words.
     `low_content`: words of nearly every question of the subject, which count little.
+    `mathematics`: whether its texts have spoken and typed mathematics.
     """
 
     concepts: tuple[Concept, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     low_content: frozenset[str] = frozenset()
+    mathematics: bool = False
+
+    def canonical(self, text: str) -> str:
+        """Returns the canonical form of a text of the subject."""
+        return canonical(text, mathematics=self.mathematics)
 
     def mentions(self, text: str) -> list[ConceptMention]:
         """Returns every concept spelling in a canonical text, including spellings within longer ones."""
@@ -102,7 +108,7 @@ class Vocabulary:
         concepts: dict[str, Concept] = {}
         for concept in self.concepts:
             for spelling in concept.japanese:
-                concepts.setdefault(canonical(spelling), concept)
+                concepts.setdefault(self.canonical(spelling), concept)
         return concepts
 
     @cached_property
@@ -121,7 +127,7 @@ class Vocabulary:
         japanese: dict[str, tuple[Concept, ...]] = {}
         english: dict[str, tuple[Concept, ...]] = {}
         for concept in self.concepts:
-            for spelling in dict.fromkeys(_with_digits(canonical(one)) for one in concept.japanese):
+            for spelling in dict.fromkeys(_with_digits(self.canonical(one)) for one in concept.japanese):
                 japanese[spelling] = (*japanese.get(spelling, ()), concept)
             for spelling in dict.fromkeys(" ".join(_english_words(one)) for one in concept.english):
                 english[spelling] = (*english.get(spelling, ()), concept)
@@ -216,7 +222,7 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
     concepts: dict[str, Concept] = {}
     words: dict[str, tuple[str, ...]] = {}
     low_content: list[str] = []
-    section = ""
+    section, mathematics = "", False
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -227,6 +233,8 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
                 raise Misconfigured(f"{name}.txt, line {number}: a section is one of {', '.join(_SECTIONS)}")
         elif section == "low-content":
             low_content += _separate(line)
+        elif section == "notation" and line.strip() == "mathematics":
+            mathematics = True
         elif not section or not spellings.strip() or key in (concepts if section == "concepts" else words):
             raise Misconfigured(f"{name}.txt, line {number}: write `name: spelling / spelling`, each name once")
         elif section == "words":
@@ -234,7 +242,7 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
         else:
             japanese, _, english = f"{spellings} ".partition(" | ")
             concepts[key] = Concept(key, _separate(japanese), _separate(english))
-    return Vocabulary(tuple(concepts.values()), words, frozenset(low_content))
+    return Vocabulary(tuple(concepts.values()), words, frozenset(low_content), mathematics)
 
 
 def longest_mentions(mentions: list[ConceptMention]) -> list[ConceptMention]:

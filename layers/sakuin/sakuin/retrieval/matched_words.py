@@ -20,7 +20,7 @@ def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_V
     if not terms:
         return ()
     weight = {term: place for place, term in enumerate(terms)}
-    read = _analyzed(text[:_ANALYZED])
+    read = _analyzed(text[:_ANALYZED], mathematics=vocabulary.mathematics)
     best: dict[str, int] = {}
     for start, end, place in _joined(sorted(_places(read, weight, vocabulary))):
         words = read.text[start:end].strip()

@@ -41,7 +41,7 @@ Synonyms = Mapping[str, tuple[str, ...]]
 
 def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> LexiconLookup:
     """Returns what to look up in the index before `query` is analyzed, at most `MOST_READINGS` and `MOST_WORDS`."""
-    text = _normalized(query, notation=True)
+    text = _normalized(query, vocabulary, notation=True)
     readings = dict.fromkeys(possible_readings(text))
     misspelled = {word: to_katakana(word) for _, word in kana_word_candidates(text)}
     misspelled |= {word.surface: word.surface for _, word in spelled_words(text)}
@@ -96,14 +96,14 @@ def analyze_query(
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
     analyzed = _analyzed(query, lexicon, vocabulary, without)
-    example = None if "examples" in without else example_request(_normalized(query, notation=False))
+    example = None if "examples" in without else example_request(_normalized(query, vocabulary, notation=False))
     if example is None:
         return analyzed
     return replace(analyzed, steps=(*analyzed.steps, RewriteStep("examples", example, "")), wants_example=True)
 
 
 def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, without: Set[str]) -> AnalyzedQuery:
-    draft = _first_draft(query, notation="notation" not in without)
+    draft = _first_draft(query, vocabulary, notation="notation" not in without)
     if "rewriting" not in without:
         draft = _with_kana_rewritten(draft, lexicon, vocabulary, typos="typos" not in without)
     if "typos" not in without:
@@ -139,7 +139,7 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
     for folder, synonyms in folder_synonyms(query, groups).items():
-        units_of_folder, more = _with_synonyms(draft.typed, units, synonyms)
+        units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
         slots[folder] = (*word_slots(units_of_folder), *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
     right, changed = _typed_words(plain, slots[""], lexicon)
@@ -208,14 +208,14 @@ def _typed_words(
     return tuple(right), tuple(word for word in right if word not in searched)
 
 
-def _normalized(query: str, *, notation: bool) -> str:
+def _normalized(query: str, vocabulary: Vocabulary, *, notation: bool) -> str:
     text = query[:LONGEST_QUESTION]
     # The second limit is for the few characters that fold into many.
-    return _SPACES.sub(" ", canonical(text) if notation else folded(text)).strip()[: 2 * LONGEST_QUESTION]
+    return _SPACES.sub(" ", vocabulary.canonical(text) if notation else folded(text)).strip()[: 2 * LONGEST_QUESTION]
 
 
-def _first_draft(query: str, *, notation: bool) -> Draft:
-    text, plain = _normalized(query, notation=notation), _normalized(query, notation=False)
+def _first_draft(query: str, vocabulary: Vocabulary, *, notation: bool) -> Draft:
+    text, plain = (_normalized(query, vocabulary, notation=each) for each in (notation, False))
     return Draft(text, text, (RewriteStep("notation", plain, text),) if text != plain else ())
 
 
@@ -246,13 +246,13 @@ def _rewrites(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> lis
 
 
 def _with_synonyms(
-    text: str, units: Sequence[QueryUnit], synonyms: Synonyms
+    text: str, units: Sequence[QueryUnit], synonyms: Synonyms, vocabulary: Vocabulary
 ) -> tuple[list[QueryUnit], tuple[RewriteStep, ...]]:
     merged, steps = list(units), []
     for phrase, others in sorted(synonyms.items(), key=lambda item: (-len(item[0]), item[0])):
-        plain = canonical(phrase)
+        plain = vocabulary.canonical(phrase)
         if (start := find_phrase(plain, text)) is not None:
-            of_others = [query_units(analyze_canonical(canonical(other))) for other in others]
+            of_others = [query_units(analyze_canonical(vocabulary.canonical(other))) for other in others]
             merged = merge_synonyms(merged, start, start + len(plain), of_others)
             steps += [RewriteStep("synonyms", phrase, other) for other in others]
     return merged, tuple(steps)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
 from sakuin.language.model import WeightedTerm
-from sakuin.language.notation import canonical
 from sakuin.language.questions.function_words import LOW_CONTENT_WORDS, STOP_WORDS
 from sakuin.language.questions.slots import (
     VARIANT_WEIGHTS,
@@ -72,7 +71,7 @@ def translate(
     for mention in mentions:
         phrasings: dict[Phrasing, None] = {}
         for concept in mention.concepts:
-            spelling = canonical(concept.japanese[0]) if concept.japanese else ""
+            spelling = vocabulary.canonical(concept.japanese[0]) if concept.japanese else ""
             names.append((mention.start, spelling))
             words = query_units(analyze_canonical(spelling))
             inner = merge_concepts(words, longest_mentions(vocabulary.mentions(spelling)))
