@@ -1,6 +1,7 @@
 """Morphemes of Japanese text, from Sudachi with its small dictionary in split mode A."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -67,6 +68,8 @@ _MOST_KNOWN = 20_000  # words, about 10 MB
 # Not behind a combining mark, with which Sudachi joins all spaces.
 _LONG_GAP = re.compile(r" (?<![^\w、。「(].) {2,}")
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
+# Thai, Lao, Myanmar and Khmer, which have no spaces between words.
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 
 
@@ -167,9 +170,17 @@ def _analyzer() -> _Analyzer:
 
 
 def _morpheme(surface: str, normal: str, reading: str, part: str, *, is_unknown: bool) -> Morpheme:
-    terms, reading = _terms(surface, normal, part), _reading(surface, normal, reading, part)
+    is_other = is_unknown and part in _SIGNS and not _FOREIGN.fullmatch(surface)
+    terms = _terms_of_other_scripts(surface) if is_other else _terms(surface, normal, part)
+    reading = _reading(surface, normal, reading, part)
     may_begin = bool(terms) and part != "接尾辞" and reading != " "
     return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown)
+
+
+def _terms_of_other_scripts(surface: str) -> tuple[str, ...]:
+    """Returns the word that Sudachi takes for a sign, without the punctuation around it."""
+    signs = "".join(sign for sign in surface if unicodedata.category(sign)[0] not in "LMN")
+    return () if _DENSE.search(surface) else bounded_terms(surface.strip(signs))
 
 
 def _terms(surface: str, normal: str, part: str) -> tuple[str, ...]:

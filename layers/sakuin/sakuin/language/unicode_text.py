@@ -88,6 +88,12 @@ _REPLACED: dict[str, str] = {
     **{"⁄": "/", "ϕ": "φ", "ϑ": "θ", "∆": "△", "º": "°", "˚": "°", "℃": "°c", "✕": "×", "⨯": "×", "➗": "÷"},
     **{"“": '"', "”": '"', "‘": "'", "’": "'", "〜": "~", "～": "~"},
     **dict.fromkeys("\u2028\u2029", " "),
+    # Arabic as Lucene's ArabicNormalizer and PersianNormalizer have it, and Hebrew without points.
+    **dict.fromkeys("آأإٱ", "ا"),
+    **{"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"},
+    **dict.fromkeys(
+        map(chr, (0x640, *range(0x64B, 0x660), 0x670, *range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C7)), ""
+    ),
 }
 _SIGN = re.compile(f"[{re.escape(''.join(_REPLACED))}]")
 # U.S. is US.
@@ -108,7 +114,8 @@ def storable(text: str) -> str:
 def folded(text: str) -> str:
     """Returns `text` in NFKC and lower case, without invisible characters; powers stay powers: `x²` becomes `x^2`.
 
-    Also unifies dashes, quotation marks, abbreviations with dots, mathematical signs, long vowels and repetition marks.
+    Also unifies dashes, quotation marks, abbreviations with dots, mathematical signs, long vowels, repetition marks and
+    letters of Arabic; vowel points of Arabic and Hebrew go.
     Idempotent. The result has at most 18 times as many characters (NFKC expands ﷺ), usually the same number.
     """
     if text.isascii():

@@ -8,6 +8,8 @@ from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 MOST_SHOWN = 8
 _ANALYZED = 1500  # characters; more would cost more time than it improves the display
+# Which Sudachi takes for a part of the word.
+_PUNCTUATION = " ।॥،؛؟۔።፣"
 # The results of a library repeat. An analysis takes most of the time, and about 12 kB.
 _analyzed = lru_cache(maxsize=256)(analyze)
 
@@ -23,7 +25,7 @@ def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_V
     read = _analyzed(text[:_ANALYZED], mathematics=vocabulary.mathematics)
     best: dict[str, int] = {}
     for start, end, place in _joined(sorted(_places(read, weight, vocabulary))):
-        words = read.text[start:end].strip()
+        words = read.text[start:end].strip(_PUNCTUATION)
         best[words] = min(place, best.get(words, place))
     # Ties keep the order of the text, which starts with the title.
     ordered = sorted(best, key=lambda words: best[words])

@@ -1,0 +1,63 @@
+"""Words and grams of every script."""
+
+import pytest
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import LexiconEntries
+from sakuin.language.questions.query_analysis import analyze_query
+from sakuin.language.unicode_text import folded
+from sakuin.retrieval.matched_words import matched_words
+
+# A text, a question with one word of it, and the word.
+SPACED = [
+    ("भारत की राजधानी दिल्ली है।", "राजधानी क्या है?", "राजधानी"),
+    ("தமிழ் மொழி பழமையானது.", "மொழி எது?", "மொழி"),
+    ("بُنِيَتِ المَدْرَسَةُ في القاهرة، ثم هُدِمت.", "المدرسه", "المدرسه"),
+    ("المدينة القديمة", "أين المدينة؟", "المدينه"),
+    ("בְּרֵאשִׁית בָּרָא אֱלֹהִים", "בראשית", "בראשית"),
+    ("Что такое сила трения?", "трения", "трения"),
+    ("ქართული ენა, ძველი", "ენა", "ენა"),
+    ("հայերեն լեզու", "լեզու", "լեզու"),
+    ("ትግርኛ ቋንቋ፣ ሰላም።", "ቋንቋ", "ቋንቋ"),
+    ("한국어의 근 구하기", "근", "근"),
+]
+
+
+@pytest.mark.parametrize(("text", "question", "word"), SPACED, ids=lambda value: value[:12])
+def test_a_word_of_a_script_with_spaces_is_found_and_shown_without_punctuation(
+    text: str, question: str, word: str
+) -> None:
+    asked = [each.term for slot in analyze_query(question, LexiconEntries()).slots for each in slot.terms]
+    assert word in asked
+    assert word in matched_words(text, [term for term in asked if not term.startswith("^")])
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ("الكتاب", "الكِتَابُ", "الكـــتاب"),
+        ("اسلام", "إسلام", "أسلام", "ٱسلام"),
+        ("علي", "على", "علی"),
+        ("مدرسه", "مدرسة"),
+        ("שלום", "שָׁלוֹם"),
+    ],
+    ids=lambda ways: ways[0],
+)
+def test_arabic_and_hebrew_are_compared_without_vowel_points(ways: tuple[str, ...]) -> None:
+    assert {folded(way) for way in ways} == {ways[0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "grams"),
+    [
+        ("ที่ดี", {"^ที่ดี"}),
+        ("ဒီမှာ", {"^ဒီမှာ"}),
+        ("गणित", {"^गणि", "^णित"}),
+        ("二次方程", {"^二次", "^次方", "^方程"}),
+    ],
+)
+def test_a_gram_keeps_letters_and_vowel_signs_together(text: str, grams: set[str]) -> None:
+    assert {term for term in term_counts(analyze(text)) if term.startswith("^")} == grams
+
+
+def test_thai_has_no_words_because_it_has_no_spaces() -> None:
+    assert [term for term in term_counts(analyze("การเดินทางที่ดี")) if not term.startswith("^")] == []
