@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import index_words
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep, Slot, WeightedTerm
 from sakuin.language.questions import query_analysis
 from sakuin.language.questions.query_analysis import lexicon_lookup
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, vocabulary_of
@@ -279,6 +279,53 @@ def test_the_words_of_a_question_are_looked_up_in_any_language() -> None:
 def test_the_little_words_of_english_ask_for_nothing() -> None:
     assert word_terms(analyze_query("how do I use it", NOTHING)) == set()
     assert "pizza" in word_terms(analyze_query("best pizza recipe", NOTHING))
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("US economy", {"us", "economy"}),
+        ("U.S. economy", {"us", "economy"}),
+        ("us economy", {"us", "economy"}),
+        ("IT department", {"it", "department"}),
+        ("What does the IT department do?", {"it", "department"}),
+        ("Who leads the WHO?", {"who", "lead"}),
+        ("The Who albums", {"who", "album"}),
+        ("What is it? Where does the UN meet?", {"un", "meet"}),
+        ("die casting", {"die", "casting"}),
+        ("trade from 2010 to the UK", {"trade", "2010", "uk"}),
+        ("where I'm from and don't go", {"go"}),
+        ("Was kostet der Eintritt in die Oper?", {"kostet", "eintritt", "oper"}),
+        ("¿Qué es la fotosíntesis y para qué sirve?", {"fotosíntesis", "sirve"}),
+        ("Что такое сила трения и как она", {"такое", "сила", "трения"}),
+    ],
+)
+def test_a_stop_word_is_one_of_the_questions_language_and_no_name(query: str, words: set[str]) -> None:
+    assert word_terms(analyze_query(query, NOTHING, NO_VOCABULARY)) == words
+
+
+def test_a_stop_word_that_the_index_has_is_searched_with_little_weight_and_not_shown_as_matched() -> None:
+    question = analyze_query("what is in it", LexiconEntries(known=frozenset({"it", "is"})), NO_VOCABULARY)
+    assert weights(question).keys() == {"it", "is"}
+    question = analyze_query("cost of it", LexiconEntries(known=frozenset({"it", "cost"})), NO_VOCABULARY)
+    assert word_terms(question) == {"cost"}
+    assert [slot for slot in question.slots if slot.terms == (WeightedTerm("it", 0.2),)] == [
+        Slot("gram", (WeightedTerm("it", 0.2),))
+    ]
+
+
+@pytest.mark.parametrize("query", ["x squared to the UK", "Who leads the WHO?", "what is a u.s. tax", "二乗の和"])
+def test_every_typed_word_that_the_index_has_is_searched(query: str) -> None:
+    known = frozenset(lexicon_lookup(query, MATHEMATICS).words)
+    question = analyze_query(query, LexiconEntries(known=known))
+    assert set(question.known) >= {term for term in lexicon_lookup(query).words if len(term) == 2} & {"uk", "us", "is"}
+    assert question.changed == ()
+
+
+def test_a_word_that_is_not_searched_is_one_that_was_changed() -> None:
+    words = [f"word{one}{other}" for one in "abcdefghij" for other in "abcdefghij"]
+    question = analyze_query(" ".join(words), LexiconEntries(known=frozenset(words)), NO_VOCABULARY)
+    assert question.changed == tuple(words[96:])
 
 
 def test_a_synonym_finds_its_twin_through_the_concept() -> None:

@@ -25,7 +25,7 @@ class IndexedWords:
 
 
 # word     a normalised word, a concept of the vocabulary or a formula
-# gram     a character gram of what was typed
+# gram     what counts little and is never shown as matched: character grams, and typed words that no other slot has
 SlotKind = Literal["word", "gram"]
 # Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
 Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
@@ -104,7 +104,7 @@ class AnalyzedQuery:
     `text` is embedded, `slots` are searched by words; for the pages below a folder of `folder_slots`, its slots are.
     `steps` explain the changes, `understood_as` is the question with them (None without changes). With `wants_example`,
     examples rank without their usual penalty. `known` are the typed words that the index has, `changed` those of them
-    that are not searched as typed: always none, which `sakuin eval` verifies.
+    that are not searched as typed.
     """
 
     query: str

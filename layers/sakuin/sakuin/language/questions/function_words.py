@@ -1,15 +1,8 @@
 """Words of questions of any subject that carry little or no content."""
 
-# English function words: the list of the Snowball project (https://snowballstem.org, BSD), with question words,
-# contractions, courtesies, and what follows an apostrophe.
-_STOP_WORDS_LIST = """
-a an the of in on at to for from by with without and or as is are was were be been am do does did done
-how what which when where why who whose whom can could should would will shall may might must i i'm i've
-you your we our us me my it its it's this that these those there here if then than so just only also not
-no yes please about into onto up down out over under between while any some all each every one's have has
-had s t re ve ll don't doesn't can't let lets very more most
-"""
-STOP_WORDS = frozenset(_STOP_WORDS_LIST.split())
+import re
+from functools import cache
+from pathlib import Path
 
 # Words of nearly every question, whatever its subject: a chunk without them loses little. Collected by hand from the
 # development half of the labelled questions (tests/labels).
@@ -17,7 +10,42 @@ _LOW_CONTENT_LIST = """
 方 方法 使う 遣る 為る 出来る 有る 居る 成る 何 言う 事 物 者 時 教える 知る 分かる 覚える 考える
 見る どう 何故 なぜ どんな 良い 無い 場合 意味 仕方 説明 理由 違い こつ そう こう 其れ 此れ 其の 此の
 的 つ 様 為 所 欲しい 下さい 呉れる 貰う 御 何れ 何方 何処 幾つ 何時
-tell explain help teach show give need want know learn understand using use used get got getting make makes
-making mean meaning way ways work works working given example examples called thing things
 """
 LOW_CONTENT_WORDS = frozenset(_LOW_CONTENT_LIST.split())
+_ENGLISH_QUESTIONS = """
+tell explain help teach show give need want know learn understand using use used get got getting make makes
+making mean meaning way ways work works working given example examples called thing things
+can could will shall may might must please yes about into
+"""
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_BEFORE_SENTENCE = (".", "!", "?", ":")
+
+
+def stop_words(query: str) -> frozenset[str]:
+    """Returns the words of a question, in lower case, that ask for nothing in its language.
+
+    That is the language whose list has most of its words. A list other than the English one counts with two words: die
+    alone is English, too. A word with a capital letter inside a sentence is a name (IT, The Who), and no stop word.
+    """
+    words, names = set(), set()
+    for match in _WORD.finditer(query.replace("’", "'")):
+        word, before = match[0], query[: match.start()].rstrip(" \"'“‘(¿¡")
+        begins = not before or before.endswith(_BEFORE_SENTENCE)
+        parts = {word.lower(), *word.lower().split("'")}
+        words |= parts
+        # The whole question can be in capital letters.
+        if word[0].isupper() and word[1:2] not in ("", "'") and not query.isupper() and not (begins and word.istitle()):
+            names |= parts
+    by_language = {language: words & list_ for language, list_ in _stop_words().items()}
+    language = max(by_language, key=lambda one: (len(by_language[one]), one == "english"))
+    if len(by_language[language]) == 1:
+        language = "english"
+    return frozenset(part for word in by_language[language] for part in (word, *word.split("'"))) - names
+
+
+@cache
+def _stop_words() -> dict[str, frozenset[str]]:
+    text = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
+    lines = (line.split(": ") for line in text.splitlines() if not line.startswith("#"))
+    lists = {language: frozenset(words.split()) for language, words in lines}
+    return lists | {"english": lists["english"] | frozenset(_ENGLISH_QUESTIONS.split())}

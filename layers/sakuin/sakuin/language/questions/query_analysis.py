@@ -10,11 +10,13 @@ from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, 
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.draft import Draft, Replacement
+from sakuin.language.questions.function_words import stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
     MOST_SLOTS,
     QueryUnit,
     gram_slots,
+    little_slots,
     merge_concepts,
     merge_synonyms,
     query_units,
@@ -46,8 +48,10 @@ def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> Lexico
     misspelled = {word: to_katakana(word) for _, word in kana_word_candidates(text)}
     misspelled |= {word.surface: word.surface for _, word in spelled_words(text)}
     terms: dict[str, str] = {}
-    for line in analyze_canonical(text).lines:
+    lines = analyze_canonical(text).lines
+    for line in lines:
         readings |= dict.fromkeys(reading for reading, _, _ in compounds(line) if len(reading) > 1)
+    for line in (*lines, *analyze_canonical(_normalized(query, vocabulary, notation=False)).lines):
         terms |= {term: "" for morpheme in line for term in (morpheme.surface, *morpheme.terms) if morpheme.terms}
     if vocabulary.concepts:
         named = (vocabulary.with_reading(reading) for reading in readings)
@@ -113,7 +117,8 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
     if draft.typed != draft.text:
         typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
     steps = (*draft.steps, *(RewriteStep("reduction", found, "") for found in fillers))
-    units = plain = _units(typed, lexicon, vocabulary)
+    stop = stop_words(query[:LONGEST_QUESTION])
+    units = plain = _units(typed, lexicon, vocabulary, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
     mentions = longest_mentions(subject.mentions(typed.text))
     units = merge_concepts(units, mentions)
@@ -131,18 +136,24 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
             if concept.japanese and found != concept.japanese[0]
         )
     if draft.pieces:
-        meant = merge_concepts(_units(variant, lexicon, vocabulary), longest_mentions(subject.mentions(variant.text)))
+        meant = merge_concepts(
+            _units(variant, lexicon, vocabulary, stop), longest_mentions(subject.mentions(variant.text))
+        )
         units = draft.with_variants(units, meant)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
+    raw, _ = _without_fillers(_normalized(query, vocabulary, notation=False), reduction="reduction" not in without)
+    right = _known(query_units(raw), lexicon)
+    own = _known(plain, lexicon)
+    little = little_slots(word for word in right if word not in own)
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
     for folder, synonyms in folder_synonyms(query, groups).items():
         units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
-        slots[folder] = (*word_slots(units_of_folder), *grams)
+        slots[folder] = (*word_slots(units_of_folder), *little, *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
-    right, changed = _typed_words(plain, slots[""], lexicon)
+    searched = {term.term for slot in slots[""] for term in slot.terms}
     text, understood = _texts(query, draft, names)
     return AnalyzedQuery(
         query,
@@ -150,8 +161,8 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
         slots.pop(""),
         steps,
         understood_as=understood,
-        known=right,
-        changed=changed,
+        known=tuple(right),
+        changed=tuple(word for word in right if word not in searched),
         folder_slots=slots,
     )
 
@@ -192,20 +203,15 @@ def _without_fillers(text: str, *, reduction: bool) -> tuple[AnalyzedText, list[
     return question, [text[start:end] for start, end in fillers]
 
 
-def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[QueryUnit]:
-    units = query_units(question, vocabulary.low_content)
-    if is_latin(question.text):
-        return content_units(question.text, units, lexicon.known, vocabulary.low_content)
-    return units
+def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary, stop: Set[str]) -> list[QueryUnit]:
+    low_content = vocabulary.low_content
+    units = query_units(question, low_content)
+    return content_units(question.text, units, lexicon.known, stop=stop, low_content=low_content)
 
 
-def _typed_words(
-    typed: Iterable[QueryUnit], slots: Iterable[Slot], lexicon: LexiconEntries
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the typed words that the index has, and those of them that are not in the slots."""
-    right = dict.fromkeys(term.term for unit in typed for term in unit.phrasings[0] if term.term in lexicon.known)
-    searched = {term.term for slot in slots for term in slot.terms}
-    return tuple(right), tuple(word for word in right if word not in searched)
+def _known(units: Iterable[QueryUnit], lexicon: LexiconEntries) -> dict[str, None]:
+    """Returns the words of units that the index has, in order."""
+    return dict.fromkeys(term.term for unit in units for term in unit.phrasings[0] if term.term in lexicon.known)
 
 
 def _normalized(query: str, vocabulary: Vocabulary, *, notation: bool) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
 from sakuin.language.model import WeightedTerm
-from sakuin.language.questions.function_words import LOW_CONTENT_WORDS, STOP_WORDS
 from sakuin.language.questions.slots import (
     VARIANT_WEIGHTS,
     Phrasing,
@@ -40,19 +39,24 @@ def is_latin(text: str) -> bool:
     return not _OTHER_LETTERS.search(text) and any(len(word) > 2 for word in _WORD.findall(text))
 
 
-def content_units(text: str, units: Sequence[QueryUnit], known: Set[str], low_content: Set[str]) -> list[QueryUnit]:
-    """Returns the units of a question in Latin letters without function words.
+def content_units(
+    text: str, units: Sequence[QueryUnit], known: Set[str], *, stop: Set[str], low_content: Set[str]
+) -> list[QueryUnit]:
+    """Returns the units of a question without stop words; if it has no others, those that the index has.
 
-    A word of little content stays if the index has it: it may be what the question is about.
+    Of a question in Latin letters, single letters go, too, and words of little content that the index lacks.
     """
-    return [unit for unit in units if _has_content(text[unit.start : unit.end], known, LOW_CONTENT_WORDS | low_content)]
-
-
-def _has_content(word: str, known: Set[str], low_content: Set[str]) -> bool:
-    own = {word, stem(word)}
-    if own & STOP_WORDS or len(word) == 1:
-        return False
-    return not own & low_content or bool(own & known)
+    latin = is_latin(text)
+    content, others = [], []
+    for unit in units:
+        word = text[unit.start : unit.end]
+        own = {word, stem(word)}
+        lacks_content = latin and (len(word) == 1 or (own & low_content and not own & known))
+        if word in stop:
+            others += [unit] if own & known else []
+        elif not lacks_content:
+            content.append(unit)
+    return content or others
 
 
 def translate(
