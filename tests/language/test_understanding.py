@@ -234,12 +234,30 @@ def test_a_typo_has_the_near_word_of_the_index_as_a_weaker_variant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "near"), [("price", "slice"), ("friction", "fractions"), ("information", "formation")]
+    ("typed", "near"),
+    [
+        ("price", "slice"),
+        ("friction", "fractions"),
+        ("information", "formation"),
+        ("limiting", "lifting"),
+        ("serve", "server"),
+        ("datei", "date"),
+    ],
 )
-def test_a_word_with_another_first_letter_or_too_far_away_is_no_variant(typed: str, near: str) -> None:
-    assert steps(analyze_query(typed, LexiconEntries(similar={typed: (near,)})), "typos") == [
-        ("friction", "fractions")
-    ] * (typed == "friction")
+def test_a_word_of_a_list_or_too_far_away_is_no_typo(typed: str, near: str) -> None:
+    assert analyze_query(typed, LexiconEntries(similar={typed: (near,)}), NO_VOCABULARY).steps == ()
+
+
+def test_a_word_is_no_misspelled_part_of_a_phrase() -> None:
+    known = LexiconEntries(known=frozenset({"#gradient"}))
+    assert steps(analyze_query("rate of chance", known), "typos") == []
+
+
+def test_the_question_was_understood_in_another_way_only_if_a_result_has_an_added_word() -> None:
+    question = analyze_query("fricton of wood", LexiconEntries(similar={"fricton": ("friction",)}), NO_VOCABULARY)
+    assert question.added == ("friction",)
+    assert question.with_results([("wood",), ("friction",)]).understood_as == "friction of wood"
+    assert question.with_results([("wood",), ()]).understood_as is None
 
 
 @pytest.mark.parametrize(("typed", "other"), [("三角州", "柱"), ("世界史", "政治")])

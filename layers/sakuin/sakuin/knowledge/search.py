@@ -57,11 +57,12 @@ class SearchKnowledge:
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
         ranked = self.ranked_matches(query, limit=top_k, filters=filters)
-        question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
+        matches, degraded = ranked.matches, ranked.degraded
         is_weak = ranked.is_refused
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
+        question = ranked.understood.with_results(match.matched for match in shown)
         return KnowledgeAnswer(question, hits, is_weak, degraded)
 
     def ranked_matches(

@@ -1,7 +1,7 @@
 """The data of text analysis: words for the index, and questions as they are searched."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 
@@ -104,7 +104,7 @@ class AnalyzedQuery:
     `text` is embedded, `slots` are searched by words; for the pages below a folder of `folder_slots`, its slots are.
     `steps` explain the changes, `understood_as` is the question with them (None without changes). With `wants_example`,
     examples rank without their usual penalty. `known` are the typed words that the index has, `changed` those of them
-    that are not searched as typed.
+    that are not searched as typed. `added` are the searched words that no typed word has.
     """
 
     query: str
@@ -115,4 +115,10 @@ class AnalyzedQuery:
     understood_as: str | None = None
     known: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     folder_slots: Mapping[str, tuple[Slot, ...]] = field(default_factory=dict)
+
+    def with_results(self, matched: Iterable[Collection[str]]) -> "AnalyzedQuery":
+        """Returns the question with `understood_as` only if a result has an added word; `matched` has those of each."""
+        changes = self.understood_as and any(not set(self.added).isdisjoint(words) for words in matched)
+        return self if changes else replace(self, understood_as=None)

@@ -135,7 +135,7 @@ class SearchTable:
             _index(tool),
             tuple(map(_hit, shown)),
             no_good_match=is_weak,
-            understood_as=question.understood.understood_as,
+            understood_as=question.understood.with_results(each.ranked.matched for each in shown).understood_as,
             degraded=question.degraded,
         )
 

@@ -144,8 +144,8 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
     raw, _ = _without_fillers(_normalized(query, vocabulary, notation=False), reduction="reduction" not in without)
     right = _known(query_units(raw), lexicon)
-    own = _known(plain, lexicon)
-    little = little_slots(word for word in right if word not in own)
+    as_typed = {term.term for unit in plain for phrasing in unit.phrasings for term in phrasing}
+    little = little_slots(word for word in right if word not in as_typed)
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
@@ -153,7 +153,8 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
         units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
         slots[folder] = (*word_slots(units_of_folder), *little, *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
-    searched = {term.term for slot in slots[""] for term in slot.terms}
+    searched = dict.fromkeys(term.term for slot in slots[""] for term in slot.terms)
+    words = dict.fromkeys(term.term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
     return AnalyzedQuery(
         query,
@@ -163,6 +164,7 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
         understood_as=understood,
         known=tuple(right),
         changed=tuple(word for word in right if word not in searched),
+        added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
     )
 
@@ -182,12 +184,11 @@ def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | N
 def _grams(
     typed: AnalyzedText, variant: AnalyzedText, draft: Draft, translated: Sequence[tuple[int, int]]
 ) -> list[Slot]:
-    """Returns the slots of character grams: of what was typed, but of the variant where a word was replaced.
+    """Returns the slots of character grams: of what was typed, and of its variants.
 
-    Words that are searched in another language have no grams there.
+    Words that are searched in another language have no grams.
     """
-    without = sorted([*(piece.typed for piece in draft.pieces), *translated])
-    slots = gram_slots(blanked(typed.text, without))
+    slots = gram_slots(blanked(typed.text, translated))
     for piece in draft.pieces:
         slots += gram_slots(variant.text[slice(*piece.variant)], piece.weight)
     return slots[:MOST_SLOTS]

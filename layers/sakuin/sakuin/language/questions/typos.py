@@ -1,7 +1,12 @@
-"""Typos in a question: conversions into wrong kanji, wrong keys, missing letters. Only words of the index are meant."""
+"""Typos in a question: conversions into wrong kanji, wrong keys, missing letters.
+
+Only words of the index are meant, and only what neither the index nor a word list has is a typo. Corrections are added.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.model import LexiconEntries
@@ -118,9 +123,14 @@ def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Rep
 
 
 def _is_typo_of(word: str, meant: str) -> bool:
-    """Returns whether a word is `meant` with one typo, or with two if it is long. Few typos are in the first letter."""
+    """Returns whether a word is `meant` with one typo, or with two if it is long. Few typos are in the first letter.
+
+    Words that differ in the last two letters alone are probably forms of one word: serve and server.
+    """
     most = 2 if len(word) >= SHORTEST_WITH_TWO else 1
-    return len(word) >= SHORTEST_SPELLED and word[0] == meant[0] and edit_distance(word, meant, most=most) <= most
+    ending = max(len(word), len(meant)) - 2
+    may_be = word[0] == meant[0] and word[:ending] != meant[:ending] and len(word) >= SHORTEST_SPELLED
+    return may_be and edit_distance(word, meant, most=most) <= most
 
 
 def spelled_words(text: str) -> Iterator[tuple[int, Morpheme]]:
@@ -156,18 +166,26 @@ def _candidates(
             yield Replacement(start, start + len(word), closest)
     for start, morpheme in spelled_words(text):
         word = morpheme.surface
-        if not lexicon.known.isdisjoint((word, *morpheme.terms)):
+        if not lexicon.known.isdisjoint((word, *morpheme.terms)) or _is_a_word(word):
             continue
         if closest := next((form for form in lexicon.similar.get(word, ()) if _is_typo_of(word, form)), None):
             yield Replacement(start, start + len(word), closest)
     for typo, concept in _misspelled_phrases(text, vocabulary):
-        if concept.term in lexicon.known and text[typo.start : typo.end] not in lexicon.known:
+        word = text[typo.start : typo.end]
+        if concept.term in lexicon.known and word not in lexicon.known and not _is_a_word(word):
             yield typo
 
 
 def _is_a_word(text: str) -> bool:
+    """Returns whether a text is a word of Sudachi's dictionary, or of the list of English words."""
     (line,) = analyze_canonical(text).lines
-    return len(line) == 1 and line[0].is_known
+    known = line[0].terms and f"\n{line[0].terms[0]}\n" in _english_words()
+    return len(line) == 1 and bool(known or line[0].is_known)
+
+
+@cache
+def _english_words() -> str:
+    return Path(__file__).with_name("english_words.txt").read_text("utf-8")
 
 
 def _without_overlaps(typos: list[Replacement]) -> list[Replacement]:
