@@ -7,20 +7,11 @@ _KATAKANA = {code: code + 0x60 for code in range(ord("ぁ"), ord("ゖ") + 1)}
 _KANA = re.compile(r"[ぁ-ゖァ-ヶー]+")
 _POSSESSIVE = re.compile(r"'s?$")
 # Readings of variables.
-LETTERS = {
-    **{"a": "エー", "b": "ビー", "c": "シー", "d": "ディー", "f": "エフ", "g": "ジー", "h": "エイチ", "k": "ケー"},
-    **{
-        "m": "エム",
-        "n": "エヌ",
-        "p": "ピー",
-        "q": "キュー",
-        "r": "アール",
-        "s": "エス",
-        "t": "ティー",
-        "x": "エックス",
-    },
-    **{"y": "ワイ", "z": "ゼット", "α": "アルファ", "β": "ベータ", "θ": "シータ", "π": "パイ", "%": "パーセント"},
-}
+_NAMES = """
+エー ビー シー ディー エフ ジー エイチ ケー エム エヌ ピー キュー アール エス ティー エックス ワイ ゼット
+アルファ ベータ シータ パイ パーセント
+"""
+LETTERS = dict(zip("abcdfghkmnpqrstxyzαβθπ%", _NAMES.split(), strict=True))
 
 
 def to_katakana(text: str) -> str:

@@ -22,44 +22,18 @@ _SIGNS = {"補助記号", "空白", "記号"}
 LONGEST_TERM = 39  # bytes of UTF-8
 # The time for a run of digits grows with the square of its length.
 _PIECE = 2_000
-# Readings that depend on the next morpheme, which split mode A ignores: (first, second) to their readings, where None
-# keeps the reading of the dictionary.
+# Readings that depend on the next morpheme, which split mode A ignores. An empty one is that of the dictionary.
+_READ_TOGETHER_LIST = """
+三角+形=+ケイ 四角+形=+ケイ 五角+形=+ケイ 六角+形=+ケイ 多角+形=+ケイ 角+形=+ケイ 正方+形=+ケイ 長方+形=+ケイ
+平方+根=+コン 立方+根=+コン 乗+根=+コン 中+点=チュウ+テン 角+柱=カク+チュウ 扇+形=オウギ+ガタ 底+の=テイ+ノ
+角+の=カク+ノ 球+の=キュウ+ノ 和+積=ワ+セキ 角+が=カク+ガ 角+を=カク+ヲ 角+と=カク+ト 角+すい=カク+スイ
+側+面積=ソク+ 母+集団=ボ+ 空+集合=クウ+ 傍+心=ボウ+シン 陰+関数=イン+ n+乗=エヌ+ジョウ 極+座標=キョク+
+極+形式=キョク+ 極+方程=キョク+ 四+分=シ+ブン 四+分位=シ+ 箱+ひげ=ハコ+ 4+分=シ+ブン はずれ+値=+チ 箱+髭=ハコ+
+接+線=セッ+セン
+"""
 _READ_TOGETHER = {
-    **{(before, "形"): (None, "ケイ") for before in ("三角", "四角", "五角", "六角", "多角", "角", "正方", "長方")},
-    **{("平方", "根"): (None, "コン"), ("立方", "根"): (None, "コン"), ("乗", "根"): (None, "コン")},
-    **{("中", "点"): ("チュウ", "テン"), ("角", "柱"): ("カク", "チュウ"), ("扇", "形"): ("オウギ", "ガタ")},
-    **{
-        ("底", "の"): ("テイ", "ノ"),
-        ("角", "の"): ("カク", "ノ"),
-        ("球", "の"): ("キュウ", "ノ"),
-        ("和", "積"): ("ワ", "セキ"),
-    },
-    **{
-        ("角", "が"): ("カク", "ガ"),
-        ("角", "を"): ("カク", "ヲ"),
-        ("角", "と"): ("カク", "ト"),
-        ("角", "すい"): ("カク", "スイ"),
-    },
-    **{
-        ("側", "面積"): ("ソク", None),
-        ("母", "集団"): ("ボ", None),
-        ("空", "集合"): ("クウ", None),
-        ("傍", "心"): ("ボウ", "シン"),
-    },
-    **{("陰", "関数"): ("イン", None), ("n", "乗"): ("エヌ", "ジョウ"), ("極", "座標"): ("キョク", None)},
-    **{
-        ("極", "形式"): ("キョク", None),
-        ("極", "方程"): ("キョク", None),
-        ("四", "分"): ("シ", "ブン"),
-        ("四", "分位"): ("シ", None),
-        ("箱", "ひげ"): ("ハコ", None),
-    },
-    **{
-        ("4", "分"): ("シ", "ブン"),
-        ("はずれ", "値"): (None, "チ"),
-        ("箱", "髭"): ("ハコ", None),
-        ("接", "線"): ("セッ", "セン"),
-    },
+    tuple(words.split("+")): [reading or None for reading in readings.split("+")]
+    for words, readings in (pair.split("=") for pair in _READ_TOGETHER_LIST.split())
 }
 _TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETHER))
 # What is read of a word: less than all that the dictionary has.

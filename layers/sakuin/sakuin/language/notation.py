@@ -85,8 +85,6 @@ _GAP = re.compile(
     rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?<![a-z]{{4}}.)"
     rf"(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])(?![a-z]{{4}})"
 )
-# What other rules change beside a gap, so that it stays.
-_TAKES_GAP = re.compile(r"percent|\+-|\(-?(?:°|[^\Wa-zα-ω\d]\))")
 _FUNCTION = re.compile(r"(?<![a-z])([a-z]{0,3}(?:sin|cos|tan|log)(?:\^\d)?)[ \t]+(?=[a-zα-ω\d](?![a-z]))")
 _BRACKETS = re.compile(r"([√^])\((-?\w)\)")
 _CHOICE = re.compile(r"_?(?<![a-z\d])(\d{1,2}|n)\s?([cph])_(\d{1,2}|[rk])(?![a-z\d])")
@@ -102,9 +100,6 @@ def canonical(text: str, *, mathematics: bool = False) -> str:
     if mathematics and "ngle" in text:
         text = _ENGLISH_FIGURE.sub(lambda match: "△" if match[1] else "∠", text)
     text = folded(without_tex(text))
-    if not _TAKES_GAP.search(text):
-        # Otherwise the last rule alone would cause a second pass over most texts with formulas.
-        text = _without_gaps(text)
     for _ in range(_MOST_PASSES):
         once = _with_spoken_mathematics(text) if mathematics else text
         once = _without_gaps(without_thousands_commas(once))

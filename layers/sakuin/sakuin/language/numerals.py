@@ -8,9 +8,9 @@ KANJI = "〇一二三四五六七八九十百千"
 _GROUP = re.compile(r",\d{3}")
 _THOUSANDS = re.compile(r"\d(?<![\d.,].)\d{0,2}(?:,\d{3})+(?![\d,])")
 # Native Japanese counts, each of which is one word in Sudachi.
-COUNTED = {
-    **{"一つ": 1, "二つ": 2, "三つ": 3, "四つ": 4, "五つ": 5, "六つ": 6, "七つ": 7, "八つ": 8, "九つ": 9},
-    **{"ひとつ": 1, "ふたつ": 2, "みっつ": 3, "よっつ": 4, "いつつ": 5, "むっつ": 6, "ななつ": 7, "やっつ": 8},
+COUNTED = {f"{kanji}つ": number for kanji, number in DIGITS.items() if number} | {
+    f"{kana}つ": number
+    for number, kana in enumerate(["ひと", "ふた", "みっ", "よっ", "いつ", "むっ", "なな", "やっ"], 1)
 }
 _READINGS = ("レイ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュウ")
 

@@ -21,7 +21,7 @@ SHORTEST_READING = 4
 SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
 _SECTIONS = ("concepts", "words", "low-content", "notation")
 _DIGIT = re.compile(f"[{''.join(DIGITS)}]")
-_ENGLISH = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
+LATIN_WORD = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
 _ENGLISH_WORD = re.compile(r"[a-zà-ɏ]{2}")
 _KANA_ONLY = re.compile(r"[ァ-ヶー]+")
 _IDEOGRAPH = re.compile(r"[一-鿿々\d]")
@@ -51,15 +51,6 @@ class ConceptMention:
     start: int
     end: int
     concepts: tuple[Concept, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LatinWord:
-    """A word of a text from `start` to `end`, and its form without plural."""
-
-    stem: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +156,6 @@ class Vocabulary:
         several = {phrase: concepts[0] for phrase, concepts in self._spellings.english.items() if " " in phrase}
         return {tuple(phrase.split()): concept for phrase, concept in several.items()}
 
-    def latin_words(self, text: str) -> Iterator[LatinWord]:
-        """Yields the words in Latin letters of a canonical text."""
-        for match in _ENGLISH.finditer(text):
-            yield LatinWord(stem(match[0]), match.start(), match.end())
-
     def _spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
         if not self.concepts:
             return
@@ -190,7 +176,7 @@ class Vocabulary:
 
     def _english_spans(self, text: str) -> Iterator[tuple[int, int, tuple[Concept, ...]]]:
         spellings = self._spellings
-        words = list(_ENGLISH.finditer(text))
+        words = list(LATIN_WORD.finditer(text))
         stems = [stem(word[0]) for word in words]
         for at, phrase in enumerate(stems):
             if phrase not in spellings.first_words:
@@ -273,7 +259,7 @@ def _with_digits(text: str) -> str:
 
 def _english_words(text: str) -> list[str]:
     """Returns the English words of a text, folded, without plural."""
-    return [stem(word) for word in _ENGLISH.findall(folded(text))]
+    return [stem(word) for word in LATIN_WORD.findall(folded(text))]
 
 
 def _separate(spellings: str) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, 
 from sakuin.language.questions.slots import (
     MOST_SLOTS,
     QueryUnit,
+    add_phrasings,
     gram_slots,
     little_slots,
     merge_concepts,
-    merge_synonyms,
     query_units,
     word_slots,
 )
@@ -260,7 +260,8 @@ def _with_synonyms(
         plain = vocabulary.canonical(phrase)
         if (start := find_phrase(plain, text)) is not None:
             of_others = [query_units(analyze_canonical(vocabulary.canonical(other))) for other in others]
-            merged = merge_synonyms(merged, start, start + len(plain), of_others)
+            phrasings = [tuple(term for unit in synonym for term in unit.phrasings[0]) for synonym in of_others]
+            merged = add_phrasings(merged, start, start + len(plain), phrasings)
             steps += [RewriteStep("synonyms", phrase, other) for other in others]
     return merged, tuple(steps)
 

@@ -67,14 +67,6 @@ def merge_concepts(units: Sequence[QueryUnit], mentions: Iterable[ConceptMention
     return sorted(rest, key=lambda unit: (unit.start, unit.end))
 
 
-def merge_synonyms(
-    units: Sequence[QueryUnit], start: int, end: int, synonyms: Sequence[Sequence[QueryUnit]]
-) -> list[QueryUnit]:
-    """Merges the units between `start` and `end` into one, with synonyms as further phrasings."""
-    others = [tuple(term for unit in synonym for term in unit.phrasings[0]) for synonym in synonyms]
-    return add_phrasings(units, start, end, others)
-
-
 def add_phrasings(units: Sequence[QueryUnit], start: int, end: int, others: Sequence[Phrasing]) -> list[QueryUnit]:
     """Merges the units between `start` and `end` into one, with its own words first and `others` as phrasings."""
     covered = [unit for unit in units if unit.start < end and start < unit.end]

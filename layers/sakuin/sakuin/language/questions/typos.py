@@ -5,24 +5,27 @@ Only words of the index are meant, and only what neither the index nor a word li
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
 from sakuin.language.analysis import analyze_canonical
+from sakuin.language.letters import stem
 from sakuin.language.model import LexiconEntries
 from sakuin.language.morphemes import Morpheme
 from sakuin.language.numerals import DIGITS
 from sakuin.language.questions.draft import Replacement
 from sakuin.language.questions.kana import kana_word_candidates
 from sakuin.language.readings import SPELLED_WORD
-from sakuin.language.vocabulary import LONGEST_SPELLING, Concept, Vocabulary, longest_mentions
+from sakuin.language.vocabulary import LATIN_WORD, LONGEST_SPELLING, Concept, Vocabulary, longest_mentions
 
 LONGEST_COMPOUND = 8  # morphemes
 LONGEST_READING = 24  # kana
 # Shorter readings have too many homophones.
 SHORTEST_READING = 3
-# Shorter words of a script with spaces have too many neighbours; from the second length on, two edits are a typo.
-SHORTEST_SPELLED, SHORTEST_WITH_TWO = 5, 8
+# Shorter words of a script with spaces have too many neighbours.
+SHORTEST_SPELLED = 5
+_ALIKE = 0.8  # one wrong letter of five
 # Characters after a number: 三次, 四角, 二乗.
 _COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
 
@@ -69,28 +72,6 @@ def kana_typos(text: str, lexicon: LexiconEntries, recognized: Sequence[tuple[in
     return typos
 
 
-def edit_distance(one: str, other: str, *, most: int) -> int:
-    """Returns the optimal string alignment distance of two words, or `most` + 1 if it is larger.
-
-    Counts insertions, deletions, substitutions and transpositions of neighbours (restricted Damerau-Levenshtein).
-    """
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, sign in enumerate(one, start=1):
-        following = [i]
-        for j, wanted in enumerate(other, start=1):
-            cost = min(row[j] + 1, following[j - 1] + 1, row[j - 1] + (sign != wanted))
-            if i > 1 and j > 1 and sign == other[j - 2] and one[i - 2] == wanted:
-                cost = min(cost, before[j - 2] + 1)
-            following.append(cost)
-        before, row = row, following
-        if min(row) > most:
-            return most + 1
-    return min(row[-1], most + 1)
-
-
 def possible_concepts(text: str, vocabulary: Vocabulary) -> Iterator[Concept]:
     """Yields the concepts that a canonical question may mean instead of what it says."""
     if not vocabulary.concepts:
@@ -110,27 +91,26 @@ def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Rep
 
     One word alone is no evidence: friction is not a misspelled fraction.
     """
-    words = list(vocabulary.latin_words(text))
-    right = {word.stem for word in words}
+    words = [(stem(match[0]), match.span()) for match in LATIN_WORD.finditer(text)]
+    right = {word for word, _ in words}
     for phrase, concept in vocabulary.latin_phrases.items() if len(words) > 1 else ():
         if right.isdisjoint(phrase) or sum(word not in right for word in phrase) > 1:
             continue
         for first in range(len(words) - len(phrase) + 1):
-            others = [(word, meant) for word, meant in zip(words[first:], phrase, strict=False) if word.stem != meant]
-            if len(others) == 1 and _is_typo_of(others[0][0].stem, others[0][1]):
-                word, meant = others[0]
-                yield Replacement(word.start, word.end, meant), concept
+            pairs = zip(words[first:], phrase, strict=False)
+            others = [(word, place, meant) for (word, place), meant in pairs if word != meant]
+            if len(others) == 1 and _is_typo_of(others[0][0], others[0][2]):
+                yield Replacement(*others[0][1], others[0][2]), concept
 
 
 def _is_typo_of(word: str, meant: str) -> bool:
-    """Returns whether a word is `meant` with one typo, or with two if it is long. Few typos are in the first letter.
+    """Returns whether a word is `meant` with a typo or, if it is long, with two. Few typos are in the first letter.
 
     Words that differ in the last two letters alone are probably forms of one word: serve and server.
     """
-    most = 2 if len(word) >= SHORTEST_WITH_TWO else 1
     ending = max(len(word), len(meant)) - 2
     may_be = word[0] == meant[0] and word[:ending] != meant[:ending] and len(word) >= SHORTEST_SPELLED
-    return may_be and edit_distance(word, meant, most=most) <= most
+    return may_be and SequenceMatcher(None, word, meant, autojunk=False).ratio() >= _ALIKE
 
 
 def spelled_words(text: str) -> Iterator[tuple[int, Morpheme]]:
