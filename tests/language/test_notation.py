@@ -26,6 +26,8 @@ EQUAL = [
     ("sinθ", r"\sin\theta", "sin θ", "sinシータ", "sin theta"),
     ("sin^2θ+cos^2θ=1", r"\sin^2\theta+\cos^2\theta=1", "sin²θ＋cos²θ＝1", r"\sin^{2} \theta + \cos^{2} \theta = 1"),
     ("ax^2+bx+c=0", "ax² + bx + c = 0", "$ax^{2}+bx+c=0$", r"\( ax^2+bx+c=0 \)", "aｘ²＋bx＋c＝0"),
+    ("ab+xy≤3", r"ab+xy\leq 3", r"$ab+xy\leq 3$"),
+    ("abc∽def", r"\(ABC\sim DEF\)", r"ABC\sim DEF"),
     ("a_n", "aₙ", "a_{n}"),
     ("a_(n+1)", "a_{n+1}"),
     ("±√k", r"\pm\sqrt{k}", "プラスマイナスルートk"),

@@ -17,6 +17,7 @@ PIECES = ["\\", "{", "}", "$", "$$", " ", "\n", "quad", r"\quad", r"\,", r"\text
         (r"\displaystyle y\,dx \label{e}", "y dx"),
         ("1個 $5 で 2個 $9", "1個 $5 で 2個 $9"),
         ("解は $x^2$ です", "解は x^2 です"),
+        (r"C:\text\label and Users\color", r"C:\text\label and Users\color"),
     ],
 )
 def test_tex_keeps_its_source_without_delimiters_spacing_and_fonts(source: str, readable: str) -> None:

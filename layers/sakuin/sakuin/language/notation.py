@@ -2,6 +2,7 @@ r"""Canonical mathematical notation: `\sqrt{2}`, √2 and ルート2 all become 
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from sakuin.language.numerals import KANJI, value_of, without_thousands_commas
 from sakuin.language.tex import SAME_AS, SIGNS, SPACING, STYLE, UNSEEN_GROUPS, WRAPPERS
@@ -10,8 +11,10 @@ from sakuin.language.unicode_text import folded
 _NUMBER = rf"[{KANJI}\d]+"
 _ATOM = r"[a-zα-ω\d]"
 _SIMPLE = re.compile(r"-?(?:\d+(?:\.\d+)?|[^\W\d_]|√\w|\d{1,3}[^\W\d_])")
-# Behind a word, a backslash is part of a path or a name: `server\\max`. `AB\\parallel CD` is TeX.
-_COMMANDS = re.compile(r"(?<![a-z]{2})(?<![A-Za-z]{4})(?<![A-Za-z]:)(?:\\[A-Za-z]+\*?)+")
+_COMMANDS = re.compile(r"([A-Za-z]{0,4}:?)((?:\\[A-Za-z]+\*?)+)")
+# Unless a text is certainly TeX, a backslash behind a word is part of a path or a name: `server\\max`.
+_BEFORE_PATH = re.compile(r"[A-Za-z]{4}|[a-z]{3}|[A-Za-z]+:")
+_TEX = re.compile(r"\\[(\[]|\\[A-Za-z]+\s*\{|[_^]\s*\{|\$[^$\n]*\\[A-Za-z][^$\n]*\$")
 _FRACTION = re.compile(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
 _ROOT = re.compile(r"\\sqrt\s*(?:(\[[^\[\]{}]*\])\s*)?(?:\{([^{}]*)\}|(\w))")
 _UNDER_ROOT = re.compile(r"[^\W_]|\d+")
@@ -113,6 +116,7 @@ def canonical(text: str, *, mathematics: bool = False) -> str:
 def without_tex(text: str) -> str:
     r"""Returns `text` with TeX commands as signs; commands without a sign are removed."""
     if "\\" in text or "^{" in text or "_{" in text:
+        signs = partial(_signs, may_be_path=not _TEX.search(text))
         text = _DELIMITER.sub(" ", _ENVIRONMENT.sub(" ", text))
         text = re.sub(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})", "°", text)
         for _ in range(_DEEPEST):
@@ -121,7 +125,7 @@ def without_tex(text: str) -> str:
             text = _ROOT.sub(_root, _FRACTION.sub(_fraction, text))
             if text == before:
                 break
-        text = _COMMANDS.sub(_signs, text).replace("\\", " ").replace("{", " ").replace("}", " ")
+        text = re.sub(r"[\\{}]", " ", _COMMANDS.sub(signs, text))
     if "{}" in text:
         text = text.replace("{}", "")
     return text.replace("$", " ") if "$" in text else text
@@ -144,13 +148,14 @@ def _root(match: re.Match[str]) -> str:
     return f"{degree}√{inner}" if _UNDER_ROOT.fullmatch(inner) else f"{degree}√({inner})"
 
 
-def _signs(match: re.Match[str]) -> str:
+def _signs(match: re.Match[str], *, may_be_path: bool) -> str:
     """Returns the signs of commands that follow each other, or their names if one is no command of TeX: a path."""
-    names = match[0].replace("*", "").split("\\")[1:]
+    names = match[2].replace("*", "").split("\\")[1:]
     same = [SAME_AS.get("\\" + name, "\\" + name)[1:] for name in names]
-    if any(name not in SIGNS and "\\" + name not in _WITHOUT_SIGN for name in same):
+    is_path = may_be_path and _BEFORE_PATH.fullmatch(match[1])
+    if is_path or any(name not in SIGNS and "\\" + name not in _WITHOUT_SIGN for name in same):
         return match[0]
-    return "".join(SIGNS.get(name, " ") for name in same)
+    return match[1] + "".join(SIGNS.get(name, " ") for name in same)
 
 
 # Whether a text may have what a rule is about takes much less time than the rule: (parts of it, pattern, replacement).

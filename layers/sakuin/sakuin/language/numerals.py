@@ -8,10 +8,8 @@ KANJI = "〇一二三四五六七八九十百千"
 _GROUP = re.compile(r",\d{3}")
 _THOUSANDS = re.compile(r"\d(?<![\d.,].)\d{0,2}(?:,\d{3})+(?![\d,])")
 # Native Japanese counts, each of which is one word in Sudachi.
-COUNTED = {f"{kanji}つ": number for kanji, number in DIGITS.items() if number} | {
-    f"{kana}つ": number
-    for number, kana in enumerate(["ひと", "ふた", "みっ", "よっ", "いつ", "むっ", "なな", "やっ"], 1)
-}
+_COUNTS = ("一 二 三 四 五 六 七 八 九", "ひと ふた みっ よっ いつ むっ なな やっ")
+COUNTED = {f"{count}つ": number for counts in _COUNTS for number, count in enumerate(counts.split(), 1)}
 _READINGS = ("レイ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュウ")
 
 

@@ -2,6 +2,11 @@
 
 import re
 
+# A path, which is no TeX: `Users\\text`.
+PATH = re.compile(
+    r"(?<![\\A-Za-z])(?:[A-Za-z]*[a-z]{3}|[A-Za-z]{4,}|[A-Za-z]:)(?:\\(?!q?quad|left|right)[A-Za-z]++)++(?!\s*[{*])"
+)
+_BACKSLASH_OF_PATH = "\udcff"
 PIECE = re.compile(r"\\[a-zA-Z]+\*?|\\.|\$\$|[{}]|[^\\{}$]+|.", re.DOTALL)
 DISPLAY = {r"\[", r"\]", "$$"}
 INLINE = {r"\(", r"\)"}
@@ -53,7 +58,8 @@ def readable_tex(text: str) -> str:
     """
     if "\\" not in text and "$" not in text:
         return _tidy(text)
-    return _tidy("".join(_pieces(SINGLE_DOLLARS.sub(_without_dollars, text))))
+    text = PATH.sub(lambda path: path[0].replace("\\", _BACKSLASH_OF_PATH), SINGLE_DOLLARS.sub(_without_dollars, text))
+    return _tidy("".join(_pieces(text)).replace(_BACKSLASH_OF_PATH, "\\"))
 
 
 def plain_tex(text: str) -> str:
