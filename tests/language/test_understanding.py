@@ -248,6 +248,13 @@ def test_a_word_of_a_list_or_too_far_away_is_no_typo(typed: str, near: str) -> N
     assert analyze_query(typed, LexiconEntries(similar={typed: (near,)}), NO_VOCABULARY).steps == ()
 
 
+def test_a_correction_adds_its_grams_and_takes_none_of_the_typed_word() -> None:
+    question = analyze_query("fricton", LexiconEntries(similar={"fricton": ("friction",)}), NO_VOCABULARY)
+    grams = {term.term: term.weight for slot in question.slots if slot.kind == "gram" for term in slot.terms}
+    assert grams.keys() == {"^fri", "^ric", "^ict", "^cto", "^ton", "^cti", "^tio", "^ion"}
+    assert grams["^cto"] > grams["^tio"]
+
+
 def test_a_word_is_no_misspelled_part_of_a_phrase() -> None:
     known = LexiconEntries(known=frozenset({"#gradient"}))
     assert steps(analyze_query("rate of chance", known), "typos") == []

@@ -48,7 +48,7 @@ class Draft:
         merged = list(units)
         for start, end, weight in self._spans(variant):
             inside = [unit for unit in variant if unit.start < end and start < unit.end]
-            typed_start, typed_end = self._typed(start, end)
+            typed_start, typed_end = self.typed_span(start, end)
             merged = add_phrasings(merged, typed_start, typed_end, weakened(inside, weight))
         return merged
 
@@ -58,7 +58,7 @@ class Draft:
         meant = self.text[start : new.start] + new.meant + self.text[new.end : end]
         shift = len(meant) - (end - start)
         piece = _Piece(
-            self._typed(start, end), (start, start + len(meant)), min([weight, *(one.weight for one in inside)])
+            self.typed_span(start, end), (start, start + len(meant)), min([weight, *(one.weight for one in inside)])
         )
         others = [
             one
@@ -93,7 +93,7 @@ class Draft:
             spans.append((start, end, weight))
         return spans
 
-    def _typed(self, start: int, end: int) -> tuple[int, int]:
+    def typed_span(self, start: int, end: int) -> tuple[int, int]:
         """Returns the span of the typed text for a span of the variant text with whole pieces only."""
         return self._place(start), self._place(end)
 

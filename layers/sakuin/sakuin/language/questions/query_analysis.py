@@ -136,10 +136,12 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
             if concept.japanese and found != concept.japanese[0]
         )
     if draft.pieces:
-        meant = merge_concepts(
-            _units(variant, lexicon, vocabulary, stop), longest_mentions(subject.mentions(variant.text))
-        )
-        units = draft.with_variants(units, meant)
+        meant = longest_mentions(subject.mentions(variant.text))
+        units = draft.with_variants(units, merge_concepts(_units(variant, lexicon, vocabulary, stop), meant))
+        if is_latin(draft.typed):
+            pieces = [piece.variant for piece in draft.pieces]
+            corrected = [each for each in meant if any(each.start < end and start < each.end for start, end in pieces)]
+            translated += tuple(draft.typed_span(each.start, each.end) for each in corrected)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
     raw, _ = _without_fillers(_normalized(query, vocabulary, notation=False), reduction="reduction" not in without)
@@ -188,9 +190,10 @@ def _grams(
 
     Words that are searched in another language have no grams.
     """
-    slots = gram_slots(blanked(typed.text, translated))
+    slots = gram_slots(blanked(typed.text, sorted(set(translated))))
     for piece in draft.pieces:
-        slots += gram_slots(variant.text[slice(*piece.variant)], piece.weight)
+        if not any(start <= piece.typed[0] < end for start, end in translated):
+            slots += gram_slots(variant.text[slice(*piece.variant)], piece.weight)
     return slots[:MOST_SLOTS]
 
 
