@@ -39,8 +39,6 @@ _TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETH
 # What is read of a word: less than all that the dictionary has.
 _FIELDS: set[Literal["pos", "normalized_form", "reading_form"]] = {"pos", "normalized_form", "reading_form"}
 _MOST_KNOWN = 20_000  # words, about 10 MB
-# Not behind a combining mark, with which Sudachi joins all spaces.
-_LONG_GAP = re.compile(r" (?<![^\w、。「(].) {2,}")
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
 # Thai, Lao, Myanmar and Khmer, which have no spaces between words.
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
@@ -93,14 +91,10 @@ class _Analyzer:
         self._lock = Lock()
 
     def of(self, line: str) -> list[Morpheme]:
-        # Each space takes time, and a formula leaves as many as it is long. Two have the neighbors that many have.
-        short = _LONG_GAP.sub("  ", line)
         with self._lock:
             read = self._known
-            tokens = self._tokenizer.tokenize(short, out=self._tokens)
+            tokens = self._tokenizer.tokenize(line, out=self._tokens)
             morphemes_of_line = [read.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
-        if len(short) < len(line):
-            _widen_gaps(morphemes_of_line, line)
         if _TOGETHER.search(line):
             _read_together(morphemes_of_line)
         return morphemes_of_line
@@ -112,19 +106,6 @@ class _Analyzer:
         morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part, is_unknown=item.is_oov())
         self._known[item.word_id(), surface] = morpheme
         return morpheme
-
-
-def _widen_gaps(line_morphemes: list[Morpheme], line: str) -> None:
-    at = 0
-    for place, morpheme in enumerate(line_morphemes):
-        if morpheme.surface == " " and (gap := _LONG_GAP.match(line, at)):
-            line_morphemes[place] = _blank(len(gap[0]) - 1)
-        at += len(line_morphemes[place].surface)
-
-
-@lru_cache(maxsize=64)
-def _blank(size: int) -> Morpheme:
-    return _morpheme(" " * size, " ", " ", "空白", is_unknown=False)
 
 
 def _read_together(line: list[Morpheme]) -> None:

@@ -54,15 +54,13 @@ def _span_of(start: int, end: int, terms: Iterable[str], weight: Mapping[str, in
         yield start, end, min(places)
 
 
-def _joined(places: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yields spans from left to right, adjacent and overlapping ones joined."""
-    whole: tuple[int, int, int] | None = None
+def _joined(places: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Returns spans from left to right, adjacent and overlapping ones joined."""
+    joined: list[tuple[int, int, int]] = []
     for start, end, place in places:
-        if whole is not None and start <= whole[1]:
-            whole = (whole[0], max(end, whole[1]), min(place, whole[2]))
-            continue
-        if whole is not None:
-            yield whole
-        whole = (start, end, place)
-    if whole is not None:
-        yield whole
+        if joined and start <= joined[-1][1]:
+            first, last, best = joined.pop()
+            joined.append((first, max(end, last), min(place, best)))
+        else:
+            joined.append((start, end, place))
+    return joined

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
-from sakuin.language.letters import to_katakana
+from sakuin.language.letters import stem, to_katakana
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
@@ -22,7 +22,7 @@ from sakuin.language.questions.slots import (
     query_units,
     word_slots,
 )
-from sakuin.language.questions.translation import content_units, is_latin, translate
+from sakuin.language.questions.translation import is_latin, translate
 from sakuin.language.questions.typos import kana_typos, possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
 from sakuin.language.synonyms import Group
@@ -208,9 +208,20 @@ def _without_fillers(text: str, *, reduction: bool) -> tuple[AnalyzedText, list[
 
 
 def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary, stop: Set[str]) -> list[QueryUnit]:
-    low_content = vocabulary.low_content
-    units = query_units(question, low_content)
-    return content_units(question.text, units, lexicon.known, stop=stop, low_content=low_content)
+    """Returns the units of a question without stop words; if it has no others, those that the index has.
+
+    Of a question in Latin letters, single letters go, too, and words of little content that the index lacks.
+    """
+    latin = is_latin(question.text)
+    content, others = [], []
+    for unit in query_units(question, vocabulary.low_content):
+        word = question.text[unit.start : unit.end]
+        own = {word, stem(word)}
+        if word in stop:
+            others += [unit] if own & lexicon.known else []
+        elif not latin or (len(word) > 1 and (own & lexicon.known or not own & vocabulary.low_content)):
+            content.append(unit)
+    return content or others
 
 
 def _known(units: Iterable[QueryUnit], lexicon: LexiconEntries) -> dict[str, None]:

@@ -39,26 +39,6 @@ def is_latin(text: str) -> bool:
     return not _OTHER_LETTERS.search(text) and any(len(word) > 2 for word in _WORD.findall(text))
 
 
-def content_units(
-    text: str, units: Sequence[QueryUnit], known: Set[str], *, stop: Set[str], low_content: Set[str]
-) -> list[QueryUnit]:
-    """Returns the units of a question without stop words; if it has no others, those that the index has.
-
-    Of a question in Latin letters, single letters go, too, and words of little content that the index lacks.
-    """
-    latin = is_latin(text)
-    content, others = [], []
-    for unit in units:
-        word = text[unit.start : unit.end]
-        own = {word, stem(word)}
-        lacks_content = latin and (len(word) == 1 or (own & low_content and not own & known))
-        if word in stop:
-            others += [unit] if own & known else []
-        elif not lacks_content:
-            content.append(unit)
-    return content or others
-
-
 def translate(
     text: str,
     units: Sequence[QueryUnit],
