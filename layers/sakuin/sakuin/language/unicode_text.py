@@ -12,8 +12,6 @@ _LONG_WIDE_ROW = re.compile(r"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){32,}")
 # Characters that decompose into combining marks.
 _APART = str.maketrans({"\u0f73": "\u0f71\u0f72", "\u0f75": "\u0f71\u0f74", "\u0f81": "\u0f71\u0f80"})
 _WIDE_APART = {**_APART, 0xFF9E: "\u3099", 0xFF9F: "\u309a"}
-_HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"\u3000": " "}
-_FULL_WIDTH = re.compile("[\u3000\uff01-\uff5e]")
 
 
 def nfc(text: str) -> str:
@@ -27,11 +25,6 @@ def nfkc(text: str) -> str:
     """Returns `text` in Normalization Form KC."""
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return text
-    # Most texts need no more than this, which takes less time.
-    text = _FULL_WIDTH.sub(lambda sign: _HALF_WIDTH[sign[0]], text)
-    if "\n" in text:
-        # Nothing composes across lines, and most lines are in this form already.
-        return "\n".join(map(nfkc, text.split("\n")))
     in_order = _LONG_WIDE_ROW.sub(lambda row: _ordered(row[0].translate(_WIDE_APART)), text)
     return unicodedata.normalize("NFKC", in_order)
 
