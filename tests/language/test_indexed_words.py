@@ -34,7 +34,8 @@ def test_words_grams_formulas_and_concepts_are_terms() -> None:
 
 def test_words_of_scripts_with_spaces_are_kept_as_spelled_with_their_terms() -> None:
     words = index_words(title="Newtons Gesetze", learns=(), body="Die Straße, une théorème, сила трения; F=ma; law")
-    assert {"newtons", "gesetze", "straße", "théorème", "сила", "трения"} == set(words.spelled)
+    short = {"die", "une", "ma", "law"}
+    assert {"newtons", "gesetze", "straße", "théorème", "сила", "трения"} | short == set(words.spelled)
     assert set(words.spelled.values()) <= words.impacts.keys()
     assert ("straße", "straße") in words.pairs
 

@@ -39,10 +39,11 @@ def test_a_word_of_a_script_with_spaces_is_found_and_shown_without_punctuation(
         ("علي", "على", "علی"),
         ("مدرسه", "مدرسة"),
         ("שלום", "שָׁלוֹם"),
+        ("istanbul", "İstanbul", "Istanbul"),
     ],
     ids=lambda ways: ways[0],
 )
-def test_arabic_and_hebrew_are_compared_without_vowel_points(ways: tuple[str, ...]) -> None:
+def test_arabic_and_hebrew_are_compared_without_vowel_points_and_turkish_without_the_dot(ways: tuple[str, ...]) -> None:
     assert {folded(way) for way in ways} == {ways[0]}
 
 

@@ -110,13 +110,10 @@ class _Analyzer:
 
 def _read_together(line: list[Morpheme]) -> None:
     for at in range(1, len(line)):
-        readings = _READ_TOGETHER.get((line[at - 1].surface, line[at].surface))
-        if readings:
-            line[at - 1 : at + 1] = map(_read_as, line[at - 1 : at + 1], readings)
-
-
-def _read_as(morpheme: Morpheme, reading: str | None) -> Morpheme:
-    return morpheme if reading is None else replace(morpheme, reading=reading)
+        pair = line[at - 1 : at + 1]
+        readings = _READ_TOGETHER.get((pair[0].surface, pair[1].surface), ())
+        for place, reading in enumerate(readings, at - 1):
+            line[place] = replace(line[place], reading=reading or line[place].reading)
 
 
 @lru_cache(maxsize=1)

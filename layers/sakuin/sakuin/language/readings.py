@@ -10,8 +10,8 @@ LONGEST_COMPOUND = 5  # morphemes
 LONGEST_READING = 24  # kana
 MOST_READINGS = 2000  # of one text
 MOST_WORDS = 2000  # of one text
-# Words of scripts with spaces: Latin, Greek, Cyrillic. Shorter ones are never taken for typos.
-SHORTEST_SPELLED = 4
+# Words of scripts with spaces: Latin, Greek, Cyrillic.
+SHORTEST_SPELLED = 2
 SPELLED_WORD = re.compile(rf"[a-zß-öø-ɏͰ-ӿḀ-ỿ]{{{SHORTEST_SPELLED},40}}")
 
 

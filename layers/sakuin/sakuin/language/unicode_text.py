@@ -91,6 +91,7 @@ _REPLACED: dict[str, str] = {
 _SIGN = re.compile(f"[{re.escape(''.join(_REPLACED))}]")
 # U.S. is US.
 _ABBREVIATION = re.compile(r"[a-z](?<![^\W_].)(?:\.[a-z])+\.?(?!\w)")
+_DOTS = re.compile("i\u0307+")  # İstanbul in lower case
 _LONG_VOWEL = re.compile(r"[-─━一](?<=[ァ-ヶ].)(?:(?<=[─━])|(?=[ァ-ヶ]))")
 _LONG_VOWELS = re.compile(r"ーー+")
 _REPEATED = re.compile(r"[ゝゞヽヾ](?<=[ぁ-ゖァ-ヶ].)[ゝゞヽヾ]*")
@@ -115,7 +116,7 @@ def folded(text: str) -> str:
         return _abbreviated(storable(text).lower())
     text = _RAISED.sub(lambda match: "^" + _plain_digits(match[0]), storable(text))
     text = _LOWERED.sub(lambda match: "_" + _plain_digits(match[0]), text)
-    text = _with_signs_unified(nfkc(_with_signs_unified(text)).lower())
+    text = _DOTS.sub("i", _with_signs_unified(nfkc(_with_signs_unified(text)).lower()))
     # Lower case and NFKC change each other's result for a few letters (İ, ſ): a second NFKC makes it stable.
     text = _abbreviated(storable(nfkc(text)))
     text = _REPEATED.sub(_expanded_repetition, text)

@@ -99,26 +99,18 @@ def analyze_query(
     `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the lexicon. Only the
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
-    analyzed = _analyzed(query, lexicon, vocabulary, without)
-    example = None if "examples" in without else example_request(_normalized(query, vocabulary, notation=False))
-    if example is None:
-        return analyzed
-    return replace(analyzed, steps=(*analyzed.steps, RewriteStep("examples", example, "")), wants_example=True)
-
-
-def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, without: Set[str]) -> AnalyzedQuery:
-    draft = _first_draft(query, vocabulary, notation="notation" not in without)
+    plain = _normalized(query, vocabulary, notation=False)
+    notation = _normalized(query, vocabulary, notation="notation" not in without)
+    draft = Draft(notation, notation, (RewriteStep("notation", plain, notation),) if notation != plain else ())
     if "rewriting" not in without:
         draft = _with_kana_rewritten(draft, lexicon, vocabulary, typos="typos" not in without)
     if "typos" not in without:
         draft = draft.with_replaced("typos", possible_typos(draft.text, lexicon, vocabulary))
     variant, fillers = _without_fillers(draft.text, reduction="reduction" not in without)
-    typed = variant
-    if draft.typed != draft.text:
-        typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
+    typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
     steps = (*draft.steps, *(RewriteStep("reduction", found, "") for found in fillers))
     stop = stop_words(query[:LONGEST_QUESTION])
-    units = plain = _units(typed, lexicon, vocabulary, stop)
+    units = own = _units(typed, lexicon, vocabulary, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
     mentions = longest_mentions(subject.mentions(typed.text))
     units = merge_concepts(units, mentions)
@@ -144,10 +136,11 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
             translated += tuple(draft.typed_span(each.start, each.end) for each in corrected)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
-    raw, _ = _without_fillers(_normalized(query, vocabulary, notation=False), reduction="reduction" not in without)
-    right = _known(query_units(raw), lexicon)
-    as_typed = {term.term for unit in plain for phrasing in unit.phrasings for term in phrasing}
-    little = little_slots(word for word in right if word not in as_typed)
+    raw, _ = _without_fillers(plain, reduction="reduction" not in without)
+    terms = dict.fromkeys(term.term for unit in query_units(raw) for term in unit.phrasings[0])
+    known = tuple(term for term in terms if term in lexicon.known)
+    as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
+    little = little_slots(word for word in known if word not in as_typed)
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
@@ -158,14 +151,17 @@ def _analyzed(query: str, lexicon: LexiconEntries, vocabulary: Vocabulary, witho
     searched = dict.fromkeys(term.term for slot in slots[""] for term in slot.terms)
     words = dict.fromkeys(term.term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
+    example = None if "examples" in without else example_request(plain)
+    steps += () if example is None else (RewriteStep("examples", example, ""),)
     return AnalyzedQuery(
         query,
         text,
         slots.pop(""),
         steps,
+        wants_example=example is not None,
         understood_as=understood,
-        known=tuple(right),
-        changed=tuple(word for word in right if word not in searched),
+        known=known,
+        changed=tuple(word for word in known if word not in searched),
         added=tuple(word for word in words if word not in as_typed),
         folder_slots=slots,
     )
@@ -224,20 +220,10 @@ def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabula
     return content or others
 
 
-def _known(units: Iterable[QueryUnit], lexicon: LexiconEntries) -> dict[str, None]:
-    """Returns the words of units that the index has, in order."""
-    return dict.fromkeys(term.term for unit in units for term in unit.phrasings[0] if term.term in lexicon.known)
-
-
 def _normalized(query: str, vocabulary: Vocabulary, *, notation: bool) -> str:
     text = query[:LONGEST_QUESTION]
     # The second limit is for the few characters that fold into many.
     return _SPACES.sub(" ", vocabulary.canonical(text) if notation else folded(text)).strip()[: 2 * LONGEST_QUESTION]
-
-
-def _first_draft(query: str, vocabulary: Vocabulary, *, notation: bool) -> Draft:
-    text, plain = (_normalized(query, vocabulary, notation=each) for each in (notation, False))
-    return Draft(text, text, (RewriteStep("notation", plain, text),) if text != plain else ())
 
 
 def _with_kana_rewritten(draft: Draft, lexicon: LexiconEntries, vocabulary: Vocabulary, *, typos: bool) -> Draft:
