@@ -105,7 +105,7 @@ def canonical(text: str, *, mathematics: bool = False) -> str:
     text = folded(without_tex(text))
     for _ in range(_MOST_PASSES):
         once = _with_spoken_mathematics(text) if mathematics else text
-        once = _without_gaps(without_thousands_commas(once))
+        once = _GAP.sub(lambda match: match[0].strip(" \t"), without_thousands_commas(once))
         if once == text:
             break
         # The result of one rule can be the input of another rule or of folding.
@@ -168,10 +168,6 @@ def _with_spoken_mathematics(text: str) -> str:
             if any(part in text for part in parts):
                 text = pattern.sub(replacement, text)
     return text
-
-
-def _without_gaps(text: str) -> str:
-    return _GAP.sub(lambda match: match[0].strip(" \t"), text)
 
 
 def _digits(number: str) -> str:

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import stem, to_katakana
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot, WeightedTerm
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.draft import Draft, Replacement
 from sakuin.language.questions.function_words import stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
+    LOW_CONTENT_WEIGHT,
     MOST_SLOTS,
     QueryUnit,
     add_phrasings,
     gram_slots,
-    little_slots,
     merge_concepts,
     query_units,
     word_slots,
@@ -118,8 +118,7 @@ def analyze_query(
     translated: tuple[tuple[int, int], ...] = ()
     if is_latin(draft.typed):
         if not without & {"english", "synonyms"}:
-            translation = translate(typed.text, units, mentions, subject, lexicon.known)
-            units, names, translated = list(translation.units), translation.names, translation.translated
+            units, names, translated = translate(typed.text, units, mentions, subject, lexicon.known)
     else:
         usual = [(typed.text[one.start : one.end], one.concepts[0]) for one in mentions]
         steps += tuple(
@@ -140,7 +139,7 @@ def analyze_query(
     terms = dict.fromkeys(term.term for unit in query_units(raw) for term in unit.phrasings[0])
     known = tuple(term for term in terms if term in lexicon.known)
     as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
-    little = little_slots(word for word in known if word not in as_typed)
+    little = [Slot("gram", (WeightedTerm(word, LOW_CONTENT_WEIGHT),)) for word in known if word not in as_typed]
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms

@@ -104,11 +104,6 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
     return list(slots.values())[:MOST_SLOTS]
 
 
-def little_slots(words: Iterable[str]) -> list[Slot]:
-    """Returns one slot for each word that counts little."""
-    return [Slot("gram", (WeightedTerm(word, LOW_CONTENT_WEIGHT),)) for word in words]
-
-
 def gram_slots(text: str, weight: float = 1.0) -> list[Slot]:
     """Returns one slot for each character gram of a canonical text. `weight` is that of its words."""
     grams = dict.fromkeys(character_grams(text))

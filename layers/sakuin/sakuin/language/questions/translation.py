@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
@@ -22,18 +22,6 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]*)?")
 _OTHER_LETTERS = re.compile(r"[^\W\d_a-zà-ɏα-ωḀ-ỿ]")
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """The units of a question with Japanese variants; `names` are Japanese names of words that the index lacks.
-
-    `translated` are the spans of such concepts, in order.
-    """
-
-    units: tuple[QueryUnit, ...]
-    names: tuple[str, ...]
-    translated: tuple[tuple[int, int], ...]
-
-
 def is_latin(text: str) -> bool:
     """Returns whether a canonical text has words in Latin letters and no letters of other scripts."""
     return not _OTHER_LETTERS.search(text) and any(len(word) > 2 for word in _WORD.findall(text))
@@ -45,10 +33,11 @@ def translate(
     mentions: Sequence[ConceptMention],
     vocabulary: Vocabulary,
     known: Set[str] = frozenset(),
-) -> Translation:
-    """Adds Japanese variants to the units of a canonical question, whose own words stay.
+) -> tuple[list[QueryUnit], tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """Returns the units of a canonical question with Japanese variants, whose own words stay.
 
-    `known` are the words that the index has; they need no Japanese name.
+    Also returns the Japanese names of words that the index lacks, and the spans of such concepts, in order. `known` are
+    the words that the index has; they need no Japanese name.
     """
     names: list[tuple[int, str]] = []
     merged = list(units)
@@ -83,7 +72,7 @@ def translate(
         for mention in mentions
         if any(mention.start <= place < mention.end for place in lacking)
     ]
-    return Translation(tuple(merged), tuple(dict.fromkeys(missing_names)), tuple(sorted(translated)))
+    return merged, tuple(dict.fromkeys(missing_names)), tuple(sorted(translated))
 
 
 def _is_known(unit: QueryUnit, known: Set[str]) -> bool:
