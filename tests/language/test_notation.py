@@ -72,6 +72,8 @@ OTHERS = [
     ("TCP/IP from 1990-2000", "tcp ip from 1990 2000"),
     ("id=5 and London - Paris", "id and london paris"),
     ("the U.S. and the UN", "the us and the un"),
+    ("38 möglichen Gebieten", "38 möglichen gebieten"),
+    ("públicos y ricos a pocos años", "público y a año"),
 ]
 
 
@@ -79,6 +81,7 @@ OTHERS = [
 @pytest.mark.parametrize("mathematics", [True, False])
 def test_texts_of_other_subjects_keep_all_their_words(text: str, words: str, *, mathematics: bool) -> None:
     assert set(words.split()) - term_counts(analysis.analyze(text, mathematics=mathematics)).keys() == set()
+    assert notation.canonical(text, mathematics=mathematics) == notation.canonical(text)
 
 
 @pytest.mark.parametrize(

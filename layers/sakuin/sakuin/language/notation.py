@@ -66,7 +66,7 @@ _DEGREE = re.compile(r"([0-9])\s*(?:度(?![目数合])|degrees?\b)|\^\(?°\)?")
 _PERCENT = re.compile(r"([0-9])\s*(?:パーセント|percent\b)")
 _LENGTHS = {"センチメートル": "cm", "センチ": "cm", "ミリメートル": "mm", "ミリ": "mm", "キロメートル": "km"}
 _LENGTH = re.compile(rf"(?<=\d)\s*({'|'.join(_LENGTHS)}|メートル)")
-_UNIT = re.compile(r"\s(?<=\d\s)\s*(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-z]))")
+_UNIT = re.compile(r"\s(?<=\d\s)\s*(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-zà-ɏ]))")
 _ENGLISH_POWER = re.compile(r"\b([a-z]|\d{1,3})\s+to\s+the\s+(?:power\s+of\s+(\w+)|(\w+)\s+power)\b")
 # Neither "Player 1 squared off" nor "a squared circle".
 _ENGLISH_SQUARE = re.compile(
@@ -88,7 +88,7 @@ _GAP = re.compile(
     rf"[ \t{_INFIX}](?<=[a-zα-ω\d)°√^].)(?<![a-z]{{4}}.)"
     rf"(?:(?<=[ \t])[ \t]*[{_INFIX}][ \t]*|(?<=[{_INFIX}])[ \t]+)(?=[-a-zα-ω\d(√±△∠_])(?![a-z]{{4}})"
 )
-_FUNCTION = re.compile(r"(?<![a-z])([a-z]{0,3}(?:sin|cos|tan|log)(?:\^\d)?)[ \t]+(?=[a-zα-ω\d](?![a-z]))")
+_FUNCTION = re.compile(r"(?<![a-zà-ɏ])((?:[axy]|ab)?(?:sin|cos|tan|log)(?:\^\d)?)[ \t]+(?=[a-zα-ω\d](?![a-zà-ɏ]))")
 _BRACKETS = re.compile(r"([√^])\((-?\w)\)")
 _CHOICE = re.compile(r"_?(?<![a-z\d])(\d{1,2}|n)\s?([cph])_(\d{1,2}|[rk])(?![a-z\d])")
 _LOOSE = re.compile(r"([√△∠])[ \t]+(?=[\da-z(])")
