@@ -320,6 +320,7 @@ def test_the_little_words_of_english_ask_for_nothing() -> None:
         ("die casting", {"die", "casting"}),
         ("trade from 2010 to the UK", {"trade", "2010", "uk"}),
         ("where I'm from and don't go", {"go"}),
+        ("Let's meet. Don't wait.", {"meet", "wait"}),
         ("Was kostet der Eintritt in die Oper?", {"kostet", "eintritt", "oper"}),
         ("¿Qué es la fotosíntesis y para qué sirve?", {"fotosíntesis", "sirve"}),
         ("Что такое сила трения и как она", {"такое", "сила", "трения"}),

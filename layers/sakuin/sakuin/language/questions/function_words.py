@@ -33,8 +33,8 @@ def stop_words(query: str) -> frozenset[str]:
         begins = not before or before.endswith(_BEFORE_SENTENCE)
         parts = {word.lower(), *word.lower().split("'")}
         words |= parts
-        # The whole question can be in capital letters.
-        if word[0].isupper() and word[1:2] not in ("", "'") and not query.isupper() and not (begins and word.istitle()):
+        has_capital = word[0].isupper() and word[1:2].isalpha() and not query.isupper()
+        if has_capital and not (begins and word[1:].islower()):
             names |= parts
     by_language = {language: words & list_ for language, list_ in _stop_words().items()}
     language = max(by_language, key=lambda one: (len(by_language[one]), one == "english"))
