@@ -41,7 +41,7 @@ LARGE_PAGE = 2_000
 RARE = 5_000
 CHUNK_COLUMNS = (
     "id, material, anchor, title, content, learns, learns_source, type, category, level, page_title, prerequisites, "
-    "position, content_hash, text_hash, illustrates, fingerprint, generation"
+    "position, content_hash, text_hashes, illustrates, fingerprint, generation"
 )
 SEARCH: LiteralString = (
     "select search_candidates(%s::text, %s::jsonb, 's', 100, 0, 10000, p_type => %s, p_category => %s)"
@@ -145,7 +145,7 @@ def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Qu
                 (
                     *(chunk, f"p{page}", anchor, "名", "文" * 200, ["一", "二", "三"], "written"),
                     *({"ex": "example"}.get(kind, kind), f"c{number % 12}" if number % RARE else "rare"),
-                    *(f"l{page % 3}", f"p{page}", [], place, hashed, hashed, [], "f", 1),
+                    *(f"l{page % 3}", f"p{page}", [], place, hashed, [hashed], [], "f", 1),
                 )
             )
             vectors.append(("s", hashed, vector))
@@ -194,7 +194,7 @@ def _write_large_page(sql: psycopg.Connection, database: Database, rng: np.rando
         if number < 4:
             for space in ("s", "s2"):
                 version = cast(PageIndexVersion, SimpleNamespace(space=space))
-                missing = index.missing_vectors([chunk.text_hash for chunk in chunks], version)
+                missing = index.missing_vectors([name for chunk in chunks for name in chunk.text_hashes], version)
                 index.store_vectors({text: _numbers(topic + rng.normal(size=DIMENSIONS)) for text in missing}, version)
         source = Source("b", "large.html", f"v{number}", padded(f"{number:06X}"))
         change = PageChange("large", source, chunks=chunks, fingerprint="f")
@@ -220,7 +220,7 @@ def _record_version(sql: psycopg.Connection, fingerprint: str, space: str) -> No
 def _explanation(
     version: int, place: int, words: Sequence[str], topics: np.ndarray, rng: np.random.Generator
 ) -> KnowledgeChunk:
-    """An explanation of 800 characters and some 300 terms."""
+    """An explanation of 800 characters, in four passages, and some 300 terms."""
     terms = [words[at] for at in _of_a_chunk(rng, topics, len(words), 360, 8)]
     hashed = f"{version:04d}{place:060d}"
     return KnowledgeChunk(
@@ -239,7 +239,7 @@ def _explanation(
         prerequisites=(),
         position=place,
         content_hash=hashed,
-        text_hash=hashed,
+        text_hashes=tuple(f"{hashed}/{number}" for number in range(4)),
         illustrates=(),
         words=IndexedWords(dict.fromkeys(terms, 0.5), frozenset()),
     )

@@ -15,7 +15,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,6 +74,7 @@ def main(data: Path, textbooks: Path, *, write: bool) -> None:
     recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in _collections(data, textbooks)}
     console = Console(width=140)
     console.print(_figures(recorded))
+    console.print(_ablation(recorded))
     weights = learn(recorded.values())
     console.print_json(json.dumps(weights))
     if write:
@@ -157,7 +158,7 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
         for query, right, kind in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
-            rows = [(m.z, m.words, m.covered, 0.0, lowers and m.type == "example") for m in ranked.matches]
+            rows = [(m.z, m.words, m.covered, m.scattered, lowers and m.type == "example") for m in ranked.matches]
             found.append(Asked(kind, _rows(rows), np.array([m.id in right for m in ranked.matches], bool)))
         return found
 
@@ -169,7 +170,8 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
             candidates = explanation(row["query"]).candidates[:_CANDIDATES]
             chunks = [each.chunk for each in candidates]
             right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
-            rows = [(r.z, r.words, r.covered, r.scattered, 0.0) for r in (each.ranked for each in candidates)]
+            of = [each.ranked for each in candidates]
+            rows = [(r.z, r.words.share, r.words.covered, r.words.scattered, 0.0) for r in of]
             found.append(Asked("answer", _rows(rows), np.array(right, bool)))
         return found
 
@@ -276,6 +278,7 @@ _COLUMNS = (
     "questions",
     "hit@1",
     "hit@5",
+    "hit@1 of few words",
     "shown first",
     "right first",
     "error",
@@ -290,17 +293,42 @@ _COLUMNS = (
 
 def _figures(recorded: Mapping[str, Collection]) -> Table:
     """Each collection, judged by weights that were learned from the other groups."""
-    table = Table(title="Each collection, its group left out of the learning", title_justify="left", box=None)
-    for column in _COLUMNS:
-        table.add_column(column, justify="left" if column == "collection" else "right")
+    table = _table_of("Each collection, its group left out of the learning", _COLUMNS)
+    learned_without = _left_out(recorded)
+    for name, some in recorded.items():
+        table.add_row(name, *_row(some, learned_without[name]))
+    return table
+
+
+def _ablation(recorded: Mapping[str, Collection]) -> Table:
+    """The means of the collections if a feature is left out."""
+    columns = ("without", *_COLUMNS[2:4], *_COLUMNS[-2:])
+    table = _table_of("Means of the collections, each with its group left out of the learning", columns)
+    for feature in ("nothing", *FEATURES):
+        kept = np.array([name != feature for name in FEATURES], dtype=float)
+        those = {name: [replace(one, features=one.features * kept) for one in some] for name, some in recorded.items()}
+        learned_without = _left_out(those)
+        rows = [_row(some, learned_without[name]) for name, some in those.items()]
+        means = [np.mean([float(row[at]) for row in rows if row[at]]) for at in (1, 2, -2, -1)]
+        table.add_row(feature, *(f"{mean:.4f}" for mean in means))
+    return table
+
+
+def _table_of(title: str, columns: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=None)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left")
+    return table
+
+
+def _left_out(recorded: Mapping[str, Collection]) -> dict[str, dict[str, Any]]:
+    """Returns for each collection the weights that were learned without its group."""
     groups = {name: _group(name) for name in recorded}
     of_group = {
         group: learn(some for name, some in recorded.items() if groups[name] != group)
         for group in sorted(set(groups.values()))
     }
-    for name, some in recorded.items():
-        table.add_row(name, *_row(some, of_group[groups[name]]))
-    return table
+    return {name: of_group[group] for name, group in groups.items()}
 
 
 def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
@@ -322,6 +350,7 @@ def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
         str(len(some)),
         f"{right.sum() / found:.3f}",
         f"{sum(right.any() for _, right in answered) / found:.3f}",
+        f"{np.mean([right[0] for _, right in _of_few_words(judged)]):.3f}",
         f"{shown.mean():.3f}",
         f"{right.mean():.3f}",
         f"{error:.3f}",
@@ -329,6 +358,13 @@ def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
         *(marked[kind] for kind in ("answer", "near", "other")),
         *(_area(scores["answer"], scores[kind]) for kind in ("near", "other")),
     ]
+
+
+def _of_few_words(judged: Sequence[tuple[Asked, Array, NDArray[np.bool_]]]) -> list[tuple[Array, NDArray[np.bool_]]]:
+    """The first results for the third of the questions whose right candidate has the smallest share of their words."""
+    rows = [(one.features[one.right, 1].max(), results, right) for one, results, right in judged if one.right.any()]
+    rows.sort(key=lambda row: float(row[0]))
+    return [(results, right) for _, results, right in rows[: max(1, len(rows) // 3)]]
 
 
 def _area(answered: Array, others: Array) -> str:

@@ -34,7 +34,7 @@ def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", *
         "illustrates": (),
         "words": index_words(title=title or anchor, learns=(), body=content),
     }
-    made["text_hash"] = text_hash(text_of(title or anchor, content))
+    made["text_hashes"] = (text_hash(text_of(title or anchor, content)),)
     return KnowledgeChunk(**made | fields)
 
 

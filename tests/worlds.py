@@ -36,10 +36,12 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.supabase.sign_in import issuer_of
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
+from sakuin.retrieval.passages import embedded_passages
 from sakuin.settings import Settings
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.chunk_store import namespace
+from sakuin.tables.chunking import chunks
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTable
@@ -734,3 +736,10 @@ def turbopuffer_in(folder: Path) -> Iterator[str]:
 def long(words: str, length: int = 1200) -> str:
     """Returns a large string."""
     return (f"{words}について説明します。" * length)[:length]
+
+
+def passages_of(text: str) -> list[str]:
+    """Returns the passages of a string that are embedded."""
+    cut = TableCut()
+    pieces = chunks(text, size=cut.chunk_size, overlap=cut.overlap)
+    return [passage for piece in pieces for passage in embedded_passages(piece.text).values()]

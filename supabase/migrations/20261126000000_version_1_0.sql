@@ -99,7 +99,7 @@ create table public.knowledge_chunks (
   prerequisites text[] not null,
   illustrates text[] not null,
   content_hash text collate "C" not null,
-  text_hash text collate "C" not null,
+  text_hashes text[] collate "C" not null check (cardinality(text_hashes) > 0),
   fingerprint text collate "C" not null references public.page_index_version,
   generation bigint not null,
   check (id = material || '#' || anchor)
@@ -218,7 +218,7 @@ begin
     learns_key = excluded.learns_key, type = excluded.type,
     category = excluded.category, level = excluded.level, page_title = excluded.page_title,
     section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
-    position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
+    position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
     illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
   where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
 
@@ -576,8 +576,9 @@ $$;
 
 -- ---------------------------------------------------------------- vectors
 
--- The vector of each text, by the hash of the text. The writer of a page stores its vectors in portions, before the
--- transaction that applies the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
+-- The vector of each passage by its name, the hash of the text that it is part of and its number there
+-- (sakuin/retrieval/passages.py). The writer of a page stores its vectors in portions, before the transaction that applies
+-- the page: adding one to the graph takes milliseconds. No search sees a text that no chunk has.
 create table public.knowledge_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
@@ -586,13 +587,13 @@ create table public.knowledge_vector (
 );
 create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
 
--- The text that a chunk is embedded as, one for each space. The other columns of a chunk are the same in all versions
+-- The passages that a chunk is embedded as, in each space. The other columns of a chunk are the same in all versions
 -- (docs/decisions/0031).
 create table public.embedded_text (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
   text_hash text collate "C" not null,
-  primary key (id, space),
+  primary key (id, space, text_hash),
   foreign key (space, text_hash) references public.knowledge_vector
 );
 -- Finds the chunks of a vector, and the same sample for every question: hashes order texts at random.
@@ -645,11 +646,12 @@ declare
 begin
   with added as (
     insert into embedded_text (id, space, text_hash)
-    select c.id, s.space, c.text_hash
-    from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
+    select c.id, s.space, h.text_hash
+    from jsonb_to_recordset(p_chunks) as c(id text, text_hashes text[]) cross join unnest(spaces) as s(space)
+    cross join unnest(c.text_hashes) as h(text_hash)
     where (s.space = answers
-           or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = c.text_hash))
-      and not exists (select from embedded_text old where old.id = c.id and old.space = s.space)
+           or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = h.text_hash))
+    on conflict do nothing
     returning space, text_hash
   )
   -- Without waiting for another page of the same text: a row that stays is deleted as an old one.
@@ -667,11 +669,11 @@ begin
   delete from embedded_text t
   using knowledge_chunks k
   left join jsonb_to_recordset(p_chunks) as c(
-    id text, title text, content_hash text, text_hash text, learns text[]) on c.id = k.id
+    id text, title text, content_hash text, text_hashes text[], learns text[]) on c.id = k.id
   where k.material = p_material and t.id = k.id
-    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> c.text_hash
+    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> all (c.text_hashes)
          else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
-              or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash end);
+              or k.fingerprint = p_fingerprint and k.text_hashes <> c.text_hashes end);
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
@@ -680,7 +682,7 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(s.space order by s.space), '{}')
   from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
         group by t.space
-        having count(*) = (select count(*) from knowledge_chunks k where k.material = p_material)) s
+        having count(*) = (select sum(cardinality(k.text_hashes)) from knowledge_chunks k where k.material = p_material)) s
 $$;
 
 -- ---------------------------------------------------------------- words
@@ -1033,13 +1035,14 @@ end $$;
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
---   cosines      the cosines of the question with p_sample chunks, which are the same for every question
+--   cosines      the cosines of the question with p_sample passages, which are the same for every question
 --   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
--- The candidates are the p_depth nearest chunks and the p_depth chunks with the best words: the greatest sums over the
--- slots of the greatest weight * idf * impact of a slot's terms. All chunks of the rarest slot are compared, and those
--- of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the concepts that a
--- found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is false).
+-- The candidates are the p_depth chunks with the nearest passages, and the p_depth chunks with the best words: the
+-- greatest sums over the slots of the greatest weight * idf * impact of a slot's terms. All chunks of the rarest slot are
+-- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
+-- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
+-- false).
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
@@ -1056,6 +1059,7 @@ declare
   -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
   nearest text[] := '{}';
+  passages bigint := 0;
   total bigint;
   not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines jsonb := '[]';
@@ -1077,24 +1081,27 @@ begin
     if not is_narrow then
       -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
       perform set_config('enable_sort', 'off', true);
-      nearest := array(
+      with near as materialized (
         select t.id from knowledge_vector v
         -- None for a text that no chunk has.
         cross join lateral (
           select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
           where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
             and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0) t
-        where v.space = p_space order by v.embedding <=> query_vector limit p_depth);
+        where v.space = p_space order by v.embedding <=> query_vector limit 2 * p_depth
+      ), numbered as (select n.id, row_number() over () as place from near n)
+      select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
+             (select count(*) from numbered) into nearest, passages;
       perform set_config('enable_sort', 'on', true);
     end if;
-    if cardinality(nearest) < least(p_depth, total) then
+    if passages < 2 * p_depth and cardinality(nearest) < least(p_depth, total) then
       -- Compare every row that passes the filters.
       nearest := array(
         select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
         join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        order by (v.embedding <=> query_vector) + 0, k.id limit p_depth);
+        group by k.id order by min(v.embedding <=> query_vector), k.id limit p_depth);
     end if;
     if p_sample > 0 then
       select coalesce(jsonb_agg(s.cosine), '[]') into cosines
@@ -1188,7 +1195,7 @@ begin
         'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
         'impacts', coalesce(m.impacts, '{}'),
-        'cosine', (select 1 - (v.embedding <=> query_vector) from embedded_text e
+        'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
                    join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
       -- One by one by primary key: the planner cannot know how few they are.
@@ -1286,7 +1293,7 @@ $$;
 create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
-    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hash', 'fingerprint']
+    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
          select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
                                    'content', n.content)
@@ -1537,8 +1544,8 @@ create function public.default_quotas() returns jsonb
 language sql immutable set search_path = public, extensions as $$
   select '{
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
-    "project_bytes": 200000000, "project_chunks": 250000, "project_daily_tokens": 100000000,
-    "user_bytes": 400000000, "user_chunks": 250000, "all_bytes": 1000000000, "all_chunks": 500000,
+    "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
+    "user_bytes": 400000000, "user_chunks": 150000, "all_bytes": 1000000000, "all_chunks": 150000,
     "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
   }'::jsonb
 $$;

@@ -99,7 +99,7 @@ create table public.knowledge_chunks (
   prerequisites text[] not null,
   illustrates text[] not null,
   content_hash text collate "C" not null,
-  text_hash text collate "C" not null,
+  text_hashes text[] collate "C" not null check (cardinality(text_hashes) > 0),
   fingerprint text collate "C" not null references public.page_index_version,
   generation bigint not null,
   check (id = material || '#' || anchor)
@@ -218,7 +218,7 @@ begin
     learns_key = excluded.learns_key, type = excluded.type,
     category = excluded.category, level = excluded.level, page_title = excluded.page_title,
     section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
-    position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
+    position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
     illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
   where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
 

@@ -54,14 +54,14 @@ def test_its_candidates_are_the_results_in_their_order(tables: TableWorld, endpo
 
 def test_a_candidate_has_the_ranks_and_scores_of_both_searches(tables: TableWorld, endpoint: str) -> None:
     best = explained(tables, endpoint, "傾き").candidates[0]
-    assert (best.json_path, best.ranked.matched) == ("/1/content", ("傾き",))
+    assert (best.json_path, best.ranked.words.matched) == ("/1/content", ("傾き",))
     assert best.found.matching_rank in (1, 2)
-    assert best.ranked.words > 0.5
+    assert best.ranked.words.share > 0.5
     assert best.found.nearest_rank is not None
     assert best.found.cosine is not None
     assert -1 <= best.found.cosine <= 1
     other = next(each for each in explained(tables, endpoint, "傾き").candidates if each.json_path == "/0/content")
-    assert (other.found.matching_rank, other.ranked.words, other.ranked.matched) == (None, 0.0, ())
+    assert (other.found.matching_rank, other.ranked.words.share, other.ranked.words.matched) == (None, 0.0, ())
 
 
 def test_words_or_vectors_alone_rank_by_themselves(tables: TableWorld, endpoint: str) -> None:
@@ -70,7 +70,7 @@ def test_words_or_vectors_alone_rank_by_themselves(tables: TableWorld, endpoint:
     vectors = explained(tables, endpoint, "傾き", mode="vectors").candidates
     assert {each.json_path for each in vectors} == {"/0/content", "/1/content", "/2/content"}
     assert [each.found.nearest_rank for each in vectors] == [each.rank for each in vectors]
-    assert {each.ranked.words for each in vectors} == {0.0}
+    assert {each.ranked.words.share for each in vectors} == {0.0}
 
 
 def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint: str) -> None:

@@ -10,7 +10,7 @@ from sakuin.explain.explain import ExplainKnowledge
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
-from sakuin.knowledge.page import embedded_text, whole_text
+from sakuin.knowledge.page import titles_text
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
 from sakuin.knowledge.reading.page_reader import read_page
@@ -29,7 +29,7 @@ _MAX_PAGE_BYTES = 10_000_000
 
 @dataclass(frozen=True)
 class Library:
-    """Indexed pages: `texts` are the embedded texts by the ids of their chunks."""
+    """Indexed pages: `texts` are titles and content by the ids of their chunks."""
 
     texts: dict[str, str]
     explain: ExplainKnowledge
@@ -77,6 +77,6 @@ def _texts(bucket: MemoryBucket, learns: LearnsSources, key: str, material: str)
     page = read_page(bucket.read(key, max_bytes=_MAX_PAGE_BYTES).body)
     written = learns(key, material, page).learns
     return {
-        f"{material}#{item.anchor}": embedded_text(whole_text(item, written[item.anchor].items, page.title))
+        f"{material}#{item.anchor}": f"{titles_text(item, written[item.anchor].items, page.title)}\n{item.content}"
         for item in page.explanations
     }

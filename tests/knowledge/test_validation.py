@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from sakuin.knowledge.page import Explanation, Page, UnnamedBox
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page, UnnamedBox
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page
 
 GOOD = ("和を求める", "差を求める", "積を求める")
@@ -71,8 +71,8 @@ def test_an_authors_items_are_judged_in_japanese_and_english_with_a_form_to_use(
 
 
 def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
-    long = replace(page("rule-a").explanations[0], content="あ" * 6001)
-    whole = replace(long, content="あ" * 6000)
+    long = replace(page("rule-a").explanations[0], content="あ" * (EMBEDDED_LENGTH + 1))
+    whole = replace(long, content="あ" * EMBEDDED_LENGTH)
     known = index("rule-a")
     assert found(page("rule-a", explanations=(long,)), known) == [("warning", "long-explanation", "rule-a")]
     assert found(page("rule-a", explanations=(whole,)), known) == []

@@ -9,7 +9,7 @@ from sakuin.errors import Unavailable
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.chunk_store import WatchedStore
-from tests.worlds import TableWorld, long, world_of
+from tests.worlds import TableWorld, long, passages_of, world_of
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 
@@ -42,7 +42,7 @@ def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: Tab
     world.deliver(message)
     assert world.status(tool)["state"] == "ready"
     assert world.found(endpoint) == {"/a"}
-    assert len(world.rows(table)) == len(world.embedder.embedded) == 2
+    assert (len(world.rows(table)), sorted(world.embedder.embedded)) == (2, sorted(passages_of(A)))
 
 
 def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_after_a_sweep_that_failed(

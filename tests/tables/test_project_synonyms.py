@@ -21,7 +21,7 @@ def explained(world: TableWorld, endpoint: str, **asked: frozenset[str]) -> Tabl
 
 
 def found_by_words(explanation: TableExplanation) -> list[str]:
-    return [each.chunk.json_pointer for each in explanation.candidates if "通行" in "".join(each.ranked.matched)]
+    return [each.chunk.json_pointer for each in explanation.candidates if "通行" in "".join(each.ranked.words.matched)]
 
 
 def test_a_project_s_synonyms_find_what_its_tables_write(world: TableWorld) -> None:

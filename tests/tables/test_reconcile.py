@@ -56,7 +56,8 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
     """Writes an unwanted row."""
     vector = [1.0] + [0.0] * 1535
     world.store.client.namespace(namespace(world.project, table)).write(
-        upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
+        upsert_rows=[{"id": name, "chunk": name, "passage": 0, "vector": vector, "generation": generation}],
+        distance_metric="cosine_distance",
     )
 
 

@@ -31,11 +31,11 @@ class Limits:
     endpoints: int = _limit(1_000, "MCP endpoints of a project")
     endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
     project_bytes: int = _limit(200_000_000, "bytes of all Tables of a project")
-    project_chunks: int = _limit(250_000, "chunks of all Tables of a project")
+    project_chunks: int = _limit(150_000, "chunks of all Tables of a project")
     user_bytes: int = _limit(400_000_000, "bytes of all Tables in the projects that a user created")
-    user_chunks: int = _limit(250_000, "chunks of all Tables in the projects that a user created")
+    user_chunks: int = _limit(150_000, "chunks of all Tables in the projects that a user created")
     all_bytes: int = _limit(1_000_000_000, "bytes of all Tables of the deployment")
-    all_chunks: int = _limit(500_000, "chunks of all Tables of the deployment")
+    all_chunks: int = _limit(150_000, "chunks of all Tables of the deployment")
     database_bytes: int = _limit(
         8_000_000_000, "bytes of the database's disk: an alarm and `sakuin doctor` announce that 80 % are used"
     )

@@ -42,7 +42,9 @@ class Knowledge:
         if fingerprint not in self.recorded:
             self.index.record_index_version(fingerprint)
             self.recorded.add(fingerprint)
-        vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
+        vectors = {
+            name: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks for name in chunk.text_hashes
+        }
         self.index.store_vectors(vectors, fingerprint)
 
     def apply(

@@ -228,7 +228,7 @@ def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge
 
 def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Knowledge) -> None:
     chunks = [a_chunk("m", "rule-a", "一")]
-    hashes = {chunks[0].text_hash, "0" * 64}
+    hashes = {*chunks[0].text_hashes, "0" * 64}
     knowledge.embed(chunks)
     knowledge.embed(chunks)
     assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == {"0" * 64}
@@ -245,12 +245,12 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     def apply(material: str, number: int, text: str) -> None:
         # Without new vectors: each text was embedded before.
         chunk = a_chunk(material, "rule-a", text)
-        assert knowledge.index.missing_vectors([chunk.text_hash], FINGERPRINT) == set()
+        assert knowledge.index.missing_vectors(chunk.text_hashes, FINGERPRINT) == set()
         change = PageChange(material, a_source(material, number), chunks=[chunk], fingerprint=FINGERPRINT.id)
         assert knowledge.index.apply(change).outcome == "applied"
 
     chunks = {text: a_chunk("a", "rule-a", text) for text in ("一", "二")}
-    texts = {chunk.text_hash: text for text, chunk in chunks.items()}
+    texts = {chunk.text_hashes[0]: text for text, chunk in chunks.items()}
     knowledge.embed(list(chunks.values()))
     assert unused() == {"一", "二"}
     # No search finds a vector that is stored before its page.

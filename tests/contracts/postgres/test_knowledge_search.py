@@ -8,7 +8,8 @@ import numpy as np
 import psycopg
 import pytest
 from numpy.typing import NDArray
-from sakuin.knowledge.model import EVERYTHING, Filters, FilterValues, KnowledgeChunk, ListedMaterial, Match
+from sakuin.errors import Conflict
+from sakuin.knowledge.model import EVERYTHING, Filters, FilterValues, KnowledgeChunk, ListedMaterial, Match, PageChange
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
@@ -109,6 +110,48 @@ def test_results_come_by_falling_similarity_between_0_and_1_the_same_way_each_ti
     assert "三平方の定理" in first[0].title
     assert ask(knowledge, "三平方の定理", limit=50) == first
     assert ask(knowledge, "三平方の定理", limit=7) == first[:7]
+
+
+def test_a_chunk_is_found_once_by_its_nearest_passage(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    passages = {"whole": "複素数平面", "whole/1": "行列の固有値", "whole/2": "微分と積分"}
+    long = a_chunk("long", "rule-a", "長い文", text_hashes=tuple(passages))
+    store(knowledge, a_library(30))
+    knowledge.index.store_vectors({name: vector_of(text) for name, text in passages.items()}, FINGERPRINT)
+    change = PageChange("long", a_source("long", 1), [long], FINGERPRINT.id)
+    assert knowledge.index.apply(change).outcome == "applied"
+    for text in passages.values():
+        found = [match.id for match in ask(knowledge, text, limit=50, by_words=False)]
+        assert (found[0], found.count("long#rule-a")) == ("long#rule-a", 1), text
+    (match,) = ask(knowledge, "微分と積分", filters=Filters(material="long"), by_words=False)
+    assert match.cosine == pytest.approx(1.0, abs=1e-3)
+    # With the second passage gone, its vector waits to be deleted, and nothing finds it.
+    shorter = replace(long, text_hashes=("whole", "whole/2"))
+    change = PageChange("long", a_source("long", 2), [shorter], FINGERPRINT.id)
+    assert knowledge.index.apply(change).outcome == "applied"
+    (match,) = ask(knowledge, "行列の固有値", filters=Filters(material="long"), by_words=False)
+    assert match.cosine == pytest.approx(0.0, abs=0.1)
+    unused = sql.execute("select text_hash from unused_vector where starts_with(text_hash, 'whole')").fetchall()
+    assert unused == [("whole/1",)]
+
+
+def test_the_graph_gives_each_chunk_once_whatever_passages_are_near(knowledge: Knowledge) -> None:
+    chunks = [a_chunk("m", f"rule-{n}", "文", text_hashes=(f"{n}", f"{n}/1", f"{n}/2")) for n in range(120)]
+    vectors = {name: vector_of(f"解の公式 {name}") for chunk in chunks for name in chunk.text_hashes}
+    store(knowledge, a_library(1))
+    knowledge.index.store_vectors(vectors, FINGERPRINT)
+    assert knowledge.index.apply(PageChange("m", a_source("m", 1), chunks, FINGERPRINT.id)).outcome == "applied"
+    found = ask(knowledge, "解の公式", limit=200, by_words=False)
+    assert len({match.id for match in found}) == len(found) > 66
+    assert sorted(match.nearest_rank or 0 for match in found) == list(range(1, len(found) + 1))
+
+
+def test_a_page_without_the_vector_of_one_passage_is_not_applied(knowledge: Knowledge) -> None:
+    store(knowledge, a_library(1))
+    long = a_chunk("long", "rule-a", "長い文", text_hashes=("whole", "whole/1"))
+    knowledge.index.store_vectors({"whole": vector_of("長い文")}, FINGERPRINT)
+    with pytest.raises(Conflict):
+        knowledge.index.apply(PageChange("long", a_source("long", 1), [long], FINGERPRINT.id))
+    assert knowledge.index.state("long") is None
 
 
 def test_ties_stand_by_id(knowledge: Knowledge) -> None:

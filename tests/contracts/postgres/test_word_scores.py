@@ -201,7 +201,7 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
     chunk = a_text(1, {"式": 0.5})
     first = knowledge.apply(a_source("m", 1), [chunk])
     knowledge.index.record_index_version(other)
-    assert knowledge.index.missing_vectors([chunk.text_hash], other) == set()
+    assert knowledge.index.missing_vectors(chunk.text_hashes, other) == set()
     (match,) = knowledge.search.matches(Question(vector_of("1"), (), other, EVERYTHING, 5))
     assert match.cosine is not None
     again = knowledge.index.apply(

@@ -30,6 +30,7 @@ def row(
     generation: int = 1,
     terms: tuple[str, ...] = ("二次方程式", "公式"),
     vector: tuple[float, ...] = (1.0, 0.0, 0.0),
+    further: tuple[tuple[float, ...], ...] = (),
 ) -> StoredChunkRow:
     parts = pointer.split("/")
     ancestors = tuple(place("/".join(parts[:end])) for end in range(1, len(parts) + 1))
@@ -42,7 +43,7 @@ def row(
         generation=generation,
         content=content,
         terms=terms,
-        vector=vector,
+        vectors=(vector, *further),
     )
 
 

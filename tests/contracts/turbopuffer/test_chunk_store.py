@@ -49,6 +49,49 @@ def test_what_is_found_has_its_cosine_and_its_terms_whichever_leg_found_it(store
     assert without_vector == (FoundChunk(far.doc_id, None, 1, None, {"微分": 2}, 3),)
 
 
+def test_a_chunk_is_found_once_by_its_nearest_passage(store: ChunkStore) -> None:
+    long = row(vector=(0.0, 1.0, 0.0), further=((0.0, 0.0, 1.0), (3.0, 4.0, 0.0)))
+    short = row("/b", "英語", terms=("英語",), vector=(1.0, 1.0, 0.0))
+    store.upsert(NAMESPACE, [long, short])
+
+    chunks = found(store, vector=(0.6, 0.8, 0.0), slots=words("公式"), depth=2).chunks
+
+    assert [(each.doc_id, each.nearest_rank, each.matching_rank) for each in chunks] == [
+        (long.doc_id, 1, 1),
+        (short.doc_id, 2, None),
+    ]
+    assert chunks[0].cosine == pytest.approx(1.0, abs=1e-3)
+    # A chunk that only words found has the cosine of its nearest passage, too.
+    by_words = found(store, vector=(0.0, 0.0, 1.0), slots=words("英語"), depth=1).chunks
+    assert {each.doc_id: each.cosine for each in by_words} == {
+        long.doc_id: pytest.approx(1.0, abs=1e-3),
+        short.doc_id: pytest.approx(0.0, abs=1e-3),
+    }
+
+
+def test_passages_are_replaced_and_deleted_with_their_chunk(store: ChunkStore) -> None:
+    long = row(further=((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+    other = row("/b", "英語", vector=(0.0, 1.0, 0.0), further=((0.0, 0.0, 1.0),))
+    store.upsert(NAMESPACE, [long, other])
+    assert store.ids(NAMESPACE) == {long.doc_id: 1, other.doc_id: 1}
+
+    store.delete(NAMESPACE, [other.doc_id], generation=0)
+    assert store.ids(NAMESPACE).keys() == {long.doc_id, other.doc_id}
+    store.delete(NAMESPACE, [other.doc_id], generation=1)
+    assert store.ids(NAMESPACE).keys() == nearest_set(store) == {long.doc_id}
+
+    changed = row(content="解の公式の証明", generation=2)
+    store.upsert(NAMESPACE, [changed])
+    store.sweep(NAMESPACE, [node_of(changed)])
+    assert store.ids(NAMESPACE).keys() == nearest_set(store) == {changed.doc_id}
+
+
+def nearest_set(store: ChunkStore) -> set[str]:
+    chunks = found(store, vector=(0.0, 0.0, 1.0)).chunks
+    assert all(each.nearest_rank for each in chunks)
+    return {each.doc_id for each in chunks}
+
+
 def test_a_sample_has_its_cosines_in_any_scope(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(), row("/b", index=1, vector=(3.0, 4.0, 0.0)), row("/c", index=2)])
     sample = [row().doc_id, row("/b", index=1).doc_id, "never there"]

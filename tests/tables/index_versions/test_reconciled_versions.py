@@ -35,7 +35,7 @@ def test_a_row_that_a_late_worker_left_beside_is_removed(deployment: Deployment)
     beside = next(each for each in deployment.kept() if not each.live)
     name, world = namespace(deployment.world.project, asked.table, beside.suffix), deployment.world
     whole = world.store.ids(name)
-    row = {"id": "late", "vector": [1.0] + [0.0] * 1535, "generation": 1}
+    row = {"id": "late", "chunk": "late", "passage": 0, "vector": [1.0] + [0.0] * 1535, "generation": 1}
     world.store.client.namespace(name).write(upsert_rows=[row], distance_metric="cosine_distance")
     assert (night(deployment), world.store.ids(name)) == (["left over"], whole)
     assert night(deployment) == []

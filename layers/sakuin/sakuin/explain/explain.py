@@ -203,8 +203,8 @@ def _table_hit(candidate: TableCandidate) -> ExplainedHit:
         evidence=ranked.evidence,
         cosine=found.cosine,
         z=ranked.z,
-        words=ranked.words,
+        words=ranked.words.share,
         nearest_rank=found.nearest_rank,
         matching_rank=found.matching_rank,
-        matched=ranked.matched,
+        matched=ranked.words.matched,
     )

@@ -15,7 +15,7 @@ from sakuin.knowledge.model import (
     Source,
 )
 from sakuin.knowledge.names import chunk_id
-from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, section_of, whole_text
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page, body_text, section_of, titles_text
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
@@ -23,6 +23,7 @@ from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder, EmbeddingModel
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion, StoredIndexVersion, live_version
+from sakuin.retrieval.passages import embedded_passages
 from sakuin.retrieval.vectors import embed_texts, text_hash
 
 # When two workers process one material, the second finds the change of the first and starts again.
@@ -166,11 +167,11 @@ class IndexPage:
             return 0
         result = embed_texts(
             self.embedder_of(version.model),
-            {text_hash: texts[text_hash] for text_hash in sorted(missing)},
+            {name: texts[name] for name in sorted(missing)},
             lambda vectors: self.index.store_vectors(vectors, version),
         )
         for chunk in chunks:
-            if reason := result.refused.get(chunk.text_hash):
+            if reason := next(filter(None, map(result.refused.get, chunk.text_hashes)), None):
                 raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
         return len(missing)
 
@@ -187,19 +188,25 @@ def _conflict(state: MaterialState | None) -> PageResult:
 def _chunks(
     material: str, page: Page, learns: LearnsOfPage, vocabulary: Vocabulary
 ) -> tuple[list[KnowledgeChunk], dict[str, str]]:
-    """Returns the chunks of a page, and the texts to embed by their hash."""
+    """Returns the chunks of a page, and the texts to embed by the names of their vectors."""
     texts: dict[str, str] = {}
     chunks: list[KnowledgeChunk] = []
     for explanation in page.explanations:
         items = learns.learns[explanation.anchor]
-        text = embedded_text(whole_text(explanation, items.items, page.title))
-        texts[text_hash(text)] = text
-        chunks.append(_chunk(material, page, explanation, items, text_hash(text), vocabulary))
+        titles = titles_text(explanation, items.items, page.title)
+        passages = embedded_passages(explanation.content[:EMBEDDED_LENGTH], title=titles)
+        texts |= passages
+        chunks.append(_chunk(material, page, explanation, items, tuple(passages), vocabulary))
     return chunks, texts
 
 
 def _chunk(
-    material: str, page: Page, explanation: Explanation, learns: Learns, hash_of_text: str, vocabulary: Vocabulary
+    material: str,
+    page: Page,
+    explanation: Explanation,
+    learns: Learns,
+    passages: tuple[str, ...],
+    vocabulary: Vocabulary,
 ) -> KnowledgeChunk:
     return KnowledgeChunk(
         id=chunk_id(material, explanation.anchor),
@@ -217,7 +224,7 @@ def _chunk(
         prerequisites=page.prerequisites,
         position=explanation.position,
         content_hash=text_hash(explanation.content),
-        text_hash=hash_of_text,
+        text_hashes=passages,
         illustrates=explanation.illustrates,
         words=index_words(
             title=explanation.title,

@@ -41,7 +41,8 @@ class LocatedText:
 class KnowledgeChunk(LocatedText):
     """One explanation as it is stored.
 
-    `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
+    `text_hashes` name the vectors of its passages (see `embedded_passages`); `content_hash` is the SHA-256 hex of
+    `content`.
     `words` are its search terms, and the readings of its own words. `section` is the nearest heading around it.
     """
 
@@ -55,7 +56,7 @@ class KnowledgeChunk(LocatedText):
     prerequisites: tuple[str, ...]
     position: int
     content_hash: str
-    text_hash: str
+    text_hashes: tuple[str, ...]
     illustrates: tuple[str, ...]
     words: IndexedWords
 
@@ -98,6 +99,7 @@ class Match(LocatedText):
     z: float
     words: float
     covered: float
+    scattered: float
     evidence: float
     needed: float
     nearest_rank: int | None

@@ -19,8 +19,8 @@ DEFAULT_BOX_SELECTORS = (
     *(".example-box", ".theorem", ".formula-box"),
 )
 
-# OpenAI takes 8,192 tokens a text; Japanese has about one token a character.
-EMBEDDED_LENGTH = 6000
+# What comes after so many characters of an explanation is found by its words alone.
+EMBEDDED_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +84,15 @@ def type_of_anchor(anchor: str) -> ChunkType | None:
     return TYPE_OF_PREFIX.get(prefix) if dash and name else None
 
 
-def whole_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:
-    """Returns all that an explanation is found by: its title, its headings, its `learns` and its content."""
-    parts = (explanation.title, _headings(explanation, page_title), "、".join(learns), explanation.content)
+def titles_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:
+    """Returns what stands before each embedded passage of an explanation: its title, its headings and its `learns`."""
+    parts = (explanation.title, _headings(explanation, page_title), "、".join(learns))
     return "\n".join(part for part in parts if part)
 
 
 def body_text(explanation: Explanation, page_title: str) -> str:
     """Returns the whole text without title and `learns`, whose words have a greater weight."""
     return "\n".join(part for part in (_headings(explanation, page_title), explanation.content) if part)
-
-
-def embedded_text(whole: str) -> str:
-    """Returns the beginning of a whole text, which is embedded."""
-    return whole[:EMBEDDED_LENGTH]
 
 
 def section_of(explanation: Explanation, page_title: str) -> str | None:

@@ -28,7 +28,7 @@ from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
-    *("page_title", "section", "language", "content_hash", "text_hash", "illustrates"),
+    *("page_title", "section", "language", "content_hash", "text_hashes", "illustrates"),
 )
 # Longer than a worker takes from its first staged words to the transaction that applies their page.
 _STAGED_SECONDS = 900

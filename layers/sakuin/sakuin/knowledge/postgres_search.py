@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from sakuin.errors import Invalid
@@ -22,6 +23,7 @@ from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.proximity import COMPARED, ComparedText, with_scattered
 from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
@@ -103,19 +105,24 @@ class KnowledgeSearch:
         words: dict[str, WordMatch] = {}
         for folder, those in in_folder.items():
             words |= word_matches(question.slots_of(folder), frequencies, those)
-        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
-        ranking = rank(
+        ranked = partial(
+            rank,
             candidates,
-            words,
-            unrelated(found["cosines"], self.weights),
-            self.weights,
-            scale,
+            others=unrelated(found["cosines"], self.weights),
+            weights=self.weights,
+            scale=self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None),
             lowers_examples=question.filters.type is None and not question.wants_example,
         )
+        first = [each for each in ranked(words) if rows[each.id]["is_found"]][: max(question.limit, COMPARED)]
+        texts = self._texts([*(each.id for each in first), *([question.expected] if question.expected else [])])
+        # A page that changes meanwhile may lose chunks.
+        compared = [each for each in first[:COMPARED] if each.id in texts]
+        for folder in in_folder:
+            in_it = {each.id: _compared(texts[each.id]) for each in compared if question.folder_of(each.id) == folder}
+            words |= with_scattered(words, in_it, question.slots_of(folder), frequencies)
+        ranking = ranked(words, lowest=min((each.evidence for each in compared), default=0.0))
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
-        texts = self._texts([each.id for each in shown])
-        # A page that changes meanwhile may lose chunks.
         return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
 
     def _candidates(self, question: Question) -> dict[str, Any]:
@@ -229,19 +236,25 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
     )
 
 
+def _compared(text: Mapping[str, Any]) -> ComparedText:
+    titles = dict.fromkeys((text["title"], text["section"], text["page_title"]))
+    return ComparedText(text["content"], "\n".join(filter(None, titles)))
+
+
 def _match(ranked: Ranked, row: Mapping[str, Any], text: Mapping[str, Any]) -> Match:
     return Match(
         **{**text, "learns": tuple(text["learns"])},
         similarity=ranked.similarity,
         cosine=row["cosine"],
         z=ranked.z,
-        words=ranked.words,
-        covered=ranked.covered,
+        words=ranked.words.share,
+        covered=ranked.words.covered,
+        scattered=ranked.words.scattered,
         evidence=ranked.evidence,
         needed=ranked.needed,
         nearest_rank=row["nearest_rank"],
         matching_rank=row["matching_rank"],
-        matched=ranked.matched,
+        matched=ranked.words.matched,
     )
 
 

@@ -132,7 +132,7 @@ def _morpheme(surface: str, normal: str, reading: str, part: str, *, is_unknown:
 def _terms_of_other_scripts(surface: str) -> tuple[str, ...]:
     """Returns the word that Sudachi takes for a sign, without the punctuation around it."""
     signs = "".join(sign for sign in surface if unicodedata.category(sign)[0] not in "LMN")
-    return () if _DENSE.search(surface) else bounded_terms(surface.strip(signs))
+    return () if _DENSE.search(surface) else bounded_terms(stem(surface.strip(signs)))
 
 
 def _terms(surface: str, normal: str, part: str) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ _Rule = tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], 
 def _with_spoken_mathematics(text: str) -> str:
     for rules in (_SPOKEN, _WRITTEN) if text.isascii() else (_JAPANESE, _SPOKEN, _WRITTEN):
         for parts, pattern, replacement in rules:
-            if any(part in text for part in parts):
+            if any(map(text.__contains__, parts)):
                 text = pattern.sub(replacement, text)
     return text
 

@@ -11,11 +11,11 @@ from sakuin.platform.embedding import EmbeddingModel
 
 # Names of the code that makes texts, terms and chunks: a change of that code needs another name, which makes another
 # index version. The analyzer's code is `sakuin.language`.
-TEXT_TEMPLATE = "title+headings+learns+content/1"
+TEXT_TEMPLATE = "title+headings+learns+passage/2"
 ANALYZER = "sudachi-small-A+grams23+notation+spelled/5"
 # The default of `Vocabulary` in `template.yaml`.
 DEFAULT_VOCABULARY = "school-mathematics"
-CHUNKER = "sentences+graphemes/1"
+CHUNKER = "sentences+graphemes+passages/2"
 
 # The name of the newest version that was never live.
 NEXT = "next"
@@ -73,8 +73,8 @@ class TableIndexVersion:
 
     @property
     def space(self) -> str:
-        """16 hex digits of all that changes the vector of a text."""
-        return _digest(asdict(self.model))
+        """16 hex digits of all that changes the vectors of a text."""
+        return _digest(asdict(self.model) | {"chunker": self.chunker})
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,14 @@ class WordMatch:
     """How much of a question's words a candidate has.
 
     `share`, 0-1: of the greatest possible sum. `covered`, 0-1: the same if how often the candidate has a word did not
-    count. `matched`: the words that it has, those that count most first.
+    count. `matched`: the words that it has, those that count most first. `scattered`, 0-1: the part of `share` that its
+    text has far apart; 0 if its text was not read.
     """
 
     share: float = 0.0
     covered: float = 0.0
     matched: tuple[str, ...] = ()
+    scattered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,7 @@ class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
     `similarity`, 0-1, is the probability that it answers, `evidence` its score, `needed` the score of a good match.
-    `z`: the cosine in standard deviations. `words`: the share of the question's words, 0-1. `matched`: the words of the
-    question that it has, those that count most first. `scattered`: the share of the words that the text has far apart;
-    0 if its text was not read.
+    `z`: the cosine in standard deviations. `words`: what it has of the question's words.
     """
 
     id: str
@@ -63,10 +63,7 @@ class Ranked:
     evidence: float
     needed: float
     z: float
-    words: float
-    covered: float
-    matched: tuple[str, ...]
-    scattered: float = 0.0
+    words: WordMatch
 
     @property
     def is_good(self) -> bool:
@@ -153,17 +150,21 @@ def rank(
     scale: Scale,
     *,
     lowers_examples: bool = False,
+    lowest: float = -math.inf,
 ) -> list[Ranked]:
     """Returns the candidates by falling similarity, ties by id.
 
-    `words` are those of `word_matches`. With `lowers_examples` an example ranks below the concepts that it shows: it
-    has a lower score, and the best of its concepts has at least the score of the example without that penalty. But it
-    passes no concept that has a higher score of its own than the example has with the penalty.
+    `words` are those of `word_matches`. Scattered words lower no evidence below `lowest`. With `lowers_examples` an
+    example ranks below the concepts that it shows: it has a lower score, and the best of its concepts has at least the
+    score of the example without that penalty. But it passes no concept that has a higher score of its own than the
+    example has with the penalty.
     """
     evidence, z, before = {}, {}, {}
     for each in candidates:
         z[each.id] = others.deviations(each.cosine)
-        before[each.id] = weights.score(z[each.id], words[each.id].share, words[each.id].covered)
+        has = words[each.id]
+        score = weights.score(z[each.id], has.share, has.covered)
+        before[each.id] = max(score + weights.scattered * has.scattered, min(score, lowest))
         evidence[each.id] = before[each.id] + (weights.example if lowers_examples and each.is_example else 0.0)
     placed = dict(evidence)
     if lowers_examples:
@@ -185,9 +186,7 @@ def rank(
             evidence=placed[each.id],
             needed=scale.least,
             z=z[each.id],
-            words=words[each.id].share,
-            covered=words[each.id].covered,
-            matched=words[each.id].matched,
+            words=words[each.id],
         )
         for each in order
     ]

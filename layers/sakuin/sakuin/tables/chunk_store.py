@@ -42,9 +42,10 @@ def doc_id(table_id: str, json_pointer: str, content_hash: str, chunk_index: int
 
 @dataclass(frozen=True, slots=True)
 class StoredChunkRow:
-    """One document of the search engine.
+    """One chunk in the search engine.
 
-    `ancestors` are 16-hex-digit hashes of pointers, from the root to the node itself.
+    `ancestors` are 16-hex-digit hashes of pointers, from the root to the node itself. `vectors` are those of its
+    passages.
     """
 
     doc_id: str
@@ -55,15 +56,15 @@ class StoredChunkRow:
     generation: int
     content: str
     terms: tuple[str, ...]
-    vector: Vector
+    vectors: Sequence[Vector]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A document that a search found, by meaning or by words: its rank in each leg, from 1, None if it is not in it.
+    """A chunk that a search found, by meaning or by words: its rank in each leg, from 1, None if it is not in it.
 
-    `cosine` is that with the question, None without a vector of the question. `counts`: how often the document has each
-    of the question's terms, without those that it does not have, of `terms_count` terms.
+    `cosine` is that of its nearest passage with the question, None without a vector of the question. `counts`: how
+    often it has each of the question's terms, without those that it does not have, of `terms_count` terms.
     """
 
     doc_id: str
@@ -76,7 +77,7 @@ class FoundChunk:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The documents that a search found, and the cosines of the question with a sample."""
+    """The chunks that a search found, and the cosines of the question with a sample."""
 
     chunks: tuple[FoundChunk, ...] = ()
     cosines: tuple[float, ...] = ()

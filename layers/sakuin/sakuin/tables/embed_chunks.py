@@ -14,7 +14,8 @@ from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.index_version import of_version
-from sakuin.retrieval.vectors import embed_texts, text_hash
+from sakuin.retrieval.passages import embedded_passages
+from sakuin.retrieval.vectors import embed_texts
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
@@ -66,13 +67,15 @@ class EmbedChunks:
 
     def _embed(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> tuple[int, int, int]:
         """Embeds and stores chunks; returns how many are stored, and how many texts were embedded and refused."""
-        texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
-        portion = _Portion(list(wanted), dict(self.index.known_vectors(project_id, texts.keys())), self.clock())
-        missing = {hashed: texts[hashed] for hashed in sorted(texts.keys() - portion.vectors.keys())}
+        passages = {chunk.id: embedded_passages(chunk.chunk_text) for chunk in wanted}
+        texts = {name: text for of_chunk in passages.values() for name, text in of_chunk.items()}
+        known = dict(self.index.known_vectors(project_id, texts.keys()))
+        portion = _Portion(list(wanted), passages, known, self.clock())
+        missing = {name: texts[name] for name in sorted(texts.keys() - known.keys())}
 
         def store() -> None:
             if chunks := portion.take(self.clock()):
-                self._store(table_id, name, chunks, portion.vectors)
+                self._store(table_id, name, chunks, portion.vectors_of)
 
         def keep(vectors: Mapping[str, Vector]) -> None:
             self.index.store_vectors(project_id, vectors)
@@ -85,20 +88,27 @@ class EmbedChunks:
         try:
             refused = embed_texts(self.embedder, missing, keep, RequestSize(clock=self.clock)).refused
         except SakuinError:
-            unused = [text for hashed, text in missing.items() if hashed not in portion.vectors]
+            unused = [text for passage, text in missing.items() if passage not in portion.vectors]
             self.index.take_tokens(project_id, -_tokens(unused))
             store()
             raise
         if refused:
-            portion.chunks = self._without_refused(table_id, name, portion.chunks, refused)
+            reasons = {
+                chunk: reason
+                for chunk, names in passages.items()
+                if (reason := next(filter(None, map(refused.get, names)), None))
+            }
+            portion.chunks = self._without_refused(table_id, name, portion.chunks, reasons)
         store()
         return portion.stored, len(missing), len(refused)
 
     def _without_refused(
-        self, table_id: str, name: str, wanted: Sequence[WantedChunk], refused: Mapping[str, str]
+        self, table_id: str, name: str, wanted: Sequence[WantedChunk], reasons: Mapping[str, str]
     ) -> Sequence[WantedChunk]:
-        """Returns the chunks of nodes that can be embedded. Deletes the other nodes and records why on their Tools."""
-        reasons = {chunk.id: reason for chunk in wanted if (reason := refused.get(text_hash(chunk.chunk_text)))}
+        """Returns the chunks of nodes that can be embedded. Deletes the other nodes and records why on their Tools.
+
+        `reasons` are by the ids of the chunks that cannot.
+        """
         nodes = {chunk.json_pointer: chunk.generation for chunk in wanted if chunk.id in reasons}
         unwanted = [PublishedNode(pointer_hash(pointer), None, generation) for pointer, generation in nodes.items()]
         # Sweeps before, so that a worker that ends in between starts again, and after, because another worker may
@@ -108,11 +118,16 @@ class EmbedChunks:
         self.store.sweep(name, unwanted)
         return [chunk for chunk in wanted if chunk.json_pointer not in nodes]
 
-    def _store(self, table_id: str, name: str, wanted: Sequence[WantedChunk], vectors: Mapping[str, Vector]) -> None:
+    def _store(
+        self,
+        table_id: str,
+        name: str,
+        wanted: Sequence[WantedChunk],
+        vectors_of: Callable[[WantedChunk], Sequence[Vector]],
+    ) -> None:
         words = [index_words(title="", learns=(), body=chunk.chunk_text) for chunk in wanted]
         rows = [
-            _row(table_id, chunk, its_words, vectors[text_hash(chunk.chunk_text)])
-            for chunk, its_words in zip(wanted, words, strict=True)
+            _row(table_id, chunk, its_words, vectors_of(chunk)) for chunk, its_words in zip(wanted, words, strict=True)
         ]
         self.store.upsert(name, rows)
         stored = [
@@ -131,20 +146,28 @@ class EmbedChunks:
 
 @dataclass(slots=True)
 class _Portion:
-    """The chunks of a batch that are not stored, since `began`, and all vectors by text hash."""
+    """The chunks of a batch that are not stored, since `began`, with all vectors of its passages by their names.
+
+    `passages` are the names by the ids of the chunks.
+    """
 
     chunks: Sequence[WantedChunk]
+    passages: Mapping[str, Collection[str]]
     vectors: dict[str, Vector]
     began: float
     stored: int = 0
 
     def take(self, now: float) -> Sequence[WantedChunk]:
-        """Returns the chunks that have a vector, and begins the next portion with the others."""
-        embedded = [chunk for chunk in self.chunks if text_hash(chunk.chunk_text) in self.vectors]
-        self.chunks = [chunk for chunk in self.chunks if text_hash(chunk.chunk_text) not in self.vectors]
+        """Returns the chunks that have all their vectors, and begins the next portion with the others."""
+        embedded = [chunk for chunk in self.chunks if self.vectors.keys() >= set(self.passages[chunk.id])]
+        self.chunks = [chunk for chunk in self.chunks if chunk not in embedded]
         self.began = now
         self.stored += len(embedded)
         return embedded
+
+    def vectors_of(self, chunk: WantedChunk) -> Sequence[Vector]:
+        """Returns the vectors of the passages of an embedded chunk."""
+        return [self.vectors[name] for name in self.passages[chunk.id]]
 
 
 def _tokens(texts: Iterable[str]) -> int:
@@ -170,7 +193,7 @@ def counted_words(words: IndexedWords, *, with_terms: bool) -> frozenset[tuple[s
     return words.pairs | {("", term) for term in ("", *words.impacts) if with_terms}
 
 
-def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector) -> StoredChunkRow:
+def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vectors: Sequence[Vector]) -> StoredChunkRow:
     return StoredChunkRow(
         doc_id=doc_id(table_id, chunk.json_pointer, chunk.content_hash, chunk.chunk_index),
         json_pointer=chunk.json_pointer,
@@ -180,7 +203,7 @@ def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector)
         generation=chunk.generation,
         content=chunk.chunk_text,
         terms=repeated_terms(words.impacts),
-        vector=vector,
+        vectors=vectors,
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.proximity import COMPARED, ordered_by_proximity
+from sakuin.retrieval.proximity import COMPARED, ComparedText, with_scattered
 from sakuin.retrieval.ranking import (
     Candidate,
     Ranked,
@@ -128,14 +129,14 @@ class SearchTable:
         shown = [
             each
             for each in question.candidates[: min(top_k, NEAREST) if is_weak else top_k]
-            if is_weak or is_shown(each.ranked.similarity, each.ranked.matched)
+            if is_weak or is_shown(each.ranked.similarity, each.ranked.words.matched)
         ]
         return TableAnswer(
             query,
             _index(tool),
             tuple(map(_hit, shown)),
             no_good_match=is_weak,
-            understood_as=question.understood.with_results(each.ranked.matched for each in shown).understood_as,
+            understood_as=question.understood.with_results(each.ranked.words.matched for each in shown).understood_as,
             degraded=question.degraded,
         )
 
@@ -208,15 +209,21 @@ class SearchTable:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
-        scale = self.weights.scale(has_words=bool(slots), has_vector=vector is not None)
         others = others or unrelated(found.cosines, self.weights)
-        ranking = rank(candidates, words, others, self.weights, scale)
-        current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
+        ranked = partial(
+            rank,
+            others=others,
+            weights=self.weights,
+            scale=self.weights.scale(has_words=bool(slots), has_vector=vector is not None),
+        )
+        first = ranked(candidates, words)
+        current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
-        shown = [each for each in ranking if each.id in current]
-        if scope is None:
-            texts = {id: chunk.chunk_text for id, chunk in current.items()}
-            shown = ordered_by_proximity(shown, texts, slots, frequencies, self.weights, scale)
+        compared = [each for each in first if each.id in current][:COMPARED]
+        texts = {each.id: ComparedText(current[each.id].chunk_text) for each in compared}
+        words |= with_scattered(words, texts, slots, frequencies)
+        lowest = min((each.evidence for each in compared), default=0.0)
+        shown = ranked([each for each in candidates if each.id in current], words, lowest=lowest)
         best = [
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)

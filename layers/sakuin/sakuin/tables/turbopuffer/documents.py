@@ -27,9 +27,15 @@ _SCHEMA: dict[str, AttributeSchemaParam] = {
     "ancestors": {"type": "[]string", "filterable": True},
     "content_hash": {"type": "string", "filterable": True},
     "chunk_index": {"type": "int", "filterable": True},
+    # A chunk is a document for each of its passages. The first has the id of the chunk, its text and its words; the
+    # id of another one ends with its number.
+    "chunk": {"type": "string", "filterable": True},
+    "passage": {"type": "int", "filterable": True},
     "generation": {"type": "int", "filterable": True},
 }
 
+# In no doc id.
+_PASSAGE = "/"
 # The names, hashes and numbers of a row.
 _OTHER_BYTES = 1_000
 
@@ -42,22 +48,28 @@ def schema(dimensions: int) -> dict[str, AttributeSchemaParam]:
     return {"vector": {"type": f"[{dimensions}]f16", "ann": True}, **_SCHEMA}
 
 
-def document(row: StoredChunkRow) -> dict[str, Any]:
-    """Returns a row as a document of turbopuffer."""
+def documents(row: StoredChunkRow) -> Iterator[dict[str, Any]]:
+    """Returns the documents of a chunk, one for each passage."""
     terms = [sent_term(term) for term in row.terms]
-    return {
-        "id": row.doc_id,
-        "vector": row.vector,
-        "content": row.content,
-        "terms": terms,
-        "term_counts": _columns(terms),
-        "json_pointer": row.json_pointer,
-        "pointer_hash": row.ancestors[-1],
-        "ancestors": list(row.ancestors),
-        "content_hash": row.content_hash,
-        "chunk_index": row.chunk_index,
-        "generation": row.generation,
-    }
+    words = {"content": row.content, "terms": terms, "term_counts": _columns(terms), "json_pointer": row.json_pointer}
+    for passage, vector in enumerate(row.vectors):
+        yield {
+            "id": f"{row.doc_id}{_PASSAGE}{passage}" if passage else row.doc_id,
+            "vector": vector,
+            "chunk": row.doc_id,
+            "passage": passage,
+            "pointer_hash": row.ancestors[-1],
+            "ancestors": list(row.ancestors),
+            "content_hash": row.content_hash,
+            "chunk_index": row.chunk_index,
+            "generation": row.generation,
+            **({} if passage else words),
+        }
+
+
+def chunk_of(row: Row) -> str:
+    """Returns the doc id of the chunk that a row is a passage of."""
+    return str(row.id).partition(_PASSAGE)[0]
 
 
 def cosine(row: Row) -> float:
@@ -110,4 +122,5 @@ def _size(row: StoredChunkRow) -> int:
         texts += 2 * sum(len(term.encode()) + 3 for term in row.terms)
     except UnicodeEncodeError as error:
         raise Invalid(f"{row.doc_id} contains half of a surrogate pair, which is not Unicode text") from error
-    return texts + len(row.vector) * 16 // 3 + _OTHER_BYTES
+    hashes = sum(len(ancestor) + 3 for ancestor in row.ancestors)
+    return texts + sum(len(vector) * 16 // 3 + hashes + _OTHER_BYTES for vector in row.vectors)

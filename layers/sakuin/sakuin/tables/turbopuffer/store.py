@@ -15,13 +15,13 @@ from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
 from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
-from sakuin.tables.turbopuffer.documents import DISTANCE, cosine, document, requests, schema, term_counts
+from sakuin.tables.turbopuffer.documents import DISTANCE, chunk_of, cosine, documents, requests, schema, term_counts
 from sakuin.tables.turbopuffer.words import sent_term, words_leg
 
 # The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
-_MAX_IDS = 5_000
 # turbopuffer documents no limit of a filter. A batch has fewer nodes, and each write takes a second of its namespace.
+_MAX_DELETED_CHUNKS = 1_000
 _MAX_SWEPT_NODES = 256
 _MAX_ROWS_AN_ANSWER = 10_000
 
@@ -44,9 +44,9 @@ class TurbopufferChunkStore:
         for request in requests(rows, self.max_request_bytes):
             self._write(
                 namespace,
-                upsert_rows=[document(row) for row in request],
+                upsert_rows=[each for row in request for each in documents(row)],
                 upsert_condition=_NOT_NEWER,
-                schema=schema(len(request[0].vector)),
+                schema=schema(len(request[0].vectors[0])),
                 distance_metric=DISTANCE,
             )
 
@@ -66,27 +66,30 @@ class TurbopufferChunkStore:
         if not legs:
             return Found()
         try:
-            rankings = [_ranks(rows) for rows in self._answers(namespace, [_leg(leg, scope, depth) for leg in legs])]
+            # Of the nearest passages some are of one chunk.
+            legs_rows = self._answers(namespace, [_leg(leg, scope, 2 * depth) for leg in legs])
+            rankings = [_ranks(rows, depth) for rows in legs_rows]
             by_vector = rankings.pop(0) if nearest else {}
             by_words = rankings.pop() if rankings else {}
             ids = list({**by_vector, **by_words})
             if not ids:
                 return Found()
-            # Terms are much to send, so each row sends them once. Of a row that only words found, this is the cosine.
-            queries = [_rows(ids, vector, include_attributes=["term_counts"])]
+            # Terms are much to send, so each chunk sends them once. Of one that only words found, this is the cosine.
+            queries = [_rows(("chunk", "In", ids), vector, include_attributes=["term_counts"])]
             if vector is not None and sample:
-                queries.append(_rows(sample, vector))
+                queries.append(_rows(("id", "In", list(sample)), vector))
             rows, *others = self._answers(namespace, queries)
         except NotFound:
             return Found()
         terms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
         evidence = {str(row.id): row for row in rows}
+        cosines = {} if vector is None else {chunk_of(row): cosine(row) for row in reversed(rows)}
         chunks = [
             FoundChunk(
                 id,
                 by_vector.get(id),
                 by_words.get(id),
-                None if vector is None else cosine(evidence[id]),
+                cosines.get(id),
                 *term_counts(evidence[id], terms),
             )
             for id in ids
@@ -104,10 +107,10 @@ class TurbopufferChunkStore:
         return deleted
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
-        condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
+        not_newer = [] if generation is None else [("generation", "Lte", generation)]
         with suppress(NotFound):
-            for ids in _parts(doc_ids, _MAX_IDS):
-                self._write(namespace, deletes=ids, **condition)
+            for ids in _parts(doc_ids, _MAX_DELETED_CHUNKS):
+                self._write(namespace, delete_by_filter=("And", [("chunk", "In", ids), *not_newer]))
 
     def delete_namespace(self, namespace: str) -> None:
         with suppress(NotFound):
@@ -122,13 +125,13 @@ class TurbopufferChunkStore:
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         generations: dict[str, int] = {}
-        after: dict[str, Any] = {}
+        after: list[Any] = [("passage", "Eq", 0)]
         with suppress(NotFound):
             while page := self._page_of_ids(namespace, after):
                 generations |= {str(row.id): int(str(row["generation"])) for row in page}
                 if len(page) < self.rows_an_answer:
                     break
-                after = {"filters": ("id", "Gt", page[-1].id)}
+                after = [*after[:1], ("id", "Gt", page[-1].id)]
         return generations
 
     def namespaces(self, prefix: str) -> list[str]:
@@ -149,10 +152,13 @@ class TurbopufferChunkStore:
                 raise ValueError("each query has a result")
             return [understood(result, "rows").rows or () for result in results]
 
-    def _page_of_ids(self, namespace: str, after: dict[str, Any]) -> Sequence[Row]:
+    def _page_of_ids(self, namespace: str, filters: list[Any]) -> Sequence[Row]:
         def page() -> Any:
             return self.client.namespace(namespace).query(
-                rank_by=("id", "asc"), limit=self.rows_an_answer, include_attributes=["generation"], **after
+                rank_by=("id", "asc"),
+                limit=self.rows_an_answer,
+                include_attributes=["generation"],
+                filters=("And", filters),
             )
 
         rows: Sequence[Row] = self._asked(namespace, page, "rows").rows
@@ -169,18 +175,20 @@ class TurbopufferChunkStore:
         return self.ask(answer, namespace=namespace)
 
 
-def _ranks(rows: Sequence[Row]) -> dict[str, int]:
-    return {str(row.id): rank for rank, row in enumerate(rows, start=1)}
+def _ranks(rows: Sequence[Row], depth: int) -> dict[str, int]:
+    """Returns the ranks of the first `depth` chunks by their ids."""
+    chunks = dict.fromkeys(map(chunk_of, rows))
+    return {chunk: rank for rank, chunk in zip(range(1, depth + 1), chunks, strict=False)}
 
 
-def _leg(rank_by: tuple[Any, ...], scope: str, depth: int) -> dict[str, Any]:
-    return {"rank_by": rank_by, "filters": ("ancestors", "Contains", scope), "limit": depth}
+def _leg(rank_by: tuple[Any, ...], scope: str, limit: int) -> dict[str, Any]:
+    return {"rank_by": rank_by, "filters": ("ancestors", "Contains", scope), "limit": limit}
 
 
-def _rows(ids: Sequence[str], vector: Vector | None, **asked: Any) -> dict[str, Any]:
-    """Returns the query for rows by id, with their distances from `vector`: kNN is exact."""
+def _rows(filters: tuple[Any, ...], vector: Vector | None, **asked: Any) -> dict[str, Any]:
+    """Returns the query for the rows of a filter, with their distances from `vector`, nearest first: kNN is exact."""
     rank_by = ("id", "asc") if vector is None else ("vector", "kNN", list(vector))
-    return {"rank_by": rank_by, "filters": ("id", "In", list(ids)), "limit": len(ids), **asked}
+    return {"rank_by": rank_by, "filters": filters, "limit": _MAX_ROWS_AN_ANSWER, **asked}
 
 
 def _obsolete(node: PublishedNode) -> tuple[Any, ...]:

@@ -1,0 +1,41 @@
+"""Passages: parts of a text that overlap, so that what belongs together is whole in one of them."""
+
+import re
+
+from sakuin.retrieval.vectors import text_hash
+
+# Han, kana, Hangul and full-width signs (Unicode Standard Annex 11): one of them says as much as two Latin letters.
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
+)
+
+# An embedding model compares this much best: docs/decisions/0112-passages.md.
+_EMBEDDED = 300
+
+
+def embedded_passages(text: str, *, title: str = "") -> dict[str, str]:
+    """Returns the texts to embed for a text, with its title before each of them, by the names of their vectors.
+
+    A name is the hash of title and text, and the number of the passage unless it is the first.
+    """
+    whole = text_hash(_titled(title, text))
+    parts = passages(text, wide=_EMBEDDED)
+    return {f"{whole}/{number}" if number else whole: _titled(title, part) for number, part in enumerate(parts)}
+
+
+def _titled(title: str, text: str) -> str:
+    return f"{title}\n{text}" if title and text else title or text
+
+
+def passages(text: str, *, wide: int) -> list[str]:
+    """Returns the passages of a text in its order: a text that is short enough is one.
+
+    A passage has `wide` characters if most of the text's are wide, else five thirds as many. The next one begins two
+    thirds of a passage later.
+    """
+    length = wide if 2 * len(_WIDE.sub("", text)) < len(text) else wide * 5 // 3
+    if len(text) <= length:
+        return [text]
+    further = -(-(len(text) - length) // (length * 2 // 3))
+    starts = ((len(text) - length) * number // further for number in range(further + 1))
+    return [text[start : start + length] for start in starts]
