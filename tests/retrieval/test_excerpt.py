@@ -36,6 +36,30 @@ def test_a_word_is_found_in_either_case() -> None:
     )
 
 
+LINES = [f"    value_{number} = compute({number})" for number in range(30)]
+
+
+def test_code_has_its_lines_and_no_fences() -> None:
+    assert excerpt("Use  it:\n```python\ndef f(x):\n\n    return x\n```\nThat is\nall.") == (
+        "Use it:\ndef f(x):\n\n    return x\nThat is all."
+    )
+
+
+@pytest.mark.parametrize("length", range(40, 200, 7))
+@pytest.mark.parametrize("word", ["value_0", "value_17", "value_29", "After", "nothing", "e"])
+def test_no_line_of_code_is_cut(word: str, length: int) -> None:
+    text = "\n".join(["Before! " * 20, "```python", "def f():", *LINES, "```", "After. " * 20])
+    shown = excerpt(text, around=[word], length=length)
+    assert len(shown) <= length + 4
+    assert not (word.startswith("value") and word not in shown)
+    lines = [line for line in shown.split("\n") if "value" in line or "compute" in line]
+    assert set(lines) <= set(LINES)
+
+
+def test_a_line_that_is_longer_than_the_excerpt_is_cut() -> None:
+    assert "needle" in excerpt("```\n" + "x " * 99 + "needle" + " y" * 99 + "\n```", around=["needle"], length=50)
+
+
 @pytest.mark.parametrize("text", ["あ" * 500, "İ" * 300 + "判別式" + "ß" * 300, "。" * 400, ""])
 @pytest.mark.parametrize("around", [["判別式"], [""], ["あ"], []])
 def test_it_is_never_longer_than_asked_for(text: str, around: list[str]) -> None:

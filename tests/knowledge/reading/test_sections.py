@@ -115,7 +115,7 @@ def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_headi
         "Water when the upper two centimetres of soil are dry.",
         "In autumn, once a week is enough.",
     ]
-    assert watering["pots"].split("\n")[1:] == ["def litres(days):", "return days"]
+    assert watering["pots"].split("\n")[1:] == ["```", "def litres(days):", "    return days", "```"]
     kettle = {one.anchor: one for one in read_page((SITES / "sphinx.html").read_bytes()).explanations}
     assert kettle["tea.Kettle"].content.split("\n")[1:] == ["A vessel with a switch.", "It is made of steel."]
     assert kettle["boiling"].content.endswith("see Kettle.boil().")

@@ -1,31 +1,55 @@
 """Excerpts: a short part of a text around its matched words."""
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
+
+from sakuin.retrieval.fenced_code import parts
 
 EXCERPT_LENGTH = 100
 PASSAGE_LENGTH = 390
 _SPACE = re.compile(r"\s+")
-_SENTENCE_START = re.compile(r"(?<=[。！？!?])\s*")
+_SENTENCE_START = re.compile(r"(?<=[。！？!?\n])\s*")
 # Further occurrences of a frequent word do not help to choose a place.
 _MOST_PLACES = 20
+
+Span = tuple[int, int]
 
 
 def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENGTH) -> str:
     """Returns the part of `text` with most words of `around`, where earlier words have more weight.
 
-    It starts with a sentence if possible, has single spaces, and `…` where text is left out: at most `length` + 2
-    characters.
+    It starts with a sentence if possible, has single spaces, and `…` where text is left out: at most `length` + 4
+    characters. Code keeps its lines, without fences; a line is cut only if it is longer than the excerpt.
     """
-    flat = _SPACE.sub(" ", text).strip()
+    flat, code = _flat(text)
     if len(flat) <= length:
         return flat
-    start = _start(flat, around, length)
-    piece = flat[start : start + length].strip()
-    return ("…" if start else "") + piece + ("…" if start + length < len(flat) else "")
+    start, end = _span(flat, code, around, length)
+    closing = "" if end == len(flat) else "\n…" if "\n" in flat[end - 1 : end + 1] else "…"
+    piece = flat[start:end].rstrip()
+    start += len(piece) - len(piece := piece.lstrip("\n"))
+    if start not in {line[0] for line in code}:
+        return ("…" if start else "") + piece.lstrip() + closing
+    return ("…\n" if start else "") + piece + closing
 
 
-def _start(flat: str, around: Sequence[str], length: int) -> int:
+def _flat(text: str) -> tuple[str, list[Span]]:
+    """Returns a text with a line for each line of code and one for all text between, and the spans of code."""
+    lines: list[str] = []
+    code: list[Span] = []
+    length = 0
+    for is_code, part in parts(text):
+        for line in part.split("\n") if is_code else (_SPACE.sub(" ", part).strip(),):
+            if is_code:
+                code.append((length, length + len(line)))
+            if is_code or line:
+                lines.append(line)
+                length += len(line) + 1
+    return "\n".join(lines), code
+
+
+def _span(flat: str, code: Sequence[Span], around: Sequence[str], length: int) -> Span:
     lowered = flat.lower()
     words = [word.lower() for word in around if word]
     if len(lowered) != len(flat) or not words:
@@ -33,11 +57,28 @@ def _start(flat: str, around: Sequence[str], length: int) -> int:
         lowered = flat
     starts = {0, *(_from(flat, place, length) for word in words for place in _places(lowered, word))}
 
-    def weight(start: int) -> float:
-        seen = lowered[start : start + length]
+    def weight(span: Span) -> float:
+        seen = lowered[slice(*span)]
         return sum(1 / (rank + 2) for rank, word in enumerate(words) if word in seen)
 
-    return min(starts, key=lambda start: (-weight(start), start))
+    spans = (_whole_lines(start, min(start + length, len(flat)), code) for start in starts)
+    return min(spans, key=lambda span: (-weight(span), span))
+
+
+def _whole_lines(start: int, end: int, code: Sequence[Span]) -> Span:
+    """Returns a span that cuts no line of code, unless the line is longer than the span."""
+    length = end - start
+    first, last = _line(code, start), _line(code, end)
+    if first and first[1] - first[0] <= length:
+        start, end = first[0], min(end, first[0] + length)
+        last = _line(code, end)
+    return start, last[0] if last and last[0] > start else end
+
+
+def _line(code: Sequence[Span], place: int) -> Span | None:
+    """Returns the line of code that a cut at `place` would divide."""
+    line = code[bisect(code, (place,)) - 1] if code else (0, 0)
+    return line if line[0] < place < line[1] else None
 
 
 def _places(text: str, word: str) -> list[int]:

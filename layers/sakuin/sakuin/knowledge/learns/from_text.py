@@ -11,6 +11,7 @@ from sakuin.knowledge.learns.actions import ENGLISH_IMPERATIVE
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import nfkc, one_line
+from sakuin.retrieval.fenced_code import without_code
 
 Language = Literal["ja", "en", "other"]
 
@@ -145,7 +146,7 @@ def sentences_of(explanation: Explanation, *, with_steps: bool = True) -> Iterat
     """
     heading, _, rest = explanation.content[:EMBEDDED_LENGTH].partition("\n")
     is_heading = explanation.title in heading and len(heading) <= len(explanation.title) + LONGEST_NUMBER
-    content = rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH]
+    content = without_code(rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH])
     lines = [plain_tex(line) for line in content.split("\n") if with_steps or not NUMBERED.match(line)]
     ended = [line for line in lines if FULL_STOP.search(line)]
     for sentence in SENTENCE_END.split("\n".join(ended or lines)):

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from bs4 import Tag
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.code import language_of
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
@@ -58,6 +59,7 @@ class Outline:
         self._marks: list[int] = []  # the serial number at which each open section began
         self._serial = 0
         self._muted: Tag | None = None
+        self._pre: Tag | None = None
         self._cells: list[int] = []
         self._items: list[int | None] = []
 
@@ -80,12 +82,24 @@ class Outline:
         self._layout(tag)
         if id(tag) in self._shapes:
             self._begin(tag, rank)
+        if tag.name == "pre" and self._pre is None:
+            self._pre = tag
+        if self._pre is not None and self._open and (tag is self._pre or id(tag) in self._shapes):
+            self._open[-1].region.prose.begin_code(language_of(self._pre))
         if rank is not None:
             self._note_heading(tag, rank)
-        if tag.name == "a" and self._open and self._muted is None:
+        if self._muted is not None or not self._open:
+            return
+        if self._pre is not None:
+            self._muted = tag if tag.name == "button" else None
+        elif tag.name == "a":
             self._note_link(tag)
 
     def _leave(self, tag: Tag) -> None:
+        if tag is self._pre:
+            self._pre = None
+            for each in self._open:
+                each.region.prose.end_code()
         if tag is self._muted:
             self._muted = None
         if tag.name in SECTIONS or id(tag) in self._shapes:
@@ -147,12 +161,7 @@ class Outline:
         if current.rank is not None and step.text.strip() and not _inside_heading(step.tag):
             current.started = True
         text = step.text
-        if step.tag.name == "pre":
-            for line in text.split("\n"):
-                current.region.prose.add(line)
-                current.region.prose.add_break()
-            return
-        if BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
+        if self._pre is None and BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
             text += " "  # the badge "例1" is separate from the text after it
         current.region.prose.add(text)
 
@@ -162,20 +171,23 @@ class Outline:
             self._items.append(_first_number(tag) if name == "ol" else None)
         elif name == "tr":
             self._cells.append(0)
-        prose = self._open[-1].region.prose if self._open else None
-        if prose is None:
+        if not self._open:
             return
-        if name in INLINE_TEXT:
+        prose = self._open[-1].region.prose
+        if self._pre is not None:
+            if name == "br":
+                prose.add("\n")
+        elif name in INLINE_TEXT:
             if name in ("td", "th") and self._cells:
                 if self._cells[-1]:
                     prose.add_cell()
                 self._cells[-1] += 1
             elif sign := raised(tag):
                 prose.add(sign + ("{" if len(tag.get_text(strip=True)) > 1 else ""))
-            return
-        self._break(tag, prose)
-        if name == "li" and not self._cells:
-            prose.lead(self._marker())
+        else:
+            self._break(tag, prose)
+            if name == "li" and not self._cells:
+                prose.lead(self._marker())
 
     def _layout_end(self, tag: Tag) -> None:
         name = tag.name
@@ -190,13 +202,13 @@ class Outline:
             if name == "li":
                 prose.lead("")
             self._break(tag, prose)
-        elif raised(tag) and len(tag.get_text(strip=True)) > 1:
+        elif self._pre is None and raised(tag) and len(tag.get_text(strip=True)) > 1:
             prose.add("}")
 
     def _break(self, tag: Tag, prose: Prose) -> None:
-        if self._cells and tag.name != "tr":
+        if self._cells and tag.name != "tr" and self._pre is None:
             prose.add(" ")  # a row is one line
-        else:
+        elif self._pre is None or tag.name != "br":
             prose.add_break()
 
     def _marker(self) -> str:

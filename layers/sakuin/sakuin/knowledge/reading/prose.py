@@ -1,4 +1,4 @@
-"""Plain text of explanations: a line for each block, nothing between inline elements."""
+"""Plain text of explanations: a line for each block, nothing between inline elements, code as it is."""
 
 import re
 
@@ -8,6 +8,7 @@ from bs4.element import NavigableString
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, visible
+from sakuin.retrieval.fenced_code import fenced
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}
@@ -38,36 +39,59 @@ class Prose:
     """The growing text of one explanation."""
 
     def __init__(self) -> None:
+        self._blocks: list[str] = []
         self._pieces: list[str] = []
         self._lead = ""
+        self._language: str | None = None  # of the code that is being read
 
     def add(self, text: str) -> None:
         """Adds text of the page, with the white space of the source."""
-        text = INVISIBLE.sub("", text)
+        text = INVISIBLE.sub("", text.replace("\r\n", "\n"))
         if self._lead and text.strip():
             self._pieces.append(BREAK + self._lead)
             self._lead = ""
-        self._pieces.append(text)
+        if text:
+            self._pieces.append(text)
 
     def add_break(self) -> None:
         """Begins a new line."""
-        self._pieces.append(BREAK)
+        if self._language is None:
+            self._pieces.append(BREAK)
+        elif not "".join(self._pieces[-1:]).endswith("\n"):
+            self._pieces.append("\n")
 
     def add_cell(self) -> None:
         """Adds the border between two cells of a row."""
-        self._pieces.append(CELL)
+        if self._language is None:
+            self._pieces.append(CELL)
 
     def lead(self, marker: str) -> None:
         """Sets the marker of a list item, which is written before the first text of the item."""
         self._lead = marker
 
+    def begin_code(self, language: str) -> None:
+        """Begins a block of code: white space is a part of the text until it ends."""
+        self._pieces.append(BREAK + self._lead)
+        self._lead = ""
+        self._end_block()
+        self._language = language
+
+    def end_code(self) -> None:
+        """Ends the block of code, if there is one."""
+        if self._language is not None:
+            self._end_block()
+
     def text(self) -> str:
-        """Returns the plain text: readable TeX, a line for each block, cells joined with " | "."""
-        joined = "".join(self._pieces)
-        flowing = SPACES.sub(lambda run: _space(run, joined), joined)
-        lines = [_row(line) for line in flowing.split(BREAK)]
-        plain = readable_tex(visible("\n".join(line for line in lines if line)))
-        return DECORATION.sub(lambda found: _decoration(found, plain), plain)
+        """Returns the plain text: readable TeX, a line for each block, cells joined with " | ", code in fences."""
+        self._end_block()
+        return "\n".join(self._blocks)
+
+    def _end_block(self) -> None:
+        joined, self._pieces = "".join(self._pieces), []
+        block = _flowing(joined) if self._language is None else fenced(visible(joined), self._language)
+        self._language = None
+        if block:
+            self._blocks.append(block)
 
 
 def raised(tag: Tag) -> str:
@@ -77,6 +101,13 @@ def raised(tag: Tag) -> str:
     if not sign or not isinstance(only, NavigableString) or ORDINAL.match(only.strip()):
         return ""
     return sign
+
+
+def _flowing(joined: str) -> str:
+    flowing = SPACES.sub(lambda run: _space(run, joined), joined)
+    lines = [_row(line) for line in flowing.split(BREAK)]
+    plain = readable_tex(visible("\n".join(line for line in lines if line)))
+    return DECORATION.sub(lambda found: _decoration(found, plain), plain)
 
 
 def _space(run: re.Match[str], text: str) -> str:

@@ -12,6 +12,7 @@ from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
 from sakuin.language.unicode_text import one_line
+from sakuin.retrieval.fenced_code import without_code
 
 TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
 
@@ -65,7 +66,8 @@ def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
             if step.kind == "open" and step.tag.name in ("figcaption", "summary", "legend", "caption"):
                 yield words_of(step.tag)
                 break
-    yield from (shortened(line.removeprefix("- ")) for line in content[:500].split("\n")[:3])
+    lines = without_code(content[:500]).split("\n")
+    yield from (shortened(line.removeprefix("- ")) for line in lines[:3])
     yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
 
 

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
+from sakuin.knowledge.reading.code import ADDED
 from sakuin.knowledge.reading.mathematics import rendered_tex
-from sakuin.knowledge.reading.parsing import OPAQUE, attribute
+from sakuin.knowledge.reading.parsing import OPAQUE, attribute, classes
 
 HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 
@@ -66,7 +67,7 @@ def is_tab(tag: Tag) -> bool:
 
 
 def is_hidden(tag: Tag) -> bool:
-    """Returns whether the text of an element is hidden by its tag, an attribute or a style.
+    """Returns whether the text of an element is hidden by its tag, an attribute or a style, or is a number of a line.
 
     Hidden text must never reach an agent, since a person cannot see it on the page.
     """
@@ -78,4 +79,5 @@ def is_hidden(tag: Tag) -> bool:
         ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found" and not is_tab(tag))
         or attribute(tag, "aria-hidden").lower() == "true"
         or HIDING_STYLE.search(attribute(tag, "style")) is not None
+        or not ADDED.isdisjoint(classes(tag))
     )

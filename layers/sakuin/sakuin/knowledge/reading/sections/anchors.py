@@ -21,6 +21,7 @@ from sakuin.knowledge.reading.sections.settings import PageSettings
 from sakuin.knowledge.reading.titles import LONGEST_TITLE, LONGEST_TITLE_TEXT, TITLE_STEPS, leading_titles, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc, one_line
+from sakuin.retrieval.fenced_code import without_code
 
 # How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
 MOST_WRAPPERS, LONGEST_BEFORE = 4, 80
@@ -80,7 +81,7 @@ def section_title(section: AnchoredElement, content: str) -> str:
     """Returns the title of a section; of an admonition without one its first sentence."""
     if section.title:
         return section.title
-    for line in content[:1000].split("\n"):
+    for line in without_code(content[:1000]).split("\n"):
         limit = JAPANESE_TITLE if is_japanese(line) else OTHER_TITLE
         name = concept_name(shortened(line.removeprefix("- "), limit=limit)).removesuffix(".")
         if name and not is_kind(name, section.element):

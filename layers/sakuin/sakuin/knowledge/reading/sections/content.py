@@ -47,8 +47,6 @@ FURNITURE_CLASSES = frozenset(
     | {"sharedaddy", "jp-relatedposts", "yarpp", "addtoany_share_save_container", "sharrre-container", "sns-share"}
     | {"sns-follow", "share-wrapper", "comments", "comments-area", "comment-respond", "newsletter", "cookie-notice"}
     | {"cookie-banner", "wp-block-post-terms", "wp-block-latest-posts", "wp-block-comments", "giscus", "utterances"}
-    # code
-    | {"copybtn", "copy-button", "clipboard-button", "linenos", "linenodiv", "lineno", "line-numbers-rows"}
 )
 
 # Class names that themes compose: `post-byline`, `entry__meta`, `c-shareBtns`, `td-page-meta__lastmod`.

@@ -34,7 +34,6 @@ class SectionOutline(Outline):
         self._linked: dict[int, int] = {}
         self._title: Tag | None = None
         self._link: Tag | None = None
-        self._pre: Tag | None = None
 
     def has_text(self, section: AnchoredElement) -> bool:
         """Returns whether a section says more than its title and links to other places."""
@@ -48,14 +47,11 @@ class SectionOutline(Outline):
             self._title = tag
         if self._link is None and tag.name == "a" and attribute(tag, "href"):
             self._link = tag
-        if self._pre is None and tag.name == "pre":
-            self._pre = tag
 
     def _leave(self, tag: Tag) -> None:
         super()._leave(tag)
         self._title = None if tag is self._title else self._title
         self._link = None if tag is self._link else self._link
-        self._pre = None if tag is self._pre else self._pre
 
     def _end_runs(self, tag: Tag, rank: int | None) -> None:
         section = self._found.get(id(tag))
@@ -94,11 +90,4 @@ class SectionOutline(Outline):
             current.started = True
             counts = self._written if self._link is None else self._linked
             counts[id(current.region)] = counts.get(id(current.region), 0) + len(step.text.strip())
-        if self._pre is None:
-            super()._text(step)
-            return
-        first, *others = step.text.split("\n")
-        current.region.prose.add(first)
-        for line in others:
-            current.region.prose.add_break()
-            current.region.prose.add(line)
+        super()._text(step)

@@ -1,0 +1,113 @@
+"""Code in pages stays as its author wrote it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.retrieval.fenced_code import fenced, parts, without_code
+
+BUILT = Path(__file__).parent / "code"
+BLOCKS: dict[str, list[str]] = json.loads((BUILT / "blocks.json").read_text(encoding="utf-8"))
+
+
+def content(html: str) -> str:
+    return "\n".join(one.content for one in read_page(html.encode()).explanations)
+
+
+def code(text: str) -> list[str]:
+    return [part for is_code, part in parts(text) if is_code]
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_each_block_of_a_built_site_is_its_source_byte_for_byte(name: str) -> None:
+    page = content((BUILT / f"{name}.html").read_text(encoding="utf-8"))
+    # Boxes are explanations of their own, so that the order differs.
+    assert sorted(code(page)) == sorted(BLOCKS[name])
+
+
+LINES = "def f(x):\n    if x:\n\n        return '<b>'"
+HIGHLIGHTED = "<span class=k>def</span> f(x):\n    <span class=k>if</span> x:\n\n        return '&lt;b&gt;'\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "language"),
+    [
+        # CommonMark, Sphinx, MkDocs, Jekyll with Rouge, Pandoc, Asciidoctor, Docutils.
+        (f"<pre><code class=language-python>{HIGHLIGHTED}</code></pre>", "python"),
+        (
+            f"<div class='highlight-python notranslate'><div class=highlight><pre>{HIGHLIGHTED}</pre></div></div>",
+            "python",
+        ),
+        (f"<div class='language-py highlight'><pre><span></span><code>{HIGHLIGHTED}</code></pre></div>", "py"),
+        (f"<div class='language-python highlighter-rouge'><pre class=highlight>{HIGHLIGHTED}</pre></div>", "python"),
+        (f"<div class=sourceCode><pre class='sourceCode python'><code>{HIGHLIGHTED}</code></pre></div>", "python"),
+        (f"<pre class=highlight><code data-lang=python>{HIGHLIGHTED}</code></pre>", "python"),
+        (f"<pre class='code python literal-block'>{HIGHLIGHTED}</pre>", "python"),
+        (f"<div class='highlight-default notranslate'><pre>{HIGHLIGHTED}</pre></div>", ""),
+        # Numbers of lines: Pygments, Rouge, Hugo; anchors of lines; buttons.
+        (
+            "<div class=highlight><table class=highlighttable><tr><td class=linenos><pre>1\n2\n3\n4</pre></td>"
+            f"<td class=code><pre>{HIGHLIGHTED}</pre></td></tr></table></div>",
+            "",
+        ),
+        (
+            "<pre class=highlight><code><table class=rouge-table><tr><td class='rouge-gutter gl'><pre>1\n2\n</pre></td>"
+            f"<td class=rouge-code><pre>{HIGHLIGHTED}</pre></td></tr></table></code></pre>",
+            "",
+        ),
+        (
+            "<table class=lntable><tr><td class=lntd><pre><code><span class=lnt>1\n</span></code></pre></td>"
+            f"<td class=lntd><pre><code class=language-python>{HIGHLIGHTED}</code></pre></td></tr></table>",
+            "python",
+        ),
+        (f"<pre><button>Copy</button><a id=line-1 href=#line-1></a>{HIGHLIGHTED}</pre>", ""),
+        # An element for each line: Docusaurus, Expressive Code.
+        (
+            "<pre class='prism-code language-python'><code>"
+            + "".join(f"<span class=token-line>{line}<br></span>" for line in HIGHLIGHTED.split("\n"))
+            + "</code></pre>",
+            "python",
+        ),
+        (
+            "<pre data-language=python><code>"
+            + "".join(
+                f"<div><div class=gutter>1</div><div class=code>{line or chr(10)}</div></div>"
+                for line in HIGHLIGHTED.rstrip().split("\n")
+            )
+            + "</code></pre>",
+            "python",
+        ),
+    ],
+)
+@pytest.mark.parametrize("before", ["<h1 id=a>Use</h1>", "<div id=rule-a><b>Use</b>"])
+def test_code_of_each_highlighter_has_its_lines_and_its_language(block: str, language: str, before: str) -> None:
+    text = content(f"<main>{before}<p>Before</p>{block}<p>After</p>")
+    assert text == f"Use\nBefore\n```{language}\n{LINES}\n```\nAfter"
+
+
+def test_a_fence_is_longer_than_the_backticks_in_its_code() -> None:
+    written = "````\n```\nx\n```\n````"
+    assert content(f"<h1>A</h1><pre>{written}</pre>") == f"A\n`````\n{written}\n`````"
+    assert code(f"a\n{fenced(written)}\nb") == [written]
+    assert without_code(f"a\n{fenced(written)}\nb").split() == ["a", "b"]
+
+
+def test_tex_and_spaces_in_code_stay() -> None:
+    assert content(r"<h1>A</h1><p>\(x\)</p><pre>  $x^2$ \left(  y \right)  </pre>") == (
+        "A\nx\n```\n  $x^2$ \\left(  y \\right)  \n```"
+    )
+
+
+def test_code_in_a_list_and_in_a_table_has_its_lines() -> None:
+    html = "<h1>A</h1><ol><li><pre>a\n b</pre></li></ol><table><tr><td>x<td><pre>c\n d</pre></table>"
+    assert content(html) == "A\n1.\n```\na\n b\n```\nx |\n```\nc\n d\n```"
+
+
+def test_hidden_text_in_code_is_left_out() -> None:
+    assert content("<h1>A</h1><pre>a\u200b<span hidden>b</span>\n\x07c</pre>") == "A\n```\na\nc\n```"
+
+
+def test_code_is_no_title() -> None:
+    (box,) = read_page(b"<div id=rule-a><pre>x = 1</pre><p>It is set.</p></div>").explanations
+    assert box.title == "It is set."
