@@ -108,7 +108,8 @@ def test_a_title_comes_from_the_first_source_that_names_something(html: str, tit
 def test_headings_and_meta_tags_place_an_explanation() -> None:
     read = page(
         '<meta name="category" content="数"><meta name="sakuin:category" content="代数">'
-        '<meta name="prerequisites" content="平方根、展開"><h1>🎲 頁</h1><h2>1. 節</h2><p id="rule-a">x</p>'
+        '<meta name="prerequisites" content="平方根、展開"><h1>🎲 頁</h1>'
+        '<h2>1. 節</h2><p id="rule-a">x</p><h2>2. 次</h2>'
     )
     assert (read.title, read.category, read.prerequisites) == ("頁", "代数", ("平方根", "展開"))
     assert read.explanations[0].headings == ("頁", "節")
@@ -172,7 +173,6 @@ def test_as_many_nested_anchors_as_are_allowed_neither_crash_nor_hang() -> None:
         ("📌 ルール2：傾きの意味 → 例2", "傾きの意味"),
         ("1️⃣ たすき掛け！", "たすき掛け"),
         ("【公式】解の公式", "解の公式"),
-        ("2. 覚えること", "覚えること"),
         ("(1) 頂点", "頂点"),
         ("Step 2: Draw the graph", "Draw the graph"),
         ("一次関数とは？", "一次関数"),
@@ -184,10 +184,51 @@ def test_a_name_has_no_pictographs_numbering_or_link_labels(written: str, name: 
 
 
 @pytest.mark.parametrize(
-    "name", ["2乗の形", "第1四分位数", "△ABCの面積", "①と②の式", "3.5倍の計算", "練習1", "♠を引く"]
+    "name",
+    [
+        *("2乗の形", "第1四分位数", "△ABCの面積", "①と②の式", "3.5倍の計算", "練習1", "♠を引く"),
+        *("2.0 migration guide", "0.40.0 (October 15, 2024)", "Python 3.12 → 3.13", "2024-05-03 Talks"),
+    ],
 )
 def test_what_only_looks_like_numbering_stays(name: str) -> None:
     assert concept_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("written", "titles"),
+    [
+        (["1. Ants", "2. Bees", "Cats"], ["Ants", "Bees", "Cats"]),
+        (["1) Ants", "2) Bees", "3) Cats"], ["Ants", "Bees", "Cats"]),
+        (["2 Ants", "2.1 Bees", "2.2 Cats"], ["2 Ants", "Bees", "Cats"]),
+        (["2. Ants", "2.1 Bees", "2.2 Cats", "2.2.1 Dogs", "2.2.2 Eels"], ["Ants", "Bees", "Cats", "Dogs", "Eels"]),
+        (["1. Ants", "Cats", "1. Dogs"], ["1. Ants", "Cats", "1. Dogs"]),
+        (["3. Ants", "2. Bees", "1. Cats"], ["3. Ants", "2. Bees", "1. Cats"]),
+        (["2.0 migration guide", "2.1 Ants", "2.2 Bees"], ["2.0 migration guide", "2.1 Ants", "2.2 Bees"]),
+        (["1.2 Ants", "1.1 Bees", "1.0 Cats"], ["1.2 Ants", "1.1 Bees", "1.0 Cats"]),
+        (["0.1.1 (May)", "0.1.2 (June)"], ["0.1.1 (May)", "0.1.2 (June)"]),
+        (["0.40.0 (October 15, 2024)", "0.39.2"], ["0.40.0 (October 15, 2024)", "0.39.2"]),
+    ],
+)
+@pytest.mark.parametrize("html", ["<h2>{}</h2><p>x</p>", "<h2><a href=#a>{}</a></h2><p id=rule-{n}>x</p>"])
+def test_a_number_is_no_part_of_a_title_if_the_headings_beside_it_count(
+    html: str, written: list[str], titles: list[str]
+) -> None:
+    read = page("<h1>P</h1>" + "".join(html.format(title, n=place) for place, title in enumerate(written)))
+    assert [each.title if read.by_headings else each.headings[-1] for each in read.explanations] == titles
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<title>Worksheet 7</title><h1>Interest</h1><h1>Taxes</h1>", "Worksheet 7"),
+        ("<title>Changes - Kettle</title><h1>2.0</h1><h1>Changes</h1>", "Changes"),
+        ("<title>Kettle - Tea</title><h1>Boiling</h1>", "Boiling"),
+        ("<title>Kettle - Tea</title><h2>Boiling</h2>", "Kettle"),
+        ("<h1>Boiling</h1><h1>Tea</h1>", "Boiling"),
+    ],
+)
+def test_the_title_of_a_page_is_its_only_first_heading_or_its_title(html: str, title: str) -> None:
+    assert page(f"{html}<p id=rule-a>x</p>").title == title
 
 
 @given(st.text(max_size=80))

@@ -109,6 +109,18 @@ def test_a_page_of_each_generator_has_its_sections_and_nothing_else(
     ]
 
 
+def test_a_generic_or_repeated_title_has_the_heading_above_it() -> None:
+    release = "<h2 id=v{0}>{0} (May 3)</h2><h3 id=f{0}>Fixed</h3><p>A leak.</p><h3 id=i{0}>Inside</h3><p>Dry.</p>"
+    read = page("<h1>Changes</h1>" + release.format("1.2.0") + release.format("1.1.0"))
+    assert [one.title for one in read.explanations] == [
+        *("1.2.0 › Fixed", "1.2.0 › Inside", "1.1.0 › Fixed", "1.1.0 › Inside")
+    ]
+    assert read.explanations[0].headings == ("Changes", "1.2.0 (May 3)")
+    assert [one.title for one in page("<h1>Tea</h1><p>Hot</p><h2>Usage</h2><p>Drink</p>").explanations] == [
+        *("Tea", "Tea › Usage")
+    ]
+
+
 def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_heading() -> None:
     watering = {one.anchor: one.content for one in read_page((SITES / "mkdocs.html").read_bytes()).explanations}
     assert watering["how-often"].split("\n")[1:] == [

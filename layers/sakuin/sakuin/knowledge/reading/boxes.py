@@ -14,6 +14,7 @@ from sakuin.errors import Misconfigured
 from sakuin.knowledge.page import UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import CLOSER, COUNTER, concept_name, shortened
+from sakuin.knowledge.reading.numbering import without_number
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.titles import is_title, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
@@ -107,7 +108,7 @@ def _is_exercise(inside: Sequence[_OpenBox], headings: Sequence[Tag]) -> bool:
 def _says_exercise(tag: Tag, headings: Sequence[Tag]) -> bool:
     if EXERCISE_CLASS.search(attribute(tag, "class")[:LONGEST_CLASS].lower()):
         return True
-    titles = (concept_name(_first_words(heading, most=TITLE_STEPS)) for heading in headings)
+    titles = (without_number(concept_name(_first_words(heading, most=TITLE_STEPS))) for heading in headings)
     above = (title for title in titles if not NO_EXERCISE.fullmatch(title))
     return any(map(EXERCISE_TITLE.search, (_first_words(tag, most=TITLE_STEPS), *above)))
 

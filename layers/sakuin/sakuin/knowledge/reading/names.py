@@ -26,9 +26,9 @@ LABEL = (
 
 CLOSER = r"[:：.．)）\]】|｜—–]"
 
-# An arrow followed by a label of an example: "→ 例1", "→ 例4・例5", "▶ Example 2".
+# An arrow followed by a label of an example: "→ 例1", "→ 例4・例5", "▶ Example 2". "3.12 → 3.13" has none.
 EXAMPLE_LINK = re.compile(
-    rf"\s*[→⇒➡▶►↓]\s*(?:{LABEL}\s*{COUNTER}?|{COUNTER})(?:\s*[・,、&]\s*(?:{LABEL})?\s*{COUNTER})*\s*"
+    rf"\s*[→⇒➡▶►↓]\s*(?:{LABEL}\s*{COUNTER}?|[①-⑳㉑-㊿❶-❿])(?:\s*[・,、&]\s*(?:{LABEL})?\s*{COUNTER})*\s*"
     r"(?:へ|を見る|を見よう|参照)?\s*$"
 )
 
@@ -39,12 +39,12 @@ LEADING = (
     re.compile(r"^第\s*[\d一二三四五六七八九十]{1,3}\s*[章節回話部]\s*[:：.．]?\s*(?=\S)"),
     re.compile(r"^§\s*\d+(?:\.\d+)*\s*(?=\S)"),
     re.compile(r"^[(（]\s*(?:\d{1,3}|[a-zア-ン])\s*[)）]\s*(?=\S)"),
-    re.compile(r"^\d{1,3}(?:[.-]\d{1,3})*\s*[.．)）](?:\s+(?=\S)|(?=[^\d\s]))"),
-    re.compile(r"^\d{1,3}(?:\.\d{1,3})+\s+(?=\S)"),
     re.compile(r"^[①-⑳㉑-㊿❶-❿]\s*[:：.．)）、]?\s*(?=[^\sとのをはがにへもや・,、〜~＋+])"),
 )
 
 LABEL_ALONE = re.compile(rf"^(?:{LABEL}\s*{COUNTER}?|{COUNTER})\s*{CLOSER}?$")
+
+VERSION = re.compile(r"v?\d+(?:\.\d+){2,}[\w.+-]*")
 
 LONGEST_TEXT = 500  # no name is longer
 
@@ -72,6 +72,8 @@ def is_label(text: str) -> bool:
     if len(text.strip()) > LONGEST_TEXT:
         return False
     bare = _bare(text)
+    if VERSION.fullmatch(bare):
+        return False
     return not bare or LABEL_ALONE.match(bare) is not None
 
 
@@ -81,9 +83,10 @@ def is_generic(name: str) -> bool:
 
 
 def concept_name(text: str) -> str:
-    """Returns `text` without pictographs, numbering, labels, "→ 例1", surrounding punctuation and TeX markup.
+    """Returns `text` without pictographs, numbered labels, "→ 例1", surrounding punctuation and TeX markup.
 
-    "📌 ルール2：傾きの意味 → 例2" becomes 傾きの意味. A text that is only a label does not change: "練習1".
+    "📌 ルール2：傾きの意味 → 例2" becomes 傾きの意味. A text that is only a label does not change: "練習1". A number
+    alone stays, since only the titles around it tell whether it counts.
     """
     name = _bare(without_example_link(plain_tex(_undecorated(text[:LONGEST_TEXT]))))
     for _ in range(3):

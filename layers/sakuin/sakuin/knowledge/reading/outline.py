@@ -48,11 +48,12 @@ class OpenRegion:
 
 
 class Outline:
-    """The regions of a page by the id of their element, and its first heading."""
+    """The regions of a page by the id of their element, the titles of its headings, and those of rank 1."""
 
     def __init__(self, found: Sequence[AnchoredElement]) -> None:
         self.regions: dict[int, Region] = {}
-        self.first_heading = ""
+        self.titles: list[str] = []
+        self.page_titles: list[str] = []
         self._shapes = {id(anchored.element): anchored.shape for anchored in found}
         self._open: list[OpenRegion] = []
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
@@ -141,8 +142,8 @@ class Outline:
         self._headings = [heading for heading in self._headings if heading[0] < rank]
         if title:
             self._headings.append((rank, title, self._serial))
-        if rank == 1 and not self.first_heading:
-            self.first_heading = title
+            self.titles.append(title)
+            self.page_titles += [title] * (rank == 1)
 
     def _heading_title(self, tag: Tag) -> str:
         return concept_name(words_of(tag))

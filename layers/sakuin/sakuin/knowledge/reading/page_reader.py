@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bs4 import Tag
 
@@ -12,6 +13,7 @@ from sakuin.knowledge.reading.boxes import unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
 from sakuin.knowledge.reading.examples import illustrated
 from sakuin.knowledge.reading.names import concept_name
+from sakuin.knowledge.reading.numbering import Number, counting_numbers, without_numbering
 from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
 from sakuin.knowledge.reading.sections.anchors import (
@@ -24,6 +26,7 @@ from sakuin.knowledge.reading.sections.anchors import (
 )
 from sakuin.knowledge.reading.sections.content import main_content
 from sakuin.knowledge.reading.sections.outline import SectionOutline
+from sakuin.knowledge.reading.sections.parents import with_parents
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of
 from sakuin.knowledge.reading.tree import Step, steps
@@ -80,8 +83,12 @@ def read_page(
         elements = anchored_elements(page_steps)
         outline = Outline(elements).read(page_steps)
     explanations = _explanations(elements, outline)
+    counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
+    explanations = tuple(_without_numbering(each, counting) for each in explanations)
+    if by_headings:
+        explanations = with_parents(explanations)
     return Page(
-        title=_title(root, outline),
+        title=without_numbering(_title(root, outline), counting),
         explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
@@ -145,8 +152,17 @@ def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[E
     return tuple(explanations)
 
 
+def _without_numbering(explanation: Explanation, counting: frozenset[Number]) -> Explanation:
+    headings = tuple(without_numbering(heading, counting) for heading in explanation.headings)
+    return replace(explanation, title=without_numbering(explanation.title, counting), headings=headings)
+
+
 def _title(root: Tag, outline: Outline) -> str:
-    return outline.first_heading or _written_title(root)
+    """Returns the only heading of rank 1; of several the one that `<title>` names, or else `<title>`."""
+    written, headings = _written_title(root), outline.page_titles
+    if len(headings) == 1 or not written:
+        return headings[0] if headings else written
+    return next((heading for heading in headings if heading in written), written)
 
 
 def _written_title(root: Tag) -> str:

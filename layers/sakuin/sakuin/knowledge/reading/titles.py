@@ -8,6 +8,7 @@ from bs4 import Tag
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import concept_name, is_generic, is_label, shortened, without_example_link
+from sakuin.knowledge.reading.numbering import without_number
 from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
@@ -17,6 +18,8 @@ from sakuin.retrieval.fenced_code import without_code
 TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
 
 TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt", "summary", "legend", "caption", "figcaption"}
+
+SECTION_NUMBERS = frozenset({"section-number", "header-section-number"})
 
 FIRST_STEPS = 40  # a title is at the beginning of its element
 TITLE_STEPS = 60  # and is short
@@ -33,7 +36,8 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
     fallback = ""
     for candidate in _candidates(anchored, content):
         name = concept_name(candidate)[:LONGEST_TITLE].rstrip()
-        if name and not is_generic(name) and not is_label(name):
+        bare = without_number(name)
+        if bare and not is_generic(bare) and not is_label(bare):
             return name
         fallback = fallback or name
     return fallback or anchored.anchor
@@ -89,9 +93,16 @@ def is_title(tag: Tag) -> bool:
     return tag.name in TITLE_TAGS or any(TITLE_CLASS.search(name) for name in classes(tag))
 
 
+def is_section_number(tag: Tag) -> bool:
+    """Returns whether a generator (Sphinx, Pandoc) counted a heading with an element."""
+    return not SECTION_NUMBERS.isdisjoint(classes(tag))
+
+
 def _is_furniture(step: Step, title: Tag, *, first: bool) -> bool:
     if step.tag is title or not step.text.strip():
         return False
+    if is_section_number(step.tag):
+        return True
     if step.tag.name == "a" and attribute(step.tag, "href").startswith("#"):
         return is_label(step.text) or not without_example_link(" " + one_line(step.text)).strip()
     return first and is_label(step.text)

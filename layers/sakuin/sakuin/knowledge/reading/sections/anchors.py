@@ -18,7 +18,14 @@ from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
 from sakuin.knowledge.reading.sections.settings import PageSettings
-from sakuin.knowledge.reading.titles import LONGEST_TITLE, LONGEST_TITLE_TEXT, TITLE_STEPS, leading_titles, words_of
+from sakuin.knowledge.reading.titles import (
+    LONGEST_TITLE,
+    LONGEST_TITLE_TEXT,
+    TITLE_STEPS,
+    is_section_number,
+    leading_titles,
+    words_of,
+)
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc, one_line
 from sakuin.retrieval.fenced_code import without_code
@@ -144,7 +151,7 @@ class _Reader:
         self._numbers: Counter[str] = Counter()
 
     def read(self, step: Step) -> None:
-        if self._title is not None and len(self._title.words) < TITLE_STEPS and not _is_permalink(step):
+        if self._title is not None and len(self._title.words) < TITLE_STEPS and not _is_added(step):
             self._title.words.append(raised(step.tag) if step.kind == "open" else step.text[:LONGEST_TITLE_TEXT])
         if step.kind == "open":
             self._enter(step.tag)
@@ -253,9 +260,10 @@ def _slug(title: str) -> str:
     return re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")
 
 
-def _is_permalink(step: Step) -> bool:
-    """Returns whether a text is the sign of a link to its heading, such as ¶ or §."""
-    return step.kind == "text" and step.tag.name == "a" and not any(map(str.isalnum, step.text))
+def _is_added(step: Step) -> bool:
+    """Returns whether a text is the sign of a link to its heading, such as ¶ or §, or a number by the generator."""
+    is_permalink = step.tag.name == "a" and not any(map(str.isalnum, step.text))
+    return step.kind == "text" and (is_permalink or is_section_number(step.tag))
 
 
 def _signature_title(words: str, anchor: str) -> str:
