@@ -202,6 +202,7 @@ def test_what_only_looks_like_numbering_stays(name: str) -> None:
         (["2 Ants", "2.1 Bees", "2.2 Cats"], ["2 Ants", "Bees", "Cats"]),
         (["2. Ants", "2.1 Bees", "2.2 Cats", "2.2.1 Dogs", "2.2.2 Eels"], ["Ants", "Bees", "Cats", "Dogs", "Eels"]),
         (["1. Ants", "Cats", "1. Dogs"], ["1. Ants", "Cats", "1. Dogs"]),
+        (["1. Ants", "1.1 Bees", "2. Cats"], ["Ants", "Bees", "Cats"]),
         (["3. Ants", "2. Bees", "1. Cats"], ["3. Ants", "2. Bees", "1. Cats"]),
         (["2.0 migration guide", "2.1 Ants", "2.2 Bees"], ["2.0 migration guide", "2.1 Ants", "2.2 Bees"]),
         (["1.2 Ants", "1.1 Bees", "1.0 Cats"], ["1.2 Ants", "1.1 Bees", "1.0 Cats"]),
@@ -223,7 +224,7 @@ def test_a_number_is_no_part_of_a_title_if_the_headings_beside_it_count(
         ("<title>Worksheet 7</title><h1>Interest</h1><h1>Taxes</h1>", "Worksheet 7"),
         ("<title>Changes - Kettle</title><h1>2.0</h1><h1>Changes</h1>", "Changes"),
         ("<title>Kettle - Tea</title><h1>Boiling</h1>", "Boiling"),
-        ("<title>Kettle - Tea</title><h2>Boiling</h2>", "Kettle"),
+        ("<title>Kettle - Tea-Time 1.2-3</title><h2>Boiling</h2>", "Kettle"),
         ("<h1>Boiling</h1><h1>Tea</h1>", "Boiling"),
     ],
 )

@@ -17,12 +17,14 @@ def counting_numbers(titles: Sequence[str]) -> frozenset[Number]:
     Versions do not: they begin with 0, go down, or have no neighbours.
     """
     numbers = [_split(title)[0] for title in titles]
-    first = {number: place for place, number in reversed(list(enumerate(numbers)))}
+    first = {number: place for place, number in reversed(list(enumerate(numbers))) if number}
     last = {number: place for place, number in enumerate(numbers)}
 
     def counts(number: Number) -> bool:
         outer, place = number[:-1], number[-1]
-        if (*outer, 0) in first or (len(outer) > 1 and outer not in first):
+        if outer in first:
+            return counts(outer)
+        if (*outer, 0) in first or len(outer) > 1:
             return False
         if not outer and (place, 1) in first and (place, 0) not in first:
             return True
@@ -30,7 +32,7 @@ def counting_numbers(titles: Sequence[str]) -> frozenset[Number]:
             return last.get((*outer, 2), -1) > first[number]
         return (*outer, 1) in first and first.get((*outer, place - 1), len(numbers)) < last[number]
 
-    return frozenset(number for number in first if number and counts(number))
+    return frozenset(number for number in first if counts(number))
 
 
 def without_numbering(title: str, counting: frozenset[Number]) -> str:

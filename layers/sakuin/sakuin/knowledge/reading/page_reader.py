@@ -35,7 +35,7 @@ from sakuin.language.unicode_text import one_line
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
 MOST_EXPLANATIONS = 2000
 
-SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+[^-–—|｜:：·»]+$|\s*[|｜]\s*[^|｜]+$")
+SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+(?:(?!\s[-–—|｜:：·»]\s).)+$|\s*[|｜]\s*[^|｜]+$")
 
 # More characters take longer than the time limit of a message.
 MOST_CHARACTERS = 2_000_000
