@@ -2,9 +2,13 @@
 
 from bs4 import Tag
 
-from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.mathml import tex_of
+from sakuin.knowledge.reading.parsing import attribute, classes, parsed
 
-TEX = "application/x-tex"
+ENCODINGS = ["application/x-tex", "application/x-latex", "TeX", "LaTeX"]
+
+# MathJax 4, exports of editors.
+TEX_ATTRIBUTES = ("data-latex", "data-tex")
 
 MATH_IMAGE = frozenset({"math", "tex", "latex", "formula", "equation", "mwe-math-fallback-image-inline"})
 
@@ -31,11 +35,25 @@ def rendered_tex(tag: Tag) -> str | None:
     if "katex" in names and classes(tag) & {"katex", "katex-display"}:
         return _inner(tag, display="katex-display" in names)
     if "MathJax" in names and any(part.startswith("MathJax") for part in classes(tag)):
-        return ""  # MathJax 2 has the TeX in a script beside the rendered formula
+        return _of_mathjax_2(tag)
     return None
 
 
+def _of_mathjax_2(tag: Tag) -> str:
+    """Returns the TeX of a rendered formula; empty if a script beside it has the TeX, as long as nothing removed it."""
+    mathml = attribute(tag, "data-mathml")
+    script = tag.find_next_sibling("script") if mathml else None
+    if not mathml or (script is not None and attribute(script, "type").startswith("math/")):
+        return ""
+    root = parsed(mathml)[0].find("math")
+    return _mathml(root) if isinstance(root, Tag) else ""
+
+
 def _inner(tag: Tag, *, display: bool) -> str:
+    for outer in (tag, *tag.find_all(True, limit=2)):
+        for name in TEX_ATTRIBUTES:
+            if name in outer.attrs:
+                return _delimited(attribute(outer, name), display=display)
     mathml = tag.find("math")
     if isinstance(mathml, Tag):
         return _mathml(mathml, display=display)
@@ -44,12 +62,12 @@ def _inner(tag: Tag, *, display: bool) -> str:
 
 def _mathml(tag: Tag, *, display: bool = False) -> str:
     display = display or attribute(tag, "display") == "block"
-    annotation = tag.find("annotation", attrs={"encoding": TEX})
+    annotation = tag.find("annotation", attrs={"encoding": ENCODINGS})
     if annotation is not None:
         return _delimited(annotation.get_text(), display=display)
     if attribute(tag, "alttext"):
         return _delimited(attribute(tag, "alttext"), display=display)
-    return tag.get_text(" ", strip=True)
+    return _delimited(tex_of(tag), display=display)
 
 
 def _image(tag: Tag) -> str:

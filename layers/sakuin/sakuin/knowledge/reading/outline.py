@@ -183,8 +183,8 @@ class Outline:
                 if self._cells[-1]:
                     prose.add_cell()
                 self._cells[-1] += 1
-            elif sign := raised(tag):
-                prose.add(sign + ("{" if len(tag.get_text(strip=True)) > 1 else ""))
+            elif mark := raised(tag)[0]:
+                prose.add(mark)
         else:
             self._break(tag, prose)
             if name == "li" and not self._cells:
@@ -203,8 +203,8 @@ class Outline:
             if name == "li":
                 prose.lead("")
             self._break(tag, prose)
-        elif self._pre is None and raised(tag) and len(tag.get_text(strip=True)) > 1:
-            prose.add("}")
+        elif self._pre is None and (mark := raised(tag)[1]):
+            prose.add(mark)
 
     def _break(self, tag: Tag, prose: Prose) -> None:
         if self._cells and tag.name != "tr" and self._pre is None:

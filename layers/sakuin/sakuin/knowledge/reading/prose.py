@@ -1,6 +1,7 @@
 """Plain text of explanations: a line for each block, nothing between inline elements, code as it is."""
 
 import re
+from itertools import islice
 
 from bs4 import Tag
 from bs4.element import NavigableString
@@ -32,7 +33,9 @@ DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*+)++", re.MULTILINE)
 
 AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 
-ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e)$")
+ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e|ère|ème|TM|®)$")
+
+MOST_PARTS = 30  # of a superscript; more are a tag that was not closed
 
 
 class Prose:
@@ -94,13 +97,15 @@ class Prose:
             self._blocks.append(block)
 
 
-def raised(tag: Tag) -> str:
-    """Returns the sign of a superscript or subscript: x<sup>2</sup> is x^2. The "th" of an ordinal has none."""
+def raised(tag: Tag) -> tuple[str, str]:
+    """Returns the marks around a superscript or subscript: x<sup><i>nt</i></sup> is x^{nt}. "th" has none."""
     sign = {"sup": "^", "sub": "_"}.get(tag.name, "")
-    only = tag.contents[0] if len(tag.contents) == 1 else None
-    if not sign or not isinstance(only, NavigableString) or ORDINAL.match(only.strip()):
-        return ""
-    return sign
+    inside = list(islice(tag.descendants, MOST_PARTS)) if sign else []
+    text = "".join(each for each in inside if isinstance(each, NavigableString)).strip()
+    is_note = any(isinstance(each, Tag) and each.name == "a" for each in inside)
+    if not text or len(inside) == MOST_PARTS or is_note or ORDINAL.match(text):
+        return "", ""
+    return (sign, "") if len(text) == 1 else (sign + "{", "}")
 
 
 def _flowing(joined: str) -> str:

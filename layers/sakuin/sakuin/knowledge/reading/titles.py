@@ -47,9 +47,9 @@ def words_of(tag: Tag) -> str:
     """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
     words: list[str] = []
     for step in islice(steps(tag), TITLE_STEPS):
-        if step.kind == "open":
-            words.append(raised(step.tag))
-        elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(words).strip()):
+        if step.kind != "text":
+            words.append(raised(step.tag)[step.kind == "close"])
+        elif not _is_furniture(step, tag, first=not "".join(words).strip()):
             # Cut, since nested headings read the same text several times.
             words.append(step.text[:LONGEST_TITLE_TEXT])
     return one_line("".join(words))

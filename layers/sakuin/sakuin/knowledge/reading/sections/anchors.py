@@ -152,7 +152,8 @@ class _Reader:
 
     def read(self, step: Step) -> None:
         if self._title is not None and len(self._title.words) < TITLE_STEPS and not _is_added(step):
-            self._title.words.append(raised(step.tag) if step.kind == "open" else step.text[:LONGEST_TITLE_TEXT])
+            marks = raised(step.tag) if step.kind != "text" else ("", "")
+            self._title.words.append(marks[step.kind == "close"] or step.text[:LONGEST_TITLE_TEXT])
         if step.kind == "open":
             self._enter(step.tag)
         elif step.kind == "close":

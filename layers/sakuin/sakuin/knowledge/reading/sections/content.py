@@ -64,6 +64,8 @@ FURNITURE_IDS = frozenset(
     | {"cookie-notice", "related-posts", "panel-wrapper", "tail-wrapper", "topbar-wrapper", "search-result-wrapper"}
 )
 
+MOST_NOTE_PARTS = 20
+
 MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
 
 # An article is the content if it has at least this share of the text around it.
@@ -145,7 +147,7 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
     """Returns whether an element is no content. `of_page`: it is neither in `main` nor in an article."""
     names = attribute(tag, "class").lower().split()
     if tag.name in FURNITURE_TAGS or (of_page and tag.name == "header"):
-        return TEXT_CLASSES.isdisjoint(names) and admonition_type(tag) is None
+        return TEXT_CLASSES.isdisjoint(names) and admonition_type(tag) is None and not _is_note(tag)
     if is_teaser(tag) or _is_dateline(tag):
         return True
     if not tag.attrs:
@@ -153,6 +155,13 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
     if not FURNITURE_CLASSES.isdisjoint(names) or FURNITURE_NAME.search(attribute(tag, "class").lower()):
         return admonition_type(tag) is None
     return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS
+
+
+def _is_note(tag: Tag) -> bool:
+    """Returns whether an author wrote an `aside`: it has paragraphs, items or formulas, and no class of a theme."""
+    inside = islice(tag.descendants, MOST_NOTE_PARTS)
+    is_plain = tag.name == "aside" and "class" not in tag.attrs and "role" not in tag.attrs
+    return is_plain and any(isinstance(each, Tag) and each.name in ("p", "li", "math") for each in inside)
 
 
 def _is_dateline(tag: Tag) -> bool:
