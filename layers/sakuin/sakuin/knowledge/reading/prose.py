@@ -4,9 +4,9 @@ import re
 from itertools import islice
 
 from bs4 import Tag
-from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.names import PICTOGRAPH
+from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.retrieval.fenced_code import fenced
@@ -35,7 +35,7 @@ AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 
 ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e|ère|ème|TM|®)$")
 
-MOST_PARTS = 30  # of a superscript; more are a tag that was not closed
+MOST_PARTS = 40  # of a superscript; more are a tag that was not closed
 
 
 class Prose:
@@ -100,9 +100,9 @@ class Prose:
 def raised(tag: Tag) -> tuple[str, str]:
     """Returns the marks around a superscript or subscript: x<sup><i>nt</i></sup> is x^{nt}. "th" has none."""
     sign = {"sup": "^", "sub": "_"}.get(tag.name, "")
-    inside = list(islice(tag.descendants, MOST_PARTS)) if sign else []
-    text = "".join(each for each in inside if isinstance(each, NavigableString)).strip()
-    is_note = any(isinstance(each, Tag) and each.name == "a" for each in inside)
+    inside = list(islice(steps(tag), MOST_PARTS)) if sign else []
+    text = "".join(step.text for step in inside).strip()
+    is_note = any(step.tag.name == "a" for step in inside)
     if not text or len(inside) == MOST_PARTS or is_note or ORDINAL.match(text):
         return "", ""
     return (sign, "") if len(text) == 1 else (sign + "{", "}")

@@ -15,7 +15,7 @@ from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.sections.admonitions import admonition_type
 from sakuin.knowledge.reading.sections.settings import PageSettings
 from sakuin.knowledge.reading.sections.teasers import is_teaser
-from sakuin.knowledge.reading.tree import HEADINGS, Step
+from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 
 FURNITURE_TAGS = frozenset({"footer", "aside", "button"})
 
@@ -64,7 +64,7 @@ FURNITURE_IDS = frozenset(
     | {"cookie-notice", "related-posts", "panel-wrapper", "tail-wrapper", "topbar-wrapper", "search-result-wrapper"}
 )
 
-MOST_NOTE_PARTS = 20
+MOST_NOTE_STEPS = 20
 
 MOST_DATELINE_PARTS, LONGEST_DATELINE = 5, 120
 
@@ -158,10 +158,11 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
 
 
 def _is_note(tag: Tag) -> bool:
-    """Returns whether an author wrote an `aside`: it has paragraphs, items or formulas, and no class of a theme."""
-    inside = islice(tag.descendants, MOST_NOTE_PARTS)
-    is_plain = tag.name == "aside" and "class" not in tag.attrs and "role" not in tag.attrs
-    return is_plain and any(isinstance(each, Tag) and each.name in ("p", "li", "math") for each in inside)
+    """Returns whether an author wrote an `aside`: it has blocks or a formula, and no theme gave it a class or role."""
+    if tag.name != "aside" or "class" in tag.attrs or "role" in tag.attrs:
+        return False
+    inside = islice(steps(tag), MOST_NOTE_STEPS)
+    return any(step.tag.name in ("p", "li", "div") for step in inside) or tag.find("math", recursive=False) is not None
 
 
 def _is_dateline(tag: Tag) -> bool:
