@@ -37,7 +37,7 @@ MAY_IMPORT = {
 }
 WIRING = "wiring"
 # Libraries of parsing and text, without I/O.
-PURE_LIBRARIES = {"bs4", "lxml", "pydantic", "regex", "soupsieve", "sudachipy", "yaml"}
+PURE_LIBRARIES = {"bs4", "chardet", "lxml", "pydantic", "regex", "soupsieve", "sudachipy", "yaml"}
 IMPURE = {"os", "socket", "urllib.request", "http.client", "subprocess", "time", "random"}
 # What computes from its arguments alone.
 PURE = (

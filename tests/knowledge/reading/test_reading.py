@@ -162,6 +162,25 @@ def test_a_page_is_read_in_the_encoding_it_declares() -> None:
     assert read.explanations[0].content == "①髙"
 
 
+@pytest.mark.parametrize(
+    ("text", "encodings"),
+    [
+        ("割合は、比べる量をもとにする量で割って求める。①髙", ["cp932", "utf-8"]),
+        ("割合は、比べる量をもとにする量で割って求める。", ["euc_jp"]),
+        ("La fracción es también un número. ¿Qué es? El ángulo según la definición.", ["cp1252"]),
+        (
+            "Sumę kątów każdego trójkąta można łatwo zmierzyć, gdyż jest równa stu osiemdziesięciu.",
+            ["cp1250"],
+        ),
+        ("Сумма углов треугольника равна ста восьмидесяти градусам.", ["cp1251", "koi8-r"]),
+        ("求解下列方程，并说明每一步的理由。平方根的定义是什么？", ["gb18030"]),
+    ],
+)
+def test_an_encoding_that_is_not_declared_is_detected(text: str, encodings: list[str]) -> None:
+    for encoding in encodings:
+        assert read_page(f"<p id=rule-a>{text}</p>".encode(encoding)).explanations[0].content == text
+
+
 def test_as_many_nested_anchors_as_are_allowed_neither_crash_nor_hang() -> None:
     read = page("".join(f'<div id="rule-{number}">' for number in range(MOST_EXPLANATIONS)) + "x")
     assert len(read.explanations) == MOST_EXPLANATIONS

@@ -3,6 +3,9 @@
 import codecs
 import json
 import re
+from contextlib import suppress
+
+import chardet
 
 from sakuin.errors import UnreadablePage
 
@@ -38,6 +41,9 @@ WIDER = {
 
 # Python also has codecs that are not character sets (zip, hex, unicode_escape).
 CHARACTER_SET = re.compile(r"utf-8|cp\d{3,5}|iso8859-\d+|euc_(?:jp|kr)|gb18030|big5|iso2022_jp|koi8-[ru]")
+
+# Fewer bytes outside of ASCII tell no encoding.
+FEWEST_BYTES = 4
 
 HTML_TAG = re.compile(
     r"<(?:!doctype\s+html|html|head|body|main|article|section|div|p|span|h[1-6]|ul|ol|dl|table|a|pre|details"
@@ -85,7 +91,7 @@ def _decoded(data: bytes) -> str:
 
 
 def encoding_of(data: bytes) -> str:
-    """Returns the encoding that the BOM or the beginning of a page names, UTF-8 if none does.
+    """Returns the encoding that the BOM or the beginning of a page names; else UTF-8, or the most probable one.
 
     Raises `UnreadablePage` if the page names one that is unknown.
     """
@@ -94,15 +100,29 @@ def encoding_of(data: bytes) -> str:
             return encoding
     declared = CHARSET.search(COMMENT.sub(b"", data[:4096]))
     if declared is None:
-        return "utf-8"
+        return _detected(data) or "utf-8"
     label = declared[1].decode("ascii", "replace").lower()
+    if not (encoding := _codec(label)):
+        raise UnreadablePage(f"The page declares an unknown encoding, {label!r}. Save it as UTF-8.")
+    return encoding
+
+
+def _detected(data: bytes) -> str:
+    """Returns the probable encoding of bytes that are not UTF-8; empty if they are, or if there are too few to tell."""
+    with suppress(UnicodeDecodeError):
+        data.decode()
+        return ""
+    is_enough = len(data) - len(data.translate(None, bytes(range(128, 256)))) >= FEWEST_BYTES
+    return _codec((chardet.detect(data)["encoding"] or "").lower()) if is_enough else ""
+
+
+def _codec(label: str) -> str:
+    """Returns Python's name of a character set, as browsers read it; empty if it is unknown."""
     try:
         encoding = codecs.lookup(WIDER.get(label, label)).name
     except (LookupError, ValueError):
-        encoding = ""
-    if not CHARACTER_SET.fullmatch(encoding):
-        raise UnreadablePage(f"The page declares an unknown encoding, {label!r}. Save it as UTF-8.")
-    return encoding
+        return ""
+    return encoding if CHARACTER_SET.fullmatch(encoding) else ""
 
 
 def _is_json(text: str) -> bool:
