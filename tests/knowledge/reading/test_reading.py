@@ -169,8 +169,8 @@ def test_a_page_is_read_in_the_encoding_it_declares() -> None:
         ("割合は、比べる量をもとにする量で割って求める。", ["euc_jp"]),
         ("La fracción es también un número. ¿Qué es? El ángulo según la definición.", ["cp1252"]),
         (
-            "Sumę kątów każdego trójkąta można łatwo zmierzyć, gdyż jest równa stu osiemdziesięciu.",
-            ["cp1250"],
+            "Prędkość średnia ciała to iloraz przebytej drogi i czasu ruchu, w metrach na sekundę.",
+            ["cp1250", "iso8859-2"],
         ),
         ("Сумма углов треугольника равна ста восьмидесяти градусам.", ["cp1251", "koi8-r"]),
         ("求解下列方程，并说明每一步的理由。平方根的定义是什么？", ["gb18030"]),
