@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from hypothesis import strategies as st
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
 from sakuin.knowledge.learns.learns_yml import parse_learns
-from sakuin.knowledge.learns.writer import write_learns
+from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.knowledge.reading.page_reader import read_page
@@ -57,7 +57,7 @@ def page_is_read_or_refused(data: bytes) -> None:
         assert explanation.title
         assert explanation.content
         assert not INVISIBLE.search(explanation.title + explanation.content + explanation.anchor)
-        assert 3 <= len(write_learns(explanation, page)) <= 5
+        assert 3 <= len(complete_learns((), explanation, page)) <= 5
     findings_of_page("m", page, None)
 
 

@@ -1,7 +1,7 @@
 """What markup hides, breaks off or repeats: readers and agents see the same."""
 
 import pytest
-from sakuin.knowledge.learns.writer import write_learns
+from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.pages import ANCHOR, page, texts, titles
@@ -87,4 +87,4 @@ def test_a_title_that_stands_in_headings_within_headings_is_read_once_each() -> 
 
 def test_a_step_with_thousands_of_brackets_is_no_learns_item() -> None:
     read = read_page(page(f"{ANCHOR}<ol><li>両辺を割る{'(a)' * 100_000}</ol>"))
-    assert 3 <= len(write_learns(read.explanations[0], read)) <= 5
+    assert 3 <= len(complete_learns((), read.explanations[0], read)) <= 5

@@ -1,7 +1,7 @@
 """A page of any shape costs what its size costs."""
 
 import pytest
-from sakuin.knowledge.learns.writer import write_learns
+from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
@@ -12,7 +12,7 @@ def read_with_its_learns(html: bytes) -> None:
     """Reads all of a page that needs no other system."""
     read = read_page(html)
     for explanation in read.explanations:
-        write_learns(explanation, read)
+        complete_learns((), explanation, read)
 
 
 @pytest.mark.parametrize("shape", GROWING)

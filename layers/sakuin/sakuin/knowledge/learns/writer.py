@@ -2,9 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
-from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb, is_verb, names_action, without_brackets
-from sakuin.knowledge.learns.from_text import COMPARED, LONGEST, Language, is_mathematical, items_of_text, language_of
+from sakuin.knowledge.learns.actions import ENGLISH_TITLE, WAY, as_verb, is_verb, names_action, without_brackets
+from sakuin.knowledge.learns.from_text import (
+    LONGEST,
+    Language,
+    abilities_in,
+    clause_of,
+    is_mathematical,
+    language_of,
+    sentences_of,
+)
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.names import concept_name, is_generic
 from sakuin.language.tex import plain_tex
@@ -25,8 +34,6 @@ DEFINED = re.compile(r"(?:^|[。、「])([^\s。、「」=\\（）]{2,12})」?�
 NOT_USED = re.compile(r"(?:方程式|不等式|問題|場合|とき|場面|意味|文章題)$")
 
 QUESTION = re.compile(r"どちら|どの|どう|どれ|いつ|なぜ|何[をがの]")
-
-ENGLISH_QUESTION = re.compile(r"^(What|Who|Where) (is|are|was|were) (.+)$", re.IGNORECASE)
 
 QUOTED = re.compile(r"「[^」]*」")
 
@@ -53,24 +60,27 @@ VERB_OF_WAY = {
 
 
 def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
-    """Returns 3-5 distinct items for an explanation, from its own words. The same input gives the same items."""
+    """Returns up to five distinct items for an explanation, from its own words. The same input gives the same items.
+
+    Outside of mathematics in Japanese there are only what its title and its steps name as actions, and what its
+    sentences say that a reader can do.
+    """
     language = language_of(explanation, page)
     if language == "ja" and is_mathematical(explanation, page):
-        written = tuple(_of_mathematics(explanation, page))
-    else:
-        written = (*_of_title(explanation, page, language), *items_of_text(explanation, page, language))
-    items = _distinct(item for item in written if language == "other" or names_action(item))
-    if len(items) < LEARNS_MIN:
-        items = _distinct((*items, *_of_anything(explanation.title, language)))
-    return items[:LEARNS_MAX]
+        return _distinct(filter(names_action, _of_mathematics(explanation, page)))[:LEARNS_MAX]
+    return _distinct(chain(_of_title(explanation, language), abilities_in(explanation, language)))[:LEARNS_MAX]
 
 
 def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[str, ...]:
-    """Returns the first five items of an author or a language model, completed to three."""
+    """Returns the first five items of an author or a language model, completed to the three that the database takes.
+
+    What completes them are the items of `write_learns`, then sentences and names, in Japanese as actions.
+    """
     items_given = clean_learns(items)
     if len(items_given) >= LEARNS_MIN:
         return items_given[:LEARNS_MAX]
-    return _distinct((*items_given, *write_learns(explanation, page)))[:LEARNS_MIN]
+    written = (*items_given, *write_learns(explanation, page), *_of_anything(explanation, page))
+    return _distinct(written)[:LEARNS_MIN]
 
 
 def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
@@ -96,40 +106,31 @@ def _of_mathematics(explanation: Explanation, page: Page) -> Iterator[str]:
         yield f"{name}を自分の言葉で説明する方法"
 
 
-def _of_title(explanation: Explanation, page: Page, language: Language) -> Iterator[str]:
-    """Yields items for a title of its own, above all one that names an action, and for numbered steps."""
+def _of_title(explanation: Explanation, language: Language) -> Iterator[str]:
+    """Yields a title that names an action, and numbered steps that do."""
     title = explanation.title
-    others = (one.title for one in page.explanations[:COMPARED] if one.anchor != explanation.anchor)
-    is_own = title not in (page.title, *others)
     if language == "ja":
         name = _bare_name(title)
         if (verb := as_verb(name)) or WAY.search(name):
             yield f"{verb}方法" if verb else name
-        elif is_own:
-            yield f"{_subject(name)}の説明"
         yield from tuple(_steps(explanation.content))[:LEARNS_MIN]
     elif language == "en":
-        if ENGLISH_ACTION.match(title):
+        if ENGLISH_TITLE.match(title):
             yield title
-        elif explanation.type == "example" and is_mathematical(explanation, page):
-            yield f"Work through {title} step by step"
-        elif asked := ENGLISH_QUESTION.match(title):
-            yield f"Explain {asked[1].lower()} {asked[3].rstrip('?')} {asked[2]}"
-        elif is_own:
-            yield f"Explain {title}"
-        for step in STEP.findall(explanation.content)[:LEARNS_MIN]:
-            shown = plain_tex(step).rstrip(". ")
-            if len(shown) <= LONGEST[False]:
-                yield shown if ENGLISH_ACTION.match(shown) else f"How to {shown[:1].lower()}{shown[1:]}"
-    elif is_own:
-        yield title
+        steps = (plain_tex(step).rstrip(". ") for step in STEP.findall(explanation.content))
+        actions = (step for step in steps if ENGLISH_TITLE.match(step) and len(step) <= LONGEST[False])
+        yield from islice(actions, LEARNS_MIN)
 
 
-def _of_anything(title: str, language: Language) -> tuple[str, ...]:
-    if language != "ja":
-        return f"Explain {title}", f"Explain the main points of {title}", f"Explain {title} in your own words"
-    quoted = _quoted(title)
-    return f"{quoted}を説明する方法", f"{quoted}の要点の確認", f"{quoted}を自分の言葉で説明する方法"
+def _of_anything(explanation: Explanation, page: Page) -> Iterator[str]:
+    title = explanation.title
+    if language_of(explanation, page) == "ja":
+        yield from (
+            f"{_quoted(title)}{rest}" for rest in ("を説明する方法", "の要点の確認", "を自分の言葉で説明する方法")
+        )
+    else:
+        yield from map(clause_of, islice(sentences_of(explanation), LEARNS_MIN))
+        yield from (title, f"{page.title or explanation.anchor} › {title}", f"{title} ({explanation.type})")
 
 
 def _of_concept(name: str) -> list[str]:
