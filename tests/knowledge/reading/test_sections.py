@@ -135,8 +135,41 @@ def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_headi
 
 
 @pytest.mark.parametrize(
+    ("part", "titles"),
+    [
+        ("<h2 id=s>Sponsors</h2><p>Made by <a href=https://a.example>Anna</a> and others.</p>", ["Tea"]),
+        ("<h2 id=s>Gold sponsors</h2><p>Anna gives the tea.</p>", ["Tea"]),
+        ("<h2 id=s>Sponsored races</h2><p>Anna gives the tea.</p>", ["Tea", "Sponsored races"]),
+        ("<h2 id=s>Cups</h2>", ["Tea"]),
+        ("<h2 id=s>Cups</h2><p><b>Cups</b></p>", ["Tea"]),
+        ("<h2 id=s>Cups</h2><img alt=Cups src=a.png><p>Cups are small.</p>", ["Tea", "Cups"]),
+    ],
+)
+def test_sponsors_and_headings_without_text_are_no_explanations(part: str, titles: list[str]) -> None:
+    assert [one.title for one in page(f"<main><h1 id=t>Tea</h1><p>Hot</p>{part}</main>").explanations] == titles
+
+
+def test_a_template_of_a_theme_has_no_explanation() -> None:
+    template = '{#- made by hand -#}\n{% extends "base.html" %}{% block outdated %}<p>Old</p>{% endblock %}'
+    assert page(template).explanations == ()
+    assert len(page("<h1>Templates</h1><pre>{% block a %}</pre>").explanations) == 1
+
+
+@pytest.mark.parametrize(
     "name",
-    ["post-byline", "entry__meta", "p-breadcrumb", "td-page-meta__lastmod", "c-shareBtns", "author-bio", "date-tags"],
+    [
+        "sponsor-list",
+        "visitor-counter",
+        "advertisement",
+        "page-views",
+        "post-byline",
+        "entry__meta",
+        "p-breadcrumb",
+        "td-page-meta__lastmod",
+        "c-shareBtns",
+        "author-bio",
+        "date-tags",
+    ],
 )
 def test_what_themes_say_about_an_article_is_left_out(name: str) -> None:
     (lead, *_) = page(f"<main><h1>A</h1><div class='x {name}'>by anna</div><p>text</p></main>").explanations

@@ -24,7 +24,7 @@ from sakuin.knowledge.reading.sections.anchors import (
     skipped_headings,
     unanchored_headings,
 )
-from sakuin.knowledge.reading.sections.content import main_content
+from sakuin.knowledge.reading.sections.content import FURNITURE_TITLE, TEMPLATE, main_content
 from sakuin.knowledge.reading.sections.outline import SectionOutline
 from sakuin.knowledge.reading.sections.parents import with_parents
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
@@ -61,7 +61,8 @@ def read_page(
     `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`. The names
     `sakuin:category` and so on take precedence.
     """
-    root, ids = parsed(html_text(html))
+    text = html_text(html)
+    root, ids = parsed(text)
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
         raise UnreadablePage(
             f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
@@ -74,6 +75,7 @@ def read_page(
     outline: Outline
     if by_headings:
         elements, outline = _sections(root, page_steps, ids, settings)
+        elements = [] if TEMPLATE.match(text) else elements
         if len(elements) > most_explanations:
             raise UnreadablePage(
                 f"It has {len(elements):,} headings, terms and boxes; the limit is {most_explanations:,} "
@@ -119,7 +121,14 @@ def _sections(
     sections = sections_of(content, first_of_duplicates(root, ids), settings, _written_title(root))
     outline = SectionOutline(sections, content[0].tag)
     outline.read(content)
-    return [section for section in sections if outline.has_text(section)], outline
+    return [section for section in sections if outline.has_text(section) and _is_explanation(section, outline)], outline
+
+
+def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:
+    """Returns whether a section says more than its title, and nothing about those who pay for the site."""
+    lines = outline.regions[id(section.element)].prose.text().split("\n")
+    says_more = not section.title or any(concept_name(line) != section.title for line in lines)
+    return says_more and FURNITURE_TITLE.fullmatch(section.title) is None
 
 
 def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:

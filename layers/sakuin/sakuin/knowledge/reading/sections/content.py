@@ -54,9 +54,15 @@ FURNITURE_NAME = re.compile(
     r"(?:^|\s)(?:"
     r"(?:post|entry|article|wp-block-post)[-_]{1,2}(?:meta|date|byline|author|footer|nav|navigation|tags|terms|tail)"
     r"|(?:[\w-]*[-_])?(?:breadcrumbs?|pagination|related[-_]?(?:posts|entries|articles)|author[-_]?(?:box|bio)|lastmod"
-    r"|(?:social-?)?share[-_]?(?:buttons|btns|links|icons)|social-?share)"
+    r"|(?:social-?)?share[-_]?(?:buttons|btns|links|icons)|social-?share"
+    r"|sponsors?|backers|advert(?:isement)?s?|(?:visitor|hit|page|view)[-_]?(?:counter|count|views)|busuanzi)"
     r")(?=\s|$|[-_])"
 )
+
+FURNITURE_TITLE = re.compile(r"(?:\w+ )?(?:sponsors?|backers)|スポンサー", re.IGNORECASE)
+
+# A file of a theme that a generator copied into the site.
+TEMPLATE = re.compile(r"\s*+(?:\{#(?:(?!#\}).)*+#\}\s*+)*+\{%", re.DOTALL)
 
 FURNITURE_IDS = frozenset(
     {"toc", "table-of-contents", "markdown-toc", "comments", "respond", "disqus_thread", "sidebar", "secondary"}
