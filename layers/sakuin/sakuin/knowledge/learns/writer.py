@@ -125,9 +125,7 @@ def _of_title(explanation: Explanation, language: Language) -> Iterator[str]:
 def _of_anything(explanation: Explanation, page: Page) -> Iterator[str]:
     title = explanation.title
     if language_of(explanation, page) == "ja":
-        yield from (
-            f"{_quoted(title)}{rest}" for rest in ("を説明する方法", "の要点の確認", "を自分の言葉で説明する方法")
-        )
+        yield from (f"{_subject(title)}{rest}" for rest in ("の説明", "の要点の確認", "を説明する方法"))
     else:
         yield from map(clause_of, islice(sentences_of(explanation), LEARNS_MIN))
         yield from (title, f"{page.title or explanation.anchor} › {title}", f"{title} ({explanation.type})")
