@@ -66,6 +66,13 @@ def test_it_is_never_longer_than_asked_for(text: str, around: list[str]) -> None
     assert len(excerpt(text, around=around, length=50)) <= 52
 
 
+def test_fences_that_nothing_closes_take_no_longer() -> None:
+    text = "\n".join("`" * number for number in range(2000, 3, -1))
+    began = time.process_time()
+    assert excerpt(text, around=["x"]).startswith("``")
+    assert time.process_time() - began < 1
+
+
 def test_a_long_text_of_many_sentences_is_looked_at_around_its_words_only() -> None:
     text = "か。" * 200_000 + "判別式の話。" * 1000
     began = time.process_time()

@@ -110,6 +110,11 @@ def test_exercises_stay_where_the_page_has_formulas() -> None:
     assert not any(EXERCISE.search(item) for item in items_of("解の個数", "解の個数を数えます。", "example"))
 
 
+def test_code_makes_no_text_mathematical() -> None:
+    code = explanation("関数", "example", "関数\n```\nx = 1\n```\nここで値を返します。")
+    assert not any(EXERCISE.search(item) for item in write_learns(code, Page(title="関数", explanations=(code,))))
+
+
 def test_the_authors_items_come_first_and_are_completed_to_three() -> None:
     items = complete_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
     assert (items[0], len(items)) == ("移項の方法", 3)

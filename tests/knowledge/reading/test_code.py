@@ -91,6 +91,7 @@ def test_a_fence_is_longer_than_the_backticks_in_its_code() -> None:
     assert content(f"<h1>A</h1><pre>{written}</pre>") == f"A\n`````\n{written}\n`````"
     assert code(f"a\n{fenced(written)}\nb") == [written]
     assert without_code(f"a\n{fenced(written)}\nb").split() == ["a", "b"]
+    assert without_code(f"a\n{fenced(written)}"[:-2]).split() == ["a"]
 
 
 def test_tex_and_spaces_in_code_stay() -> None:

@@ -1,9 +1,13 @@
 """Blocks of code in plain text: their lines between two fences of backticks, as in Markdown."""
 
 import re
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterator
 
-FENCED = re.compile(r"^(?P<fence>`{3,})[^`\n]*\n(?P<code>.*?\n)??(?P=fence)$", re.DOTALL | re.MULTILINE)
+OPENING = re.compile(r"(`{3,})[^`]*")
+# Where a text was cut.
+UNCLOSED = re.compile(r"^`{3,}[^`\n]*\n.*", re.DOTALL | re.MULTILINE)
 
 BACKTICKS = re.compile("`{3,}")
 
@@ -19,15 +23,25 @@ def fenced(code: str, language: str = "") -> str:
 
 
 def parts(text: str) -> Iterator[tuple[bool, str]]:
-    """Yields the parts of a text in order: whether it is code, and its lines without fences."""
-    end = 0
-    for block in FENCED.finditer(text):
-        yield False, text[end : block.start()]
-        yield True, (block["code"] or "").removesuffix("\n")
-        end = block.end()
-    yield False, text[end:]
+    """Yields the parts of a text in order: whether it is code, and its lines without fences. Takes linear time."""
+    lines = text.split("\n") if "```" in text else [text]
+    fences: defaultdict[str, list[int]] = defaultdict(list)
+    for place, line in enumerate(lines):
+        if line.startswith("```"):
+            fences[line].append(place)
+    begin = place = 0
+    while place < len(lines):
+        opened = OPENING.fullmatch(lines[place])
+        closings = fences.get(opened[1], []) if opened else []
+        if (number := bisect(closings, place)) < len(closings):
+            yield False, "\n".join(lines[begin:place])
+            yield True, "\n".join(lines[place + 1 : closings[number]])
+            place = closings[number]
+            begin = place + 1
+        place += 1
+    yield False, "\n".join(lines[begin:])
 
 
 def without_code(text: str) -> str:
-    """Returns a text without its blocks of code."""
-    return "".join(part for is_code, part in parts(text) if not is_code)
+    """Returns a text without its blocks of code, also one that was cut in a block."""
+    return UNCLOSED.sub("", "\n".join(part for is_code, part in parts(text) if not is_code))

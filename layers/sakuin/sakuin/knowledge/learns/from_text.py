@@ -80,7 +80,7 @@ def language_of_text(text: str) -> Language:
 
 
 def _beginning(explanation: Explanation) -> str:
-    return f"{explanation.title}\n{explanation.content[:BEGINNING]}"
+    return f"{explanation.title}\n{without_code(explanation.content[:BEGINNING])}"
 
 
 def _has_cjk_script(text: str) -> bool:
