@@ -100,6 +100,16 @@ def test_tex_and_spaces_in_code_stay() -> None:
     )
 
 
+def test_code_in_a_line_is_no_tex() -> None:
+    html = r"<h1>A</h1><p>Match <code>\d+\,\left</code> or <code><i>$x^2$</i></code>, not \(x\,y\) or $y^2$"
+    assert content(html) == "A\nMatch \\d+\\,\\left or $x^2$, not x y or y^2"
+
+
+def test_the_name_of_a_language_above_code_is_no_text() -> None:
+    html = "<h1>A</h1><div class='language-js'><button>Copy</button><span class=lang>js</span><pre>x</pre></div>"
+    assert content(f"<main>{html}</main>") == "A\n```js\nx\n```"
+
+
 def test_code_in_a_list_and_in_a_table_has_its_lines() -> None:
     html = "<h1>A</h1><ol><li><pre>a\n b</pre></li></ol><table><tr><td>x<td><pre>c\n d</pre></table>"
     assert content(html) == "A\n1.\n```\na\n b\n```\nx |\n```\nc\n d\n```"

@@ -67,17 +67,18 @@ def _span(flat: str, code: Sequence[Span], around: Sequence[str], length: int) -
 
 def _whole_lines(start: int, end: int, code: Sequence[Span]) -> Span:
     """Returns a span that cuts no line of code, unless the line is longer than the span."""
-    length = end - start
-    first, last = _line(code, start), _line(code, end)
-    if first and first[1] - first[0] <= length:
-        start, end = first[0], min(end, first[0] + length)
-        last = _line(code, end)
+    if not code:
+        return start, end
+    first = _line(code, start)
+    if first and first[1] - first[0] <= end - start:
+        start, end = first[0], first[0] + end - start
+    last = _line(code, end)
     return start, last[0] if last and last[0] > start else end
 
 
 def _line(code: Sequence[Span], place: int) -> Span | None:
     """Returns the line of code that a cut at `place` would divide."""
-    line = code[bisect(code, (place,)) - 1] if code else (0, 0)
+    line = code[bisect(code, (place,)) - 1]
     return line if line[0] < place < line[1] else None
 
 

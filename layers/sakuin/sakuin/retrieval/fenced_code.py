@@ -24,7 +24,10 @@ def fenced(code: str, language: str = "") -> str:
 
 def parts(text: str) -> Iterator[tuple[bool, str]]:
     """Yields the parts of a text in order: whether it is code, and its lines without fences. Takes linear time."""
-    lines = text.split("\n") if "```" in text else [text]
+    if "```" not in text:
+        yield False, text
+        return
+    lines = text.split("\n")
     fences: defaultdict[str, list[int]] = defaultdict(list)
     for place, line in enumerate(lines):
         if line.startswith("```"):

@@ -10,7 +10,7 @@ from bs4 import Tag
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.code import language_of
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
-from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.titles import words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step
@@ -61,6 +61,7 @@ class Outline:
         self._serial = 0
         self._muted: Tag | None = None
         self._pre: Tag | None = None
+        self._code: Tag | None = None
         self._cells: list[int] = []
         self._items: list[int | None] = []
 
@@ -85,6 +86,8 @@ class Outline:
             self._begin(tag, rank)
         if tag.name == "pre" and self._pre is None:
             self._pre = tag
+        if tag.name == "code" and self._code is None and "math" not in classes(tag):
+            self._code = tag
         if self._pre is not None and self._open and (tag is self._pre or id(tag) in self._shapes):
             self._open[-1].region.prose.begin_code(language_of(self._pre))
         if rank is not None:
@@ -101,8 +104,8 @@ class Outline:
             self._pre = None
             for each in self._open:
                 each.region.prose.end_code()
-        if tag is self._muted:
-            self._muted = None
+        self._muted = None if tag is self._muted else self._muted
+        self._code = None if tag is self._code else self._code
         if tag.name in SECTIONS or id(tag) in self._shapes:
             mark = self._marks.pop()
             if tag.name not in HEADINGS:
@@ -164,7 +167,7 @@ class Outline:
         text = step.text
         if self._pre is None and BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
             text += " "  # the badge "例1" is separate from the text after it
-        current.region.prose.add(text)
+        current.region.prose.add(text, is_code=self._code is not None)
 
     def _layout(self, tag: Tag) -> None:
         name = tag.name

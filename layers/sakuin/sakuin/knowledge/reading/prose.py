@@ -24,6 +24,10 @@ INLINE_TEXT = frozenset(
 # Marks between pieces of text. `INVISIBLE` removes control characters from the text of the page.
 BREAK, CELL = "\x1e", "\x1f"
 
+# What makes code look like TeX, as characters that no text has (noncharacters of Unicode).
+NOT_TEX = {ord("\\"): "\ufdd0", ord("$"): "\ufdd1"}
+AS_WRITTEN = {0xFDD0: "\\", 0xFDD1: "$"}
+
 SPACES = re.compile("[ \t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
@@ -47,14 +51,14 @@ class Prose:
         self._lead = ""
         self._language: str | None = None  # of the code that is being read
 
-    def add(self, text: str) -> None:
-        """Adds text of the page, with the white space of the source."""
+    def add(self, text: str, *, is_code: bool = False) -> None:
+        """Adds text of the page, with the white space of the source. In code, `\\d` and `$x$` are no TeX."""
         text = INVISIBLE.sub("", text.replace("\r\n", "\n"))
         if self._lead and text.strip():
             self._pieces.append(BREAK + self._lead)
             self._lead = ""
         if text:
-            self._pieces.append(text)
+            self._pieces.append(text.translate(NOT_TEX) if is_code and self._language is None else text)
 
     def add_break(self) -> None:
         """Begins a new line."""
@@ -112,7 +116,7 @@ def _flowing(joined: str) -> str:
     flowing = SPACES.sub(lambda run: _space(run, joined), joined)
     lines = [_row(line) for line in flowing.split(BREAK)]
     plain = readable_tex(visible("\n".join(line for line in lines if line)))
-    return DECORATION.sub(lambda found: _decoration(found, plain), plain)
+    return DECORATION.sub(lambda found: _decoration(found, plain), plain).translate(AS_WRITTEN)
 
 
 def _space(run: re.Match[str], text: str) -> str:

@@ -154,13 +154,20 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
     names = attribute(tag, "class").lower().split()
     if tag.name in FURNITURE_TAGS or (of_page and tag.name == "header"):
         return TEXT_CLASSES.isdisjoint(names) and admonition_type(tag) is None and not _is_note(tag)
-    if is_teaser(tag) or _is_dateline(tag):
+    if is_teaser(tag) or _is_dateline(tag) or _is_language(tag):
         return True
     if not tag.attrs:
         return False
     if not FURNITURE_CLASSES.isdisjoint(names) or FURNITURE_NAME.search(attribute(tag, "class").lower()):
         return admonition_type(tag) is None
     return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS
+
+
+def _is_language(tag: Tag) -> bool:
+    """Returns whether an element names the language of the code after it, as VitePress does."""
+    return (
+        attribute(tag, "class") == "lang" and tag.parent is not None and "language-" in attribute(tag.parent, "class")
+    )
 
 
 def _is_note(tag: Tag) -> bool:
