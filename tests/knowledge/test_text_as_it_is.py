@@ -1,0 +1,53 @@
+"""What agents read is what the author wrote: releases and code, from the page to the answer."""
+
+import pytest
+
+from tests.worlds import World, Worlds
+
+RELEASE = "<h2 id=v{0}>{1}</h2><h3 id=a{0}>Added</h3><p>{2}</p><h3 id=f{0}>Fixed</h3><p>{3}</p>"
+CHANGES = "<title>Changes - Kettle</title><main><h1>Changes</h1>" + "".join(
+    RELEASE.format(number, title, added, fixed)
+    for number, title, added, fixed in (
+        (40, "0.40.0 (October 15, 2024)", "A whistle for the spout.", "The lid no longer leaks."),
+        (37, "0.37.0 (May 3, 2023)", "A scale for the water.", "The switch no longer sticks."),
+        (36, "0.36.1 (March 1, 2023)", "A lamp in the handle.", "The cord no longer twists."),
+    )
+)
+CODE = "def boil(kettle):\n    for minute in range(3):\n        kettle.heat(minute)\n\n    return kettle"
+GUIDE = (
+    "<title>Guide - Kettle</title><main><h1>Guide</h1><h2 id=boil>Boiling water by a program</h2>"
+    f"<p>Call the function.</p><pre><code class=language-python>{CODE}</code></pre><p>{'It hums softly. ' * 40}</p></main>"
+)
+
+
+@pytest.fixture(scope="module")
+def library(a_world: Worlds) -> None:
+    """Two pages that no test changes."""
+    world = a_world()
+    world.put("changes.html", CHANGES.encode())
+    world.put("guide.html", GUIDE.encode())
+
+
+@pytest.fixture
+def world(a_world: Worlds, library: None) -> World:
+    return a_world(empty=False)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("What was fixed in 0.37.0?", "0.37.0 › Fixed"),
+        ("0.40.0 added", "0.40.0 › Added"),
+        ("fixed in version 0.36.1", "0.36.1 › Fixed"),
+    ],
+)
+def test_a_question_about_a_release_finds_its_part(world: World, query: str, title: str) -> None:
+    assert world.search(query).results[0].title == title
+
+
+def test_a_passage_has_whole_lines_of_code(world: World) -> None:
+    best = world.search("boil water by a program kettle.heat minute").results[0]
+    assert best.title == "Boiling water by a program"
+    shown = (best.passage or best.excerpt).split("\n")
+    assert "        kettle.heat(minute)" in shown
+    assert set(CODE.split("\n")).issuperset(line for line in shown if "kettle" in line)
