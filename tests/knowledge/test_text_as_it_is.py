@@ -16,7 +16,7 @@ CHANGES = "<title>Changes - Kettle</title><main><h1>Changes</h1>" + "".join(
 CODE = "def boil(kettle):\n    for minute in range(3):\n        kettle.heat(minute)\n\n    return kettle"
 GUIDE = (
     "<title>Guide - Kettle</title><main><h1>Guide</h1><h2 id=boil>Boiling water by a program</h2>"
-    f"<p>Call the function.</p><pre><code class=language-python>{CODE}</code></pre><p>{'It hums softly. ' * 40}</p></main>"
+    f"<p>Call the function.</p><pre><code class=language-python>{CODE}</code></pre><p>{'It hums. ' * 60}</p></main>"
 )
 
 

@@ -125,9 +125,9 @@ def _sections(
 
 
 def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:
-    """Returns whether a section says more than its title, and nothing about those who pay for the site."""
+    """Returns whether a heading has more text than its title, and is not about those who pay for the site."""
     lines = outline.regions[id(section.element)].prose.text().split("\n")
-    says_more = not section.title or any(concept_name(line) != section.title for line in lines)
+    says_more = section.shape == "element" or any(concept_name(line) != section.title for line in lines)
     return says_more and FURNITURE_TITLE.fullmatch(section.title) is None
 
 
