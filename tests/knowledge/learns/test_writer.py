@@ -110,6 +110,11 @@ def test_exercises_stay_where_the_page_has_formulas() -> None:
     assert not any(EXERCISE.search(item) for item in items_of("解の個数", "解の個数を数えます。", "example"))
 
 
+def test_up_to_five_actions_of_a_text_are_stored() -> None:
+    steps = explanation("頂点の求め方", "method", "頂点の求め方 y=x^2+2x\n1. 平方完成の形に直す\n2. 符号を読む")
+    assert len(complete_learns(write_learns(steps, EMPTY), steps, EMPTY)) == 5
+
+
 def test_code_makes_no_text_mathematical() -> None:
     code = explanation("関数", "example", "関数\n```\nx = 1\n```\nここで値を返します。")
     assert not any(EXERCISE.search(item) for item in write_learns(code, Page(title="関数", explanations=(code,))))

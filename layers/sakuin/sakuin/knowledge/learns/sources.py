@@ -9,7 +9,7 @@ from typing import Protocol
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.writer import complete_learns
+from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import Items, LearnsRecords
@@ -114,7 +114,8 @@ def _learns(
     if key is not None and (items := answers.get(key)):
         return Learns(complete_learns(items, explanation, page), "model", key=key)
     is_final = key is None or key in answers
-    return Learns(complete_learns((), explanation, page), "written" if is_final else "provisional", key=key)
+    written = complete_learns(write_learns(explanation, page), explanation, page)
+    return Learns(written, "written" if is_final else "provisional", key=key)
 
 
 def _key(model: str, explanation: Explanation) -> str:
