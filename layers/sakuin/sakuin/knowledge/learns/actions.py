@@ -45,19 +45,18 @@ _ENGLISH_VERBS = (
 ENGLISH_ACTION = re.compile(
     rf"^(?:how to|when to|why|ways? to|steps? to|(?:{_ENGLISH_VERBS})(?:ing|s)?)\b", re.IGNORECASE
 )
-# "State machines" and "Work" are nouns: such a title names an action with an article or "ing" only.
+# "State machines" and "Use cases" are nouns: such a title names an action with an article or "ing" only.
 _CLEAR_VERBS = (
-    "use|apply|find|solve|compute|calculate|recogni[sz]e|decide|explain|tell|choose|derive|simplify|expand|rewrite|identify|"
-    "understand|compare|convert|determine|evaluate|complete|avoid|follow|install|configure|create|add|remove|delete|enable|"
-    "disable|connect|handle|define|customi[sz]e|extend|deploy|publish|import|migrate|upgrade|write|read|make|get"
+    "apply|solve|compute|calculate|recogni[sz]e|decide|explain|choose|derive|simplify|expand|rewrite|identify|understand|"
+    "compare|convert|determine|evaluate|avoid|follow|install|configure|create|add|remove|delete|enable|disable|connect|"
+    "define|customi[sz]e|extend|deploy|publish|migrate|upgrade|get"
 )
-_GERUNDS = "|".join(verb.removesuffix("e") for verb in f"{_ENGLISH_VERBS}|{_CLEAR_VERBS}".split("|"))
+_GERUNDS = "|".join(verb.removesuffix("e") for verb in f"{_ENGLISH_VERBS}|{_CLEAR_VERBS}|import|make|handle".split("|"))
+_IMPERATIVE = rf"(?:{_CLEAR_VERBS}) |(?:{_ENGLISH_VERBS}|import|make|handle) (?:an?|the|your|up|with|all|each) "
+ENGLISH_IMPERATIVE = re.compile(_IMPERATIVE, re.IGNORECASE)
 ENGLISH_TITLE = re.compile(
-    rf"(?:how to|when to|ways? to|steps? to) |(?:{_CLEAR_VERBS}) |(?:{_GERUNDS})[a-z]?ing "
-    rf"|(?:{_ENGLISH_VERBS}) (?:an?|the|your|up|with|all|each) ",
-    re.IGNORECASE,
+    rf"(?:how to|when to|ways? to|steps? to) |(?:{_GERUNDS})[a-z]?ing |{_IMPERATIVE}", re.IGNORECASE
 )
-ENGLISH_IMPERATIVE = re.compile(rf"(?:{_ENGLISH_VERBS.title()}) ")
 
 BRACKETED_END = re.compile(r"\s*[（(][^（()）]*[)）]$")
 
