@@ -79,5 +79,5 @@ def is_hidden(tag: Tag) -> bool:
         ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found" and not is_tab(tag))
         or attribute(tag, "aria-hidden").lower() == "true"
         or HIDING_STYLE.search(attribute(tag, "style")) is not None
-        or not ADDED.isdisjoint(classes(tag))
+        or ("class" in tag.attrs and not ADDED.isdisjoint(classes(tag)))
     )
