@@ -128,7 +128,7 @@ class SearchKnowledge:
 def _body(match: Match) -> str:
     """Returns the content without its heading, which repeats the title."""
     heading, _, body = match.content.partition("\n")
-    return body if match.title in heading and body.strip() else match.content
+    return body if match.title.rpartition(" › ")[2] in heading and body.strip() else match.content
 
 
 class KnowledgeSearches(Protocol):
