@@ -738,8 +738,8 @@ def long(words: str, length: int = 1200) -> str:
     return (f"{words}について説明します。" * length)[:length]
 
 
-def passages_of(text: str) -> list[str]:
-    """Returns the passages of a string that are embedded."""
+def passages_of(text: str, *, title: str = "") -> list[str]:
+    """Returns the passages of a string that are embedded, with the title of its object."""
     cut = TableCut()
     pieces = chunks(text, size=cut.chunk_size, overlap=cut.overlap)
-    return [passage for piece in pieces for passage in embedded_passages(piece.text).values()]
+    return [passage for piece in pieces for passage in embedded_passages(piece.text, title=title).values()]

@@ -40,6 +40,8 @@ create table public.chunks (
   chunk_index integer not null,
   total_chunks integer not null,
   chunk_text text not null,
+  -- What its object says of it (see title_of in sakuin/tables/objects.py): it is found by that, too.
+  title text not null,
   char_start integer not null,
   char_end integer not null,
   turbopuffer_namespace text,
@@ -52,11 +54,11 @@ create table public.chunks (
 );
 create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
 -- The beginning of the hash by which the vector of a text is found.
-create function public.text_key(p_text text) returns text
+create function public.text_key(p_title text, p_text text) returns text
 language sql immutable set search_path = public, extensions as $$
-  select left(encode(sha256(convert_to(p_text, 'UTF8')), 'hex'), 16)
+  select left(encode(sha256(convert_to(concat_ws(chr(10), nullif(p_title, ''), p_text), 'UTF8')), 'hex'), 16)
 $$;
-create index chunks_text on public.chunks (public.text_key(chunk_text) collate "C");
+create index chunks_text on public.chunks (public.text_key(title, chunk_text) collate "C");
 create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
 
 -- Chunks of wanted versions that are not stored.
@@ -272,13 +274,13 @@ begin
                from tool o where o.table_id = t.id and o.enabled));
 end $$;
 
--- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text.
+-- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text and title.
 create function public.changed_nodes(
-  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_limit integer
+  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_titles text[], p_limit integer
 ) returns integer[] language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(x.place order by x.place), '{}') from (
     select g.place::integer as place
-    from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
+    from unnest(p_pointer_hashes, p_content_hashes, p_titles) with ordinality as g(pointer_hash, content_hash, title, place)
     -- Node by node (because of offset 0): a growing table has no statistics for a join.
     left join lateral (
       select true as complete from node n
@@ -286,31 +288,40 @@ create function public.changed_nodes(
         and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
         and n.wanted_chunks = (
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
-            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.title = g.title
             and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
       offset 0) n on true
     where n.complete is null
     order by g.place limit p_limit) x
 $$;
 
--- Records the wanted versions of nodes and their chunks. Idempotent. Returns {missing: ids of the chunks to store,
+-- Records the wanted versions of nodes and their chunks. Idempotent. A chunk with another title than before is stored
+-- again; until then it is found as before. Returns {missing: ids of the chunks to store,
 -- published: see publish_nodes}; null if a newer generation exists.
 create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   missing jsonb;
+  words bigint[];
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation
     and exists (select from table_scan s where s.table_id = p_table and s.fingerprint = p_fingerprint) for share;
   if not found then return null; end if;
   perform lock_words(p_table, p_fingerprint);
+  select array_agg(x.word) into words from jsonb_array_elements(p_nodes) n cross join lateral (
+    select unnest(c.readings) as word from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
+      and c.content_hash = n->>'content_hash' and c.title <> n->>'title' offset 0) x;
+  perform discount_words(words);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
-                      chunk_text, char_start, char_end)
+                      chunk_text, title, char_start, char_end)
   select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
-         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', (c->>'char_start')::integer,
+         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', n->>'title', (c->>'char_start')::integer,
          (c->>'char_end')::integer
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
-  on conflict do nothing;
+  on conflict (table_id, fingerprint, pointer_hash, content_hash, chunk_index) do update set
+    title = excluded.title, indexed_at = null, readings = null
+  where chunks.title <> excluded.title;
   insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
   select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
          jsonb_array_length(n->'chunks')
@@ -488,6 +499,17 @@ returns bigint[] language sql set search_path = public, extensions as $$
   from generate_series(0, jsonb_array_length(p_readings) - 1) place left join numbered n using (place)
 $$;
 
+-- Subtracts words of chunks that no longer have them, by their ids.
+create function public.discount_words(p_words bigint[]) returns void
+language sql set search_path = public, extensions as $$
+  with fewer as materialized (
+    select u.id, count(*)::integer as chunks from unnest(p_words) u(id) group by u.id
+  ), counted as (
+    update table_reading r set chunks = r.chunks - f.chunks from fewer f where r.id = f.id and r.chunks > f.chunks
+  )
+  delete from table_reading r using fewer f where r.id = f.id and r.chunks <= f.chunks
+$$;
+
 -- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
 create function public.discount_readings() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
@@ -496,12 +518,7 @@ begin
     select distinct d.table_id, d.fingerprint from gone d
     where d.readings is not null and exists (select from context_table t where t.id = d.table_id)) g;
   if not found then return null; end if;
-  with fewer as materialized (
-    select u.id, count(*)::integer as chunks from gone d cross join unnest(d.readings) u(id) group by u.id
-  ), counted as (
-    update table_reading r set chunks = r.chunks - f.chunks from fewer f where r.id = f.id and r.chunks > f.chunks
-  )
-  delete from table_reading r using fewer f where r.id = f.id and r.chunks <= f.chunks;
+  perform discount_words(array(select unnest(d.readings) from gone d));
   return null;
 end $$;
 create trigger discount_readings after delete on public.chunks
@@ -520,7 +537,7 @@ declare
 begin
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
-    'chunk_text', c.chunk_text, 'generation', n.wanted_generation,
+    'chunk_text', c.chunk_text, 'title', c.title, 'generation', n.wanted_generation,
     'counts_terms', hashtextextended(c.content_hash, c.chunk_index) % every = 0)
     order by c.pointer_hash, c.chunk_index), '[]')
   into wanted

@@ -831,7 +831,7 @@ returns jsonb language sql set search_path = public, extensions set enable_seqsc
       else (not exists (select from index_version i where i.live)
             or exists (select from index_version i where i.table_space = p.space))
         and exists (select from chunks c join context_table t on t.id = c.table_id and t.project_id = p.project_id
-                    where text_key(c.chunk_text) collate "C" = left(p.hash, 16)) end as used,
+                    where text_key(c.title, c.chunk_text) collate "C" = left(p.hash, 16)) end as used,
       p.unused_since < now() - make_interval(secs => p_seconds)
         or p.kind = 'vector' and exists (select from index_version i where i.live)
            and not exists (select from index_version i where i.table_space = p.space) as is_old

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.tables.objects import LONGEST_FIELD, MOST_CHARACTERS, surrounding_objects
+from sakuin.tables.objects import LONGEST_FIELD, LONGEST_TITLE, MOST_CHARACTERS, surrounding_objects, titles_around
+from sakuin.tables.scan import LargeString
 
 from tests.worlds import TableWorld, long
 
@@ -64,16 +65,79 @@ def test_an_object_outside_of_the_scope_is_not_shown(tables: TableWorld) -> None
 
 
 def test_a_field_that_changes_changes_in_the_results_without_embedding(tables: TableWorld) -> None:
-    table, _, endpoint = tables.indexed(DOCUMENT)
+    table, _, endpoint = tables.indexed({"manuals": [{"price": 498, "text": MANUAL}]})
     embedded = len(tables.embedder.embedded)
-    tables.replace(table, {"manuals": [{"model": "DI-2000", "text": MANUAL}]})
+    tables.replace(table, {"manuals": [{"price": 500, "text": MANUAL}]})
     tables.settle()
-    assert {json.dumps(each["object"]["fields"]) for each in results(tables, endpoint)} == {'{"model": "DI-2000"}'}
+    assert {json.dumps(each["object"]["fields"]) for each in results(tables, endpoint)} == {'{"price": 500}'}
     tables.replace(table, {"manuals": [{"text": MANUAL}]})
     tables.settle()
     assert all("object" not in each for each in results(tables, endpoint))
     assert tables.sql("select * from public.table_object") == []
     assert len(tables.embedder.embedded) == embedded
+
+
+FAQ = [
+    {
+        "question": "Is there a warranty?",
+        "product": "Kettle K2",
+        "answer": "Two years from the day of purchase; keep the bill.",
+    },
+    {
+        "question": "Can I return it?",
+        "product": "Kettle K2",
+        "answer": "Within thirty days, unused and in its box, for free.",
+    },
+    {
+        "question": "How much does it hold?",
+        "product": "Pot P7",
+        "answer": "One litre and a half; never fill it above the mark.",
+    },
+]
+
+
+def test_a_text_is_found_by_the_short_fields_of_its_object(tables: TableWorld) -> None:
+    table = tables.table(FAQ, threshold=40)
+    endpoint = tables.endpoint(tables.tool(table, ""))
+    tables.settle()
+    for query, path in (("warranty", "/0/answer"), ("return", "/1/answer"), ("Pot P7", "/2/answer")):
+        first = results(tables, endpoint, query)[0]
+        assert (first["json_path"], first["chunk"]["chunk_text"]) == (path, FAQ[int(path[1])]["answer"]), query
+    assert tables.found(endpoint, "warranty litre") == {"/0/answer", "/2/answer"}
+
+
+def test_a_text_is_found_by_its_former_fields_until_it_is_stored_with_the_new_ones(tables: TableWorld) -> None:
+    def read_words(written: str) -> int:
+        counted = tables.sql("select chunks from table_reading where table_id = %s and written = %s", table, written)
+        return sum(chunks for (chunks,) in counted)
+
+    def document(name: str) -> object:
+        return {"manuals": [{"model": name, "text": MANUAL}]}
+
+    table, tool, endpoint = tables.indexed(document("Seagull"))
+    stored, before = tables.rows(table), read_words("seagull")
+    assert before > 0
+    tables.replace(table, document("Heron"))
+    tables.scan(tables.project, table)
+    assert tables.found(endpoint, "Seagull") == {"/manuals/0/text"}
+    tables.settle()
+    assert tables.status(tool)["state"] == "ready"
+    assert tables.rows(table).keys() == stored.keys()
+    assert (read_words("seagull"), read_words("heron")) == (0, before)
+    assert tables.found(endpoint, "Heron") == {"/manuals/0/text"}
+
+
+def test_titles_are_texts_of_objects_in_scope_and_not_the_string_itself() -> None:
+    document = {
+        "shop": "Corner shop",
+        "items": [{"name": "Pan", "url": "https://a.example/1", "mail": "a@b.example", "no": "17-4", "text": "Long"}],
+    }
+    strings = [LargeString("/items/0/text", "Long"), LargeString("/items/0/name", "Pan")]
+    assert list(titles_around(document, strings, ["/items"])) == ["Pan", "Long"]
+    assert list(titles_around(document, strings, ["/items/0/text"])) == ["", ""]
+    many = {"text": "Long", **{f"f{number}": "word " * 12 for number in range(9)}}
+    (title,) = titles_around(many, [LargeString("/text", "Long")], [""])
+    assert title.split("\n") == ["word " * 12] * (LONGEST_TITLE // 60)
 
 
 def test_five_whole_results_fit_and_objects_give_way(tables: TableWorld) -> None:

@@ -54,7 +54,9 @@ def test_exactly_the_large_strings_in_scope_are_chunked_embedded_stored_and_reco
     }
     assert {row[2] for row in recorded} == {f"project_{world.project}_table_{table}"}
     assert {row[3] for row in recorded} == world.rows(table).keys()
-    assert sorted(world.embedder.embedded) == sorted([*passages_of(QUADRATIC), *passages_of(SLOPE)])
+    articles = [(each["title"], each["content"]) for each in DOCUMENT["articles"]]
+    passages = [passage for title, text in articles for passage in passages_of(text, title=title)]
+    assert sorted(world.embedder.embedded) == sorted(passages)
 
     done = world.status(tool)
     assert done["state"] == "ready"

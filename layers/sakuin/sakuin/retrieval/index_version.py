@@ -15,7 +15,7 @@ TEXT_TEMPLATE = "title+headings+learns+passage/2"
 ANALYZER = "sudachi-small-A+grams23+notation+spelled/5"
 # The default of `Vocabulary` in `template.yaml`.
 DEFAULT_VOCABULARY = "school-mathematics"
-CHUNKER = "sentences+graphemes+passages/2"
+CHUNKER = "sentences+graphemes+passages+titles/2"
 
 # The name of the newest version that was never live.
 NEXT = "next"

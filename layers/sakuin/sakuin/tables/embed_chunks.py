@@ -67,7 +67,7 @@ class EmbedChunks:
 
     def _embed(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> tuple[int, int, int]:
         """Embeds and stores chunks; returns how many are stored, and how many texts were embedded and refused."""
-        passages = {chunk.id: embedded_passages(chunk.chunk_text) for chunk in wanted}
+        passages = {chunk.id: embedded_passages(chunk.chunk_text, title=chunk.title) for chunk in wanted}
         texts = {name: text for of_chunk in passages.values() for name, text in of_chunk.items()}
         known = dict(self.index.known_vectors(project_id, texts.keys()))
         portion = _Portion(list(wanted), passages, known, self.clock())
@@ -125,7 +125,7 @@ class EmbedChunks:
         wanted: Sequence[WantedChunk],
         vectors_of: Callable[[WantedChunk], Sequence[Vector]],
     ) -> None:
-        words = [index_words(title="", learns=(), body=chunk.chunk_text) for chunk in wanted]
+        words = [index_words(title=chunk.title, learns=(), body=chunk.chunk_text) for chunk in wanted]
         rows = [
             _row(table_id, chunk, its_words, vectors_of(chunk)) for chunk, its_words in zip(wanted, words, strict=True)
         ]

@@ -16,7 +16,7 @@ from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
-from sakuin.tables.objects import surrounding_objects
+from sakuin.tables.objects import surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
 from sakuin.tables.recovery import complete_indexed
@@ -103,7 +103,7 @@ class IndexTable:
             self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
             self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
             return ScanResult("unreadable")
-        page, end = self._page(table_id, strings, skip)
+        page, end = self._page(table_id, document, scan.scopes, strings, skip)
         planned = 0
         if page:
             plan = self.index.plan_nodes(table_id, scan.generation, page)
@@ -139,14 +139,18 @@ class IndexTable:
             return parsed_table(self.bodies.read(scan.data_key, max_bytes=self.limits.table_bytes))
         return parsed_table(scan.data) if scan.data is not None else None
 
-    def _page(self, table_id: str, strings: Sequence[LargeString], skip: int) -> tuple[list[NodeVersion], int]:
+    def _page(
+        self, table_id: str, document: object, scopes: Sequence[str], strings: Sequence[LargeString], skip: int
+    ) -> tuple[list[NodeVersion], int]:
         """Returns the next nodes to plan, and how many strings are scanned then. Complete nodes are skipped."""
         page: list[NodeVersion] = []
         count = 0
         for start in range(skip, len(strings), self.nodes_a_comparison):
-            nodes = [_Node.of(string) for string in strings[start : start + self.nodes_a_comparison]]
-            hashes = [(node.pointer_hash, node.content_hash) for node in nodes]
-            for place in self.index.changed_nodes(table_id, hashes, limit=max(self.chunks_a_page + 1 - count, 1)):
+            compared = strings[start : start + self.nodes_a_comparison]
+            titles = titles_around(document, compared, scopes)
+            nodes = [_Node.of(string, title) for string, title in zip(compared, titles, strict=True)]
+            versions = [(node.pointer_hash, node.content_hash, node.title) for node in nodes]
+            for place in self.index.changed_nodes(table_id, versions, limit=max(self.chunks_a_page + 1 - count, 1)):
                 if count >= self.chunks_a_page:
                     return page, start + place
                 version = nodes[place].cut(self.cut)
@@ -204,14 +208,15 @@ class _Node:
     string: LargeString
     pointer_hash: str
     content_hash: str
+    title: str
 
     @classmethod
-    def of(cls, string: LargeString) -> "_Node":
-        return cls(string, pointer_hash(string.json_pointer), content_hash(string.text))
+    def of(cls, string: LargeString, title: str) -> "_Node":
+        return cls(string, pointer_hash(string.json_pointer), content_hash(string.text), title)
 
     def cut(self, cut: TableCut) -> NodeVersion:
         pieces = chunks(self.string.text, size=cut.chunk_size, overlap=cut.overlap)
-        return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, tuple(pieces))
+        return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, self.title, tuple(pieces))
 
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> int:

@@ -38,11 +38,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NodeVersion:
-    """One version of a large string with its chunks."""
+    """One version of a large string with its chunks. `title`: what its object says of it."""
 
     pointer_hash: str
     json_pointer: str
     content_hash: str
+    title: str
     chunks: tuple[ChunkText, ...]
 
 
@@ -55,6 +56,7 @@ class WantedChunk:
     content_hash: str
     chunk_index: int
     chunk_text: str
+    title: str
     generation: int
     counts_terms: bool
 

@@ -81,16 +81,17 @@ class TableIndex:
         row = self._of_table(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
         return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
-    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
-        """Returns the indexes of the first `limit` of these `(pointer hash, content hash)` that are not complete.
+    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str, str]], *, limit: int) -> Sequence[int]:
+        """Returns the indexes of the first `limit` of these nodes that are not complete.
 
-        A node is complete if all chunks of this content are stored and its older rows are swept.
+        A node is its pointer hash, its content hash and its title. It is complete if all chunks of this content and
+        title are stored and its older rows are swept.
         """
         if not nodes:
             return []
-        pointers, contents = zip(*nodes, strict=True)
-        hashes = {"p_pointer_hashes": list(pointers), "p_content_hashes": list(contents)}
-        places: list[int] = self._of_table(table_id, "changed_nodes", p_limit=limit, **hashes)
+        pointers, contents, titles = map(list, zip(*nodes, strict=True))
+        versions = {"p_pointer_hashes": pointers, "p_content_hashes": contents, "p_titles": titles}
+        places: list[int] = self._of_table(table_id, "changed_nodes", p_limit=limit, **versions)
         return [place - 1 for place in places]
 
     def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
@@ -441,6 +442,7 @@ def _node(node: NodeVersion) -> dict[str, Any]:
         "pointer_hash": node.pointer_hash,
         "json_pointer": node.json_pointer,
         "content_hash": node.content_hash,
+        "title": node.title,
         "chunks": [
             {
                 "chunk_index": chunk.index,
