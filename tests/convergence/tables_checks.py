@@ -96,7 +96,7 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
     assert set(world.backend.sql.execute(nodes, own).fetchall()) == whole, "nodes"
     removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
     assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
-    read = [index_words(title="", learns=(), body=text) for text in texts.values()]
+    read = [index_words(title=piece.title, learns=(), body=piece.text) for piece in wanted.values()]
     said = Counter(word for each in read for word in counted_words(each, with_terms=True))
     words = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
     counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, own).fetchall()}

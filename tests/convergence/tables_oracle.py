@@ -1,14 +1,15 @@
 """What must be searchable of Tables, said by the documents alone."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
 from sakuin.tables.json_pointer import shown
-from sakuin.tables.scan import content_hash
+from sakuin.tables.objects import titles_around
+from sakuin.tables.scan import LargeString, content_hash
 
 from tests.convergence.tables_world import CUT, THRESHOLD
 
@@ -21,6 +22,7 @@ class Piece:
     json_pointer: str
     chunk_index: int
     text: str
+    title: str = ""
 
 
 @dataclass
@@ -74,11 +76,16 @@ class TablesOracle:
     def of_table(self, table: str, cut: TableCut = CUT) -> dict[str, Piece]:
         """Everything that must be stored of a Table, by doc id, in the index version that cuts so."""
         scopes = self.scopes(table)
-        return {
-            piece.doc_id: piece
+        found = [
+            LargeString(pointer, text)
             for pointer, text in strings(self.documents[table])
             if any(below(pointer, scope) for scope in scopes) and is_indexed(text)
-            for piece in pieces(table, pointer, text, cut)
+        ]
+        titles = titles_around(self.documents[table], found, scopes)
+        return {
+            piece.doc_id: replace(piece, title=title)
+            for string, title in zip(found, titles, strict=True)
+            for piece in pieces(table, string.json_pointer, string.text, cut)
         }
 
     def of_tool(self, tool: str) -> dict[str, Piece]:
