@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import typer
-from sakuin.errors import SakuinError
+from sakuin.errors import Invalid, SakuinError
 
 if TYPE_CHECKING:  # rich is imported only to print
     from rich.console import Console
@@ -23,6 +23,8 @@ OnProgress = Callable[[str, int, int | None], None]
 SLOW_SECONDS = 1.0
 
 _INDENT = 4
+# How many lines a question lists.
+_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,13 @@ class Terminal:
         for number, line in enumerate(lines):
             cells = map(set_cell_size, line, widths)
             self.out.print(Text("  ".join(cells).rstrip(), "" if number else "dim"), soft_wrap=True)
+
+    def confirm(self, heading: str, lines: Collection[str], question: str, advice: str) -> None:
+        """Lists what a command is about to do and asks; without a person at a terminal it is an error with advice."""
+        listing = f"{heading}:\n  " + first_of(lines, _LINES, separator="\n  ")
+        if self.as_json or not sys.stdin.isatty():
+            raise Invalid(f"{listing}\n{advice}")
+        typer.confirm(f"{listing}\n{question}", abort=True, err=True)
 
     @contextmanager
     def progress(self, *phases: str) -> Iterator[OnProgress]:
@@ -145,6 +154,12 @@ def paragraph(out: "Console", text: "Text") -> None:
 def counted(number: int, what: str) -> str:
     """Returns a number with its noun: 1 page, 2 pages."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def first_of(names: Collection[str], most: int, *, separator: str = ", ") -> str:
+    """Returns at most so many names, and the number of the others: a, b and 3 more."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return separator.join(list(names)[:most]) + more
 
 
 def minute(moment: str) -> str:

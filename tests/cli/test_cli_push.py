@@ -347,6 +347,38 @@ def test_without_a_prefix_only_folders_that_the_push_has_lose_what_is_gone(opera
     assert operator.deployment.keys() == ["other/learns.yml", "other/x.html", "physics/x.html"]
 
 
+def rules(*numbers: int, title: str = "rules") -> bytes:
+    return a_page({f"rule-{number}": f"rule {number}: words" for number in numbers}, title=title)
+
+
+@pytest.mark.parametrize(("before", "after", "asks"), [(20, 14, False), (20, 13, True), (9, 5, False), (9, 4, True)])
+def test_a_page_that_loses_many_explanations_is_pushed_only_when_asked(
+    operator: Operator, before: int, after: int, asks: bool
+) -> None:
+    page = operator.file("x.html", rules(*range(before)))
+    operator.sakuin("push", page)
+    version = boto3.client("s3").head_object(Bucket=BUCKET, Key="x.html")["VersionId"]
+    operator.file("x.html", rules(*range(after)))
+    other = operator.file("y.html")
+    pushed = operator.sakuin("push", page, other)
+    assert (pushed.code, operator.deployment.keys() == ["x.html"]) == (int(asks), asks)
+    if asks:
+        assert boto3.client("s3").head_object(Bucket=BUCKET, Key="x.html")["VersionId"] == version
+        lost = f"x would lose {before - after} of its {before} explanations: #rule-{after}, #rule-{after + 1}, "
+        assert (lost in pushed.err, "--yes" in pushed.err, pushed.out) == (True, True, "")
+        planned = operator.sakuin("push", page, "--dry-run", "--json")
+        assert (planned.code, lost in planned.document["failed"][0]["reason"]) == (1, True)
+        assert operator.sakuin("push", page, "--yes", "--json").document["pages"][0]["explanations"] == after
+
+
+def test_a_page_that_cannot_be_read_loses_nothing(operator: Operator) -> None:
+    page = operator.file("x.html", rules(*range(9)))
+    operator.sakuin("push", page)
+    operator.file("x.html", b"")
+    assert "The file is empty" in operator.sakuin("push", page).out
+    assert operator.sakuin("status", "--json").document["chunks"] == 9
+
+
 def test_a_push_without_a_path_takes_the_folder_of_sakuin_toml(operator: Operator) -> None:
     assert operator.sakuin("push").code == 2
     operator.file("sakuin.toml", b'pages = "built"\nprefix = "docs"\n')

@@ -82,3 +82,20 @@ def test_a_learns_file_may_lose_what_this_site_wrote_and_nothing_else(
 
     lines = watched(operator, monkeypatch, "--json", saves=saves())
     assert [json.loads(line)["outcome"] for line in lines[1:]] == ["not_uploaded", "applied", "applied"]
+
+
+def test_a_saved_page_that_loses_many_explanations_stays_here(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = {f"rule-{number}": f"rule {number}: words" for number in range(9)}
+    operator.file("site/x.html", a_page(many))
+
+    def saves() -> Iterator[None]:
+        operator.file("site/x.html", a_page(TWO))
+        yield
+        operator.file("site/x.html", a_page(many | TWO))
+        yield
+
+    refused, pushed = map(json.loads, watched(operator, monkeypatch, "--json", saves=saves())[1:])
+    assert (refused["outcome"], pushed["outcome"]) == ("not_uploaded", "applied")
+    assert refused["reason"].startswith("x would lose 9 of its 9 explanations: #rule-0, ")

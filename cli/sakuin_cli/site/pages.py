@@ -9,7 +9,7 @@ from sakuin.knowledge.reading.page_reader import read_page
 from sakuin_cli.files import read_bytes
 
 
-def local_page(path: str, *, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS) -> Page | str:
+def local_page(path: str, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS) -> Page | str:
     """Returns a page as the index would read it, or the reason why it cannot be read."""
     try:
         return read_page(read_bytes(path), box_selectors=box_selectors)

@@ -1,7 +1,7 @@
 """What a push would do: which files are new or changed, which would lose entries of others, which pages are gone."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import md5
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +14,9 @@ from sakuin.language.unicode_text import nfc
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns, lost_entries
 from sakuin_cli.site.config import Site
+from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, Uploads, folder_path
+from sakuin_cli.terminal import first_of
 
 if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 State = Literal["new", "changed", "unchanged"]
 # How many lost entries are named.
 _NAMED = 10
+# A page that loses at least so many explanations, and more than this part of them, is most often a broken build.
+_MANY, _PART = 5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class Plan:
     """What a push of `uploads` would do.
 
     `states` and `refused` (with the reason) are by key. `gone` are the keys below the folder that no file here has.
-    `library` are the materials of the library. `warnings` are sentences for the author.
+    `library` are the materials of the library. `warnings` are sentences for the author, `losses` those about pages, by
+    key, that lose many explanations.
     """
 
     uploads: Uploads
@@ -40,6 +45,7 @@ class Plan:
     gone: tuple[str, ...]
     library: frozenset[str]
     warnings: tuple[str, ...]
+    losses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accepted(self) -> Uploads:
@@ -95,6 +101,23 @@ def etag(body: bytes) -> str:
     return md5(body, usedforsecurity=False).hexdigest()
 
 
+def losses_of(client: "DeploymentClient", pages: Sequence[Upload], box_selectors: Sequence[str]) -> dict[str, str]:
+    """Returns by key which explanations of the index the pages would lose, for those that would lose many."""
+    indexed = client.indexed([page.material or "" for page in pages]) if pages else {}
+    losses: dict[str, str] = {}
+    for page in pages:
+        known = indexed.get(page.material or "")
+        # The index keeps what it has of a page that cannot be read.
+        if known is None or len(known.chunks) < _MANY or isinstance(new := local_page(page.path, box_selectors), str):
+            continue
+        kept = {one.anchor for one in new.explanations}
+        lost = [f"#{chunk.anchor}" for chunk in known.chunks if chunk.anchor not in kept]
+        if len(lost) >= _MANY and len(lost) > _PART * len(known.chunks):
+            share = f"{len(lost)} of its {len(known.chunks)} explanations"
+            losses[page.key] = f"{page.material} would lose {share}: {first_of(lost, _MANY)}"
+    return losses
+
+
 def learns_warnings(
     plan: Plan, client: "DeploymentClient", anchors: Mapping[str, Collection[str]], material_prefix: str
 ) -> list[str]:
@@ -142,9 +165,9 @@ def reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str],
         return str(error)
     if not lost:
         return ""
-    more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+    named = first_of(lost, _NAMED, separator="; ")
     return (
-        f"the {file.key} of the library has entries that this file does not have: {'; '.join(lost[:_NAMED])}{more}. "
+        f"the {file.key} of the library has entries that this file does not have: {named}. "
         "Add them, push the file to a folder of its own with --prefix, or give them up with --replace"
     )
 
@@ -166,8 +189,7 @@ def _missing(keys: Sequence[str]) -> list[str]:
     """Returns a warning about pages that are gone from the pushed folders."""
     if not keys:
         return []
-    more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
-    return [f"In the library, and not in your folders: {', '.join(keys[:_NAMED])}{more}. --delete deletes such pages"]
+    return [f"In the library, and not in your folders: {first_of(keys, _NAMED)}. --delete deletes such pages"]
 
 
 def _top(key: str, folder: str) -> str:

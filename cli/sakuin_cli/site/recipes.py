@@ -104,8 +104,8 @@ def config_text(generator: Generator, prefix: str) -> str:
 def workflow_text(generator: Generator, prefix: str) -> str:
     """Returns a workflow for GitHub Actions: build, check, push. Only the main branch is pushed."""
     folder = f" --prefix {shlex.quote(prefix)}" if prefix else ""
-    # Below a prefix of its own, the library has nothing of other sites.
-    push = "sakuin push --delete --yes" if prefix else "sakuin push"
+    # Below a prefix of its own, the library has nothing of other sites. The dry run fails if pages lose much.
+    push = "sakuin push --dry-run && sakuin push --delete --yes" if prefix else "sakuin push"
     steps = "".join(
         f"      {line}\n"
         for line in (

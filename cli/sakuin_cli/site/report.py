@@ -173,6 +173,7 @@ def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSett
     pages: list[dict[str, Any]] = []
     failed = [_failed(one, plan.uploads.clash_reason(one)) for one in plan.uploads.clashes]
     failed += [_failed(one, plan.refused[one.key]) for one in plan.uploads.files if one.key in plan.refused]
+    failed += [_failed(one, plan.losses[one.key]) for one in plan.uploads.files if one.key in plan.losses]
     anchors: dict[str, list[str]] = {}
     for page in plan.accepted.pages:
         name = page.material or ""

@@ -11,7 +11,7 @@ from sakuin.errors import NotFound, SakuinError
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
 from sakuin_cli.site.pages import local_page
-from sakuin_cli.site.plan import etag, reason_to_refuse
+from sakuin_cli.site.plan import etag, losses_of, reason_to_refuse
 from sakuin_cli.site.uploads import Upload, Uploads, uploads_below
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ class Follower:
         tags = {file.key: tag for file in uploads.files if (tag := _tag(file)) is not None}
         changed = [file for file in uploads.files if tags.get(file.key, "") not in ("", self._tags.get(file.key))]
         refused = {file.key: reason for file in changed if (reason := self._reason_to_refuse(file))}
+        known = [file for file in changed if file.material and file.key in self._tags]
+        for key, loss in losses_of(self.client, known, self.settings.box_selectors).items():
+            refused[key] = f"{loss}. `sakuin push --yes` pushes it"
         accepted = tuple(file for file in changed if file.key not in refused)
         changes = [not_uploaded(file, refused[file.key]) for file in changed if file.key in refused]
         if accepted:

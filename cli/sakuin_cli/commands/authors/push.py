@@ -1,8 +1,7 @@
 """`sakuin push`: uploads pages and waits until they are searchable."""
 
-import sys
+import dataclasses
 import time
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from sakuin_cli.site.plan import Plan
     from sakuin_cli.site.report import Pushed
 
-_NAMED = 20
-
 
 def push(
     paths: PathsArgument = None,
@@ -33,7 +30,10 @@ def push(
             "your folders have not; it lists that and asks.",
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without a question, where nobody can answer.")] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Delete, and push pages that lose many explanations, without a question."),
+    ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")
     ] = False,
@@ -56,12 +56,17 @@ def push(
             raise typer.BadParameter("It needs folders: it deletes what is not in them", param_hint="--delete")
         settings = settings_of(data)
         began = time.monotonic()
-        plan = plan_push(site, settings, replace=replace, delete=delete)
+        plan = plan_push(site, settings, replace=replace, delete=delete, lose=yes)
         if dry_run:
             document = plan_document(plan, deployment_of(settings), settings)
         else:
             if delete and plan.gone and not yes:
-                _confirm(plan.gone, as_json=as_json)
+                terminal.confirm(
+                    "These are in the library and not in your folders",
+                    plan.gone,
+                    f"Delete {counted(len(plan.gone), 'file')}?",
+                    "Add --yes to delete them, or leave --delete out",
+                )
             pushed = push_plan(terminal, plan, settings, delete=delete, seconds=timeout)
             seconds = time.monotonic() - began
             document = push_document(pushed, seconds)
@@ -77,10 +82,20 @@ def push(
 def push_plan(
     terminal: Terminal, plan: "Plan", settings: "CommandSettings", *, delete: bool, seconds: float
 ) -> "Pushed":
-    """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index."""
+    """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index.
+
+    Asks before, if pages would lose many explanations.
+    """
     from sakuin_cli.site.changes import not_uploaded, push_files, remove_keys
     from sakuin_cli.site.report import pushed_of
 
+    if plan.losses:
+        terminal.confirm(
+            "Nothing was uploaded, because pages would lose many explanations",
+            plan.losses.values(),
+            f"Push {'it' if len(plan.losses) == 1 else 'them'} all the same?",
+            "Build the site again, or add --yes to `sakuin push` if that is wanted",
+        )
     bucket, client = bucket_of(settings), deployment_of(settings)
     gone = [(key, key) for key in plan.gone] if delete else []
     with terminal.progress("uploaded", "searchable", *(("removed",) if gone else ())) as on_progress:
@@ -90,9 +105,14 @@ def push_plan(
     return pushed_of(plan, (*files, *refused), deleted, client, settings)
 
 
-def plan_push(site: "Site", settings: "CommandSettings", *, replace: bool, delete: bool) -> "Plan":
-    """Compares the files of a site with the library; raises `Invalid` if there are none."""
-    from sakuin_cli.site.plan import plan_of
+def plan_push(
+    site: "Site", settings: "CommandSettings", *, replace: bool = False, delete: bool = False, lose: bool = False
+) -> "Plan":
+    """Compares the files of a site with the library; raises `Invalid` if there are none.
+
+    With `lose`, pages may lose many explanations.
+    """
+    from sakuin_cli.site.plan import losses_of, plan_of
     from sakuin_cli.site.uploads import uploads_below
 
     bucket, client, prefix = bucket_of(settings), deployment_of(settings), settings.material_prefix
@@ -102,14 +122,6 @@ def plan_push(site: "Site", settings: "CommandSettings", *, replace: bool, delet
         raise Invalid(f"There is no .html file and no learns.yml in {where}: name a folder of built pages")
     # A wrong key or address must fail before anything else.
     client.upload_results([])
-    return plan_of(*(bucket, uploads, site), material_prefix=prefix, replacing=replace, deleting=delete)
-
-
-def _confirm(keys: Collection[str], *, as_json: bool) -> None:
-    """Asks whether to delete these keys; without a person at a terminal it is an error."""
-    named = "\n".join(f"  {key}" for key in list(keys)[:_NAMED])
-    more = f"\n  and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
-    question = f"These are in the library and not in your folders:\n{named}{more}\n"
-    if as_json or not sys.stdin.isatty():
-        raise Invalid(f"{question}Add --yes to delete them, or leave --delete out")
-    typer.confirm(f"{question}Delete {counted(len(keys), 'file')}?", abort=True, err=True)
+    plan = plan_of(*(bucket, uploads, site), material_prefix=prefix, replacing=replace, deleting=delete)
+    changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
+    return dataclasses.replace(plan, losses=losses_of(client, changed, settings.box_selectors))

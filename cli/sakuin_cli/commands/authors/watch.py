@@ -47,7 +47,7 @@ def watch(
         site = site_of([folder] if folder else None, prefix)
         settings = settings_of(data)
         began = time.monotonic()
-        plan = plan_push(site, settings, replace=False, delete=False)
+        plan = plan_push(site, settings)
         pushed = push_plan(terminal, plan, settings, delete=False, seconds=timeout)
         follower = Follower(bucket_of(settings), deployment_of(settings), settings, site, delete, timeout)
         follower.remember()
