@@ -2,11 +2,12 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,14 +15,16 @@ from sakuin.errors import Invalid, SakuinError
 
 if TYPE_CHECKING:  # rich is imported only to print
     from rich.console import Console
+    from rich.progress import Task
     from rich.text import Text
 
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
-# People notice that they wait.
-SLOW_SECONDS = 1.0
+# People notice that they wait. Without a terminal, one line each ten seconds tells that a command is alive.
+SLOW_SECONDS, LINE_SECONDS = 1.0, 10.0
 
+_WAITING = "Waiting for the answer …"
 _INDENT = 4
 # How many lines a question lists.
 _LINES = 20
@@ -87,7 +90,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, *phases: str) -> Iterator[OnProgress]:
-        """Shows a progress bar for each phase while the block runs, only on a terminal."""
+        """Shows a progress bar for each phase while the block runs; without a terminal, a line each ten seconds."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 
@@ -95,7 +98,10 @@ class Terminal:
         times = ("{task.fields[rate]}", TimeRemainingColumn(), "left,", TimeElapsedColumn(), "so far")
         columns = ("{task.description:>10}", BarColumn(), MofNCompleteColumn(), *times)
         shown = console.is_terminal and not self.as_json
-        with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        with (
+            Progress(*columns, console=console, transient=True, disable=not shown) as progress,
+            self._lines(console, lambda: ", ".join(map(_state, progress.tasks))),
+        ):
             bars = {phase: progress.add_task(phase, total=None, rate="") for phase in phases}
 
             def show(phase: str, done: int, total: int | None) -> None:
@@ -108,14 +114,15 @@ class Terminal:
 
     @contextmanager
     def waiting(self, *, after_s: float = SLOW_SECONDS) -> Iterator[None]:
-        """Shows on a terminal that the block still waits for an answer, from `after_s` seconds on."""
+        """Shows that the block still waits for an answer, from `after_s` seconds on, or as `progress` does."""
         from rich.console import Console
 
         console = Console(stderr=True)
         if self.as_json or not console.is_terminal:
-            yield
+            with self._lines(console, lambda: _WAITING):
+                yield
             return
-        status = console.status("Waiting for the answer …")
+        status = console.status(_WAITING)
         timer = Timer(after_s, status.start)
         timer.start()
         try:
@@ -124,6 +131,31 @@ class Terminal:
             timer.cancel()
             timer.join()
             status.stop()
+
+    @contextmanager
+    def _lines(self, console: "Console", text: Callable[[], str]) -> Iterator[None]:
+        """Prints a line each ten seconds while the block runs, if `console` is no terminal; none for a program."""
+        if self.as_json or console.is_terminal:
+            yield
+            return
+        ended, began = Event(), time.monotonic()
+
+        def write() -> None:
+            while not ended.wait(LINE_SECONDS):
+                console.print(f"{text()}, {time.monotonic() - began:.0f} s", soft_wrap=True)
+
+        thread = Thread(target=write)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+def _state(task: "Task") -> str:
+    total = "" if task.total is None else f" of {task.total:,.0f}"
+    return f"{task.description} {task.completed:,.0f}{total}"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from sakuin_cli import terminal
 from sakuin_cli.site import watch as following
 
 from tests.builders import a_page
@@ -99,3 +100,17 @@ def test_a_saved_page_that_loses_many_explanations_stays_here(
     refused, pushed = map(json.loads, watched(operator, monkeypatch, "--json", saves=saves())[1:])
     assert (refused["outcome"], pushed["outcome"]) == ("not_uploaded", "applied")
     assert refused["reason"].startswith("x would lose 9 of its 9 explanations: #rule-0, ")
+
+
+def test_without_a_terminal_a_slow_save_is_a_line_now_and_then(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.file("site/x.html", a_page(TWO))
+
+    def saves() -> Iterator[None]:
+        monkeypatch.setattr(terminal, "LINE_SECONDS", 0.001)
+        operator.file("site/x.html", a_page({"rule-stays": "stays: another"}))
+        yield
+
+    monkeypatch.setattr(following, "saved", lambda _folders: saves())
+    assert "Waiting for the answer …, 0 s\n" in operator.sakuin("watch", operator.folder / "site").err

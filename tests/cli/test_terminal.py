@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from sakuin_cli import terminal
 from sakuin_cli.terminal import Terminal
 
 from tests.awaiting import awaited
@@ -17,13 +18,13 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], *, as_json: bool = False) -> tuple[str, str]:
     """The output of some work that is half done, and of a line with a coloured sign."""
-    terminal = Terminal(as_json)
-    with terminal.progress("uploaded") as on_progress:
+    person = Terminal(as_json)
+    with person.progress("uploaded") as on_progress:
         for done in (1, 2, 3):
             on_progress("uploaded", done, 6)
             time.sleep(0.02)
     if not as_json:
-        terminal.line("!", "red", "x")
+        person.line("!", "red", "x")
     captured = capsys.readouterr()
     return captured.out, captured.err
 
@@ -47,6 +48,14 @@ def test_no_color_leaves_the_colours_out(capsys: pytest.CaptureFixture[str], mon
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_file_or_a_program_gets_no_colours_and_no_progress(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     assert shown(capsys, as_json=as_json) == ("" if as_json else "! x\n", "")
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_without_a_terminal_slow_work_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    monkeypatch.setattr(terminal, "LINE_SECONDS", 0.005)
+    assert ("uploaded 3 of 6, 0 s\n" in shown(capsys, as_json=as_json)[1]) is not as_json
 
 
 def test_a_slow_answer_is_announced_on_a_terminal(

@@ -140,16 +140,11 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
     from rich.text import Text
 
     pages = [file for file in pushed.files if file.material is not None]
-    for file in pushed.files:
-        if not file.done:
-            sign = _SIGNS.get(file.outcome, ("✗", "red" if file.version_id is None else "yellow"))
-            label = {"waiting": "waits: ", "not_uploaded": "not uploaded: "}.get(file.outcome, "")
-            terminal.line(*sign, f"{file.path}  {label}{file.reason or ''}")
-        elif file.reason:
-            terminal.line("!", "yellow", f"{file.path}  {file.reason}")
-    for one in pushed.deleted:
-        mark = ("-", "yellow") if one.done else _SIGNS.get(one.outcome, ("✗", "red"))
-        terminal.line(*mark, f"{one.key}  {'deleted' if one.done else one.reason or one.outcome}")
+    for one in (*pushed.files, *pushed.deleted):
+        if one.done and (one.reason or one.path is None):
+            sign = ("-" if one.path is None else "!", "yellow")
+            terminal.line(*sign, f"{one.path or one.key}  {one.reason or 'deleted'}")
+    _show_failures(terminal, pushed)
     for page in pages:
         count = pushed.counts.get(page.material or "")
         if count and (count.is_poor or verbose or len(pages) <= _PAGES):
@@ -166,6 +161,16 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
         parts.append(f"{pending} not finished yet")
     style = "bold red" if len(pushed.unfinished) > pending else "bold yellow" if pending else "bold"
     terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style), soft_wrap=True)
+    if len(pushed.files) > 1:
+        # The first list may be out of sight.
+        _show_failures(terminal, pushed)
+
+
+def _show_failures(terminal: Terminal, pushed: Pushed) -> None:
+    for one in pushed.unfinished:
+        sign = _SIGNS.get(one.outcome, ("✗", "red" if one.version_id is None else "yellow"))
+        label = {"waiting": "waits: ", "not_uploaded": "not uploaded: "}.get(one.outcome, "")
+        terminal.line(*sign, f"{one.path or one.key}  {label}{one.reason or one.outcome}")
 
 
 def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSettings") -> dict[str, Any]:

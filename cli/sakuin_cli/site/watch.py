@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ class FollowedChange:
 
 @dataclass
 class Follower:
-    """The files of a site as they were last pushed."""
+    """The files of a site as they were last pushed; `waiting` shows that a push of changes is not finished."""
 
     bucket: "S3Bucket"
     client: "DeploymentClient"
@@ -55,6 +56,7 @@ class Follower:
     site: "Site"
     deleting: bool
     seconds: float
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     _tags: dict[str, str] = field(default_factory=dict)
     _texts: dict[str, Texts] = field(default_factory=dict)
     _files: dict[str, Upload] = field(default_factory=dict)
@@ -73,7 +75,9 @@ class Follower:
         """Pushes what has changed after each of the `events`; what failed is tried again after the next one."""
         for _ in events:
             try:
-                for one in self.push_changes():
+                with self.waiting():
+                    changes = self.push_changes()
+                for one in changes:
                     on_change(one)
             except SakuinError as error:
                 on_error(error)

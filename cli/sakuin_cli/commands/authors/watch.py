@@ -49,7 +49,8 @@ def watch(
         began = time.monotonic()
         plan = plan_push(site, settings)
         pushed = push_plan(terminal, plan, settings, delete=False, seconds=timeout)
-        follower = Follower(bucket_of(settings), deployment_of(settings), settings, site, delete, timeout)
+        bucket, client = bucket_of(settings), deployment_of(settings)
+        follower = Follower(bucket, client, settings, site, delete, timeout, terminal.waiting)
         follower.remember()
         seconds = time.monotonic() - began
         if as_json:
