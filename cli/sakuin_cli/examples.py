@@ -4,7 +4,7 @@ import typer
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "push": ("sakuin push my-pages/", "sakuin push my-pages/ --dry-run", "sakuin push x.html --prefix junior"),
-    "rm": ("sakuin rm junior/x", "sakuin rm junior/learns.yml synonyms.yml"),
+    "rm": ("sakuin rm junior/x", "sakuin rm junior/learns.yml synonyms.yml", "sakuin rm junior/"),
     "list": ("sakuin list --prefix junior",),
     "init": ("sakuin init", "sakuin init --generator hugo --prefix docs"),
     "watch": ("sakuin watch _site",),

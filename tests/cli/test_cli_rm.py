@@ -55,3 +55,27 @@ def test_learns_and_synonyms_files_are_removed_by_their_path(operator: Operator)
     assert (removed.code, removed.document["removed"], operator.deployment.keys()) == (1, 2, [])
     (failed,) = removed.document["failed"]
     assert (failed["material"], "no such file" in failed["reason"]) == ("learns.yml", True)
+
+
+def test_a_folder_goes_with_all_that_is_below_it_when_asked(operator: Operator) -> None:
+    nfd = unicodedata.normalize("NFD", "ito/が.html")
+    kept = ["_sakuin/canary.html", "ito.html", "ito2/a.html"]
+    for key in ("ito/a.html", "ito/deep/b.html", nfd, *kept):
+        operator.deployment.put(key, a_page(FORMULA, title=key))
+    operator.deployment.put("ito/learns.yml", b"a: {rule-formula: [x]}")
+    asked = operator.sakuin("rm", "ito/")
+    assert (asked.code, asked.out, len(operator.deployment.keys())) == (1, "", 7)
+    assert "These 4 files are below ito/:\n  ito/a.html\n  ito/deep/b.html\n  ito/learns.yml\n" in asked.err
+    assert "--yes" in asked.err
+    removed = operator.sakuin("rm", "ito/", "--yes", "--json").document
+    assert [one["material"] for one in removed["materials"]] == ["ito/a", "ito/deep/b", "ito/learns.yml", "ito/が"]
+    assert (removed["removed"], operator.deployment.keys()) == (4, kept)
+    # Without a slash, a page of that name is meant.
+    assert operator.sakuin("rm", "ito", "ito.html", "/", "_sakuin", "--yes", "--json").document["removed"] == 1
+    assert operator.deployment.keys() == ["_sakuin/canary.html", "ito2/a.html"]
+
+
+def test_a_folder_without_a_slash_is_one_unless_a_page_has_its_name(operator: Operator) -> None:
+    operator.deployment.put(unicodedata.normalize("NFD", "が/a.html"), a_page(FORMULA))
+    assert operator.sakuin("rm", "が", "が/a", "--yes", "--json").document["removed"] == 1
+    assert operator.deployment.keys() == []

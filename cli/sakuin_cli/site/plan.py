@@ -1,6 +1,6 @@
 """What a push would do: which files are new or changed, which would lose entries of others, which pages are gone."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import md5
 from typing import TYPE_CHECKING, Literal
@@ -172,17 +172,19 @@ def reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str],
     )
 
 
-def _gone(stored: Collection[str], uploads: Uploads, folder: str) -> tuple[str, ...]:
-    here = {file.key for file in (*uploads.files, *uploads.clashes)}
+def keys_below(folder: str, stored: Iterable[str]) -> list[str]:
+    """Returns the keys of an author's files below a folder: pages, `learns.yml` and `synonyms.yml`."""
     names = (".html", f"/{LEARNS_FILE}", f"/{SYNONYMS_FILE}")
-    return tuple(
+    return [
         key
         for key in stored
-        if key.startswith(folder)
-        and nfc(key) not in here
-        and f"/{key}".endswith(names)
-        and f"/{OWN_FOLDER}" not in f"/{key}"
-    )
+        if nfc(key).startswith(folder) and f"/{key}".endswith(names) and f"/{OWN_FOLDER}" not in f"/{key}"
+    ]
+
+
+def _gone(stored: Collection[str], uploads: Uploads, folder: str) -> tuple[str, ...]:
+    here = {file.key for file in (*uploads.files, *uploads.clashes)}
+    return tuple(key for key in keys_below(folder, stored) if nfc(key) not in here)
 
 
 def _missing(keys: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`sakuin rm`: deletes pages, `learns.yml` and `synonyms.yml` and waits until the index has followed."""
+"""`sakuin rm`: deletes pages, folders, `learns.yml` and `synonyms.yml` and waits until the index has followed."""
 
 import time
 import unicodedata
@@ -9,7 +9,7 @@ import typer
 
 from sakuin_cli.connections import bucket_of, deployment_of, settings_of
 from sakuin_cli.options import AUTHORED_FILES, DataOption, JsonOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket
@@ -23,26 +23,43 @@ def rm(
         list[str],
         typer.Argument(
             metavar="MATERIAL",
-            help="Names as in search results, or the path of a learns.yml or synonyms.yml in the library.",
+            help="Names as in search results, folders, or the path of a learns.yml or synonyms.yml in the library.",
         ),
     ],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete a folder without a question.")] = False,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Delete pages, learns.yml or synonyms.yml and wait until the index has followed."""
+    """Delete pages, folders, learns.yml or synonyms.yml and wait until the index has followed.
+
+    A folder is deleted with all that is below it, after a question or with --yes.
+    """
     with reporting_errors(as_json) as terminal:
+        from sakuin.knowledge.names import material_of_key
+
         from sakuin_cli.site.changes import remove_keys
 
         settings = settings_of(data)
         bucket, client = bucket_of(settings), deployment_of(settings)
         began = time.monotonic()
         names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
-        keys = {name: _key(bucket, client, name, settings.material_prefix) for name in names}
+        prefix = settings.material_prefix
+        keys = {name: key for name in names if (key := _key(bucket, client, name, prefix))}
+        folders = {name: some for name in names if name not in keys and (some := _keys_below(bucket, name, prefix))}
+        below = {key: material_of_key(key, prefix=prefix) or key for some in folders.values() for key in some}
+        if below and not yes:
+            terminal.confirm(
+                f"These {counted(len(below), 'file')} are below {' and '.join(folders)}",
+                below,
+                f"Delete {counted(len(below), 'file')}?",
+                "Add --yes to delete them",
+            )
         with terminal.progress("removed") as on_progress:
-            found = [(key, name) for name, key in keys.items() if key]
+            found: list[tuple[str, str | None]] = [*(below | {key: name for name, key in keys.items()}).items()]
             removed = remove_keys(bucket, client, found, seconds=timeout, on_progress=on_progress)
-        changes = sorted((*removed, *(_missing(name) for name, key in keys.items() if not key)), key=_name)
+        missing = [_missing(name) for name in names if name not in keys | folders]
+        changes = sorted((*removed, *missing), key=_name)
         seconds = time.monotonic() - began
     if as_json:
         terminal.document(_document(changes, seconds))
@@ -58,6 +75,15 @@ def _key(bucket: "S3Bucket", client: "DeploymentClient", name: str, prefix: str)
         return key if bucket.current_version(key) else None
     record = client.material(name) or client.material(name.removesuffix(".html"))
     return None if record is None else record["key"]
+
+
+def _keys_below(bucket: "S3Bucket", name: str, prefix: str) -> list[str]:
+    """Returns the stored keys below a folder; none for a name that is no folder."""
+    from sakuin_cli.site.plan import keys_below
+    from sakuin_cli.site.uploads import folder_path
+
+    folder = folder_path(name)
+    return keys_below(f"{prefix}{folder}", bucket.etags(prefix)) if folder else []
 
 
 def _missing(name: str) -> "Change":
