@@ -52,6 +52,20 @@ def test_the_index_becomes_questions_that_the_index_answers(operator: Operator) 
     assert measured.code == 0, measured
 
 
+def test_the_index_below_a_prefix_becomes_questions(operator: Operator) -> None:
+    for key in ("own/m.html", "own-other/m.html", "m.html"):
+        operator.deployment.put(key, a_page(PAGE, title=key))
+    labels = operator.folder / "labels.jsonl"
+    made = operator.sakuin("eval", labels, "--bootstrap", "--prefix", "/own", "--json").document
+    assert made["passages"] == 2
+    assert {id for question in written(labels) for id in question["gold"]} == {
+        "own/m#rule-formula",
+        "own/m#method-square",
+    }
+    nothing = operator.sakuin("eval", operator.folder / "more.jsonl", "--bootstrap", "--prefix", "nowhere")
+    assert (nothing.code, "no page to ask about below nowhere/" in nothing.err) == (1, True)
+
+
 def test_a_document_becomes_questions_about_its_long_strings(operator: Operator) -> None:
     text = "Momentum is mass times velocity. " * 8
     document = {"articles": [{"id": "a1", "title": "Momentum and speed", "text": text}]}

@@ -144,7 +144,7 @@ def _write_starter_set(file: Path, sources: Sequence[Path], prefix: str, data: P
     if sources:
         passages = passages_below(sources, settings, folder=prefix)
     else:
-        passages = passages_in_index(agent_of(settings, "list_concepts"), deployment_of(settings))
+        passages = passages_in_index(agent_of(settings, "list_concepts"), deployment_of(settings), folder=prefix)
     questions = starter_questions(passages)
     write_text(file, as_lines(questions))
     return {"file": str(file), "questions": len(questions), "passages": len(passages)}

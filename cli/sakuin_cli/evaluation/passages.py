@@ -21,7 +21,7 @@ from sakuin_cli.portions import portions
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns
 from sakuin_cli.site.pages import local_page
-from sakuin_cli.site.uploads import Upload, uploads_below
+from sakuin_cli.site.uploads import Upload, folder_path, uploads_below
 
 _LONGEST_TITLE = 80
 _SHORTEST_TEXT = 200
@@ -66,8 +66,8 @@ def _of_document(body: bytes) -> Iterator[Passage]:
             yield Passage(string.json_pointer, max(short, key=len, default=""), "", string.text)
 
 
-def passages_in_index(agent: AgentClient, client: DeploymentClient) -> list[Passage]:
-    """Returns all explanations of the library, and for at most 50 of them their text and their author's `learns`."""
+def passages_in_index(agent: AgentClient, client: DeploymentClient, *, folder: str) -> list[Passage]:
+    """Returns the explanations below a folder, and for at most 50 of them their text and their author's `learns`."""
     found: list[Passage] = []
     cursor: str | None = None
     while True:
@@ -75,9 +75,11 @@ def passages_in_index(agent: AgentClient, client: DeploymentClient) -> list[Pass
         found += [Passage(concept["id"], concept["title"]) for concept in answer["concepts"]]
         if (cursor := answer.get("next_cursor")) is None:
             break
-    passages = [passage for passage in found if not passage.id.startswith(OWN_FOLDER)]
+    below = folder_path(folder)
+    passages = [one for one in found if one.id.startswith(below) and not one.id.startswith(OWN_FOLDER)]
     if not passages:
-        raise Invalid("The index has no page to ask about: push some, or name files with --from")
+        place = f" below {below}" if below else ""
+        raise Invalid(f"The index has no page to ask about{place}: push some, or name files with --from")
     contents = _contents([passage.id for passage in spread(passages)], agent)
     indexed = client.indexed({id.rpartition("#")[0] for id in contents})
     return [_whole(passage, contents, indexed) if passage.id in contents else passage for passage in passages]
