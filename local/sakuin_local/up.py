@@ -134,7 +134,7 @@ def _call(stack: Stack, method: str, path: str, *, expected: int, **request: Any
 
 def _show_answer(console: Console, answer: Mapping[str, Any]) -> None:
     """Prints the best results."""
-    console.print(Text.assemble("\nAn agent that asks ", (f"「{QUESTION}」", "bold"), " gets:\n"))
+    console.print(Text.assemble("\nAn agent that asks ", (f'"{QUESTION}"', "bold"), " gets:\n"))
     results = answer.get("results", [])
     if not results:
         console.print(Padding("nothing yet: no pages are indexed (`sakuin push FOLDER`)", (0, 2)))

@@ -223,12 +223,15 @@ def test_a_wrong_key_is_a_sentence(filled: Operator) -> None:
 def test_an_explanation_shows_the_question_the_results_and_their_parts(filled: Operator) -> None:
     shown = filled.sakuin("explain", "解の公式", FORMULA)
     assert shown.code == 0
-    assert shown.out.startswith("解の公式\nembedded  ")
+    # What an author asks for comes before what explains it.
+    assert shown.out.startswith(f"expected  {FORMULA}\n  It is in place 1 (")
+    assert "\n\n解の公式\nembedded  " in shown.out
     assert "similarity" in shown.out
     assert "evidence" in shown.out
-    assert f"expected  {FORMULA}\n  It is in place 1 (" in shown.out
     assert "it is found." in shown.out
     assert "\x1b" not in shown.out
+    alone = filled.sakuin("explain", "解の公式").out
+    assert alone.startswith('An agent gets 3 results, first "解の公式"\n\n解の公式\nembedded  '), alone
 
 
 def test_an_explanation_as_json_is_what_the_deployment_says(filled: Operator) -> None:
@@ -246,7 +249,7 @@ def test_an_expected_chunk_that_a_filter_leaves_out_is_explained(filled: Operato
 
 def test_a_refused_question_still_shows_what_was_near(filled: Operator) -> None:
     shown = filled.sakuin("explain", "zzzz", FORMULA)
-    assert "No good match: an agent gets the nearest three at most" in shown.out
+    assert shown.out.startswith("No good match: an agent gets the nearest three at most")
     assert "the answer is no good match, and has at most the nearest 3" in shown.out
 
 

@@ -55,7 +55,7 @@ def test_filters_are_passed_on(filled: Operator) -> None:
 def test_no_good_match_is_an_honest_answer(filled: Operator) -> None:
     found = filled.sakuin("search", "zzzz")
     assert found.code == 0
-    assert found.out.startswith("No good match for 「zzzz」\n")
+    assert found.out.startswith('No good match for "zzzz"\n')
 
 
 def test_a_search_without_vectors_names_what_it_had_to_do_without(filled: Operator) -> None:
@@ -68,7 +68,7 @@ def test_a_search_without_vectors_names_what_it_had_to_do_without(filled: Operat
 
 def test_a_question_that_is_read_in_another_way_shows_how(filled: Operator) -> None:
     found = filled.sakuin("search", "へいほうかんせい")
-    assert found.out.startswith("Searched for 「平方完成」\n")
+    assert found.out.startswith('Searched for "平方完成"\n')
     answer = filled.sakuin("search", "へいほうかんせい", "--json").document
     assert answer["understood_as"] == "平方完成"
     assert answer["results"][0]["matched"][0] == "平方完成"

@@ -43,7 +43,7 @@ def test_an_error_is_the_exit_code(operator: Operator) -> None:
     assert found.code == 1
     assert found.out.splitlines()[0] == "x"
     assert found.out.splitlines()[1].startswith(
-        "  error   box-without-id   The box 「Look」 (.tip-box) has no semantic id"
+        '  error   box-without-id   The box "Look" (.tip-box) has no semantic id'
     )
     assert found.out.splitlines()[-1] == "1 error, 0 warnings"
 
@@ -101,7 +101,7 @@ def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning
     rules = [(finding["severity"], finding["rule"]) for finding in found.document["findings"]]
     assert rules == [("warning", "heading-without-anchor"), ("info", "page-by-headings")]
     lines = operator.sakuin("validate").out.splitlines()
-    assert lines[1].startswith("  warning heading-without-anchor 1 heading without an id: 「Cups」.")
+    assert lines[1].startswith('  warning heading-without-anchor 1 heading without an id: "Cups".')
     assert lines[2].startswith("  info    page-by-headings")
     assert lines[-1] == "0 errors, 1 warning"
 

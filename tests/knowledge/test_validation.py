@@ -92,7 +92,7 @@ def test_a_page_by_headings_says_what_ids_would_improve() -> None:
         ("warning", "duplicate-id", "eq"),
     ]
     assert "1 of 2 explanations" in findings[1].message
-    assert findings[2].message.startswith("6 headings without an id: 「C」, 「D」, 「E」, 「F」, 「G」 and 1 more.")
+    assert findings[2].message.startswith('6 headings without an id: "C", "D", "E", "F", "G" and 1 more.')
 
 
 def test_a_page_of_which_nothing_is_indexed_is_a_warning() -> None:

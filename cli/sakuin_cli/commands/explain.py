@@ -1,6 +1,6 @@
 """`sakuin explain`: how a question is analyzed and ranked, and why a chunk is missing from the results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +17,7 @@ from sakuin_cli.options import (
     MaterialOption,
     TypeOption,
 )
-from sakuin_cli.terminal import reporting_errors
+from sakuin_cli.terminal import counted, reporting_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,9 +77,31 @@ def explain(
     if as_json:
         terminal.document(explanation)
     else:
+        _show_outcome(terminal.out, explanation)
         _show_question(terminal.out, explanation)
-        _show_results(terminal.out, explanation)
-        _show_expected(terminal.out, explanation["expected"])
+        _show_results(terminal.out, explanation["results"])
+
+
+def _show_outcome(out: "Console", explanation: Mapping[str, Any]) -> None:
+    """Prints what an agent gets, and why the expected chunk is in it or not."""
+    from rich.text import Text
+
+    results, expected = explanation["results"], explanation["expected"]
+    if explanation["index_state"] not in (None, "ready"):
+        out.print(Text(f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
+    if degraded := explanation.get("degraded"):
+        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
+    if explanation["refused"]:
+        best = f": the evidence of the best is below {explanation['threshold']:.1f}" if results else ""
+        out.print(
+            Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best),
+            soft_wrap=True,
+        )
+    elif expected is None and results:
+        title = results[0]["title"] or results[0]["id"]
+        out.print(f'An agent gets {counted(len(results), "result")}, first "{title}"', soft_wrap=True)
+    _show_expected(out, expected)
+    out.print()
 
 
 def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
@@ -107,22 +129,10 @@ def _slot(slot: Mapping[str, Any]) -> str:
     )
 
 
-def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
+def _show_results(out: "Console", results: Sequence[Mapping[str, Any]]) -> None:
     """Prints the best chunks with their figures."""
     from rich.table import Table
-    from rich.text import Text
 
-    results = explanation["results"]
-    if explanation["index_state"] not in (None, "ready"):
-        out.print(Text(f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
-    if degraded := explanation.get("degraded"):
-        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
-    if explanation["refused"]:
-        best = f": the evidence of the best is below {explanation['threshold']:.1f}" if results else ""
-        out.print(
-            Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best),
-            soft_wrap=True,
-        )
     if not results:
         return
     known = [name for name in _COLUMNS if any(result[name] is not None for result in results)]

@@ -61,10 +61,10 @@ def _show(out: "Console", answer: Mapping[str, Any]) -> None:
     if degraded := answer.get("degraded"):
         out.print(Text(degraded, "bold yellow"), soft_wrap=True)
     if understood := answer.get("understood_as"):
-        out.print(Text.assemble(("Searched for ", "dim"), f"「{understood}」"), soft_wrap=True)
+        out.print(Text.assemble(("Searched for ", "dim"), f'"{understood}"'), soft_wrap=True)
         out.print()
     if answer.get("no_good_match") or not answer["results"]:
-        out.print(Text.assemble(("No good match", "bold yellow"), f" for 「{answer['query']}」"), soft_wrap=True)
+        out.print(Text.assemble(("No good match", "bold yellow"), f' for "{answer["query"]}"'), soft_wrap=True)
         if answer["results"]:
             out.print(Text("The nearest:", "dim"))
     for number, result in enumerate(answer["results"], 1):

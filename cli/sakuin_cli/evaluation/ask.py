@@ -155,4 +155,4 @@ def _kind(question: LabelledQuestion, asked: Answer, k: int) -> tuple[FailureKin
 
 def _why_answered(shown: Sequence[ExplainedHit], threshold: float) -> str:
     best = shown[0]
-    return f"「{best.title}」 has an evidence of {best.evidence:.1f}, which is at least {threshold:.1f}."
+    return f'"{best.title}" has an evidence of {best.evidence:.1f}, which is at least {threshold:.1f}.'

@@ -58,9 +58,9 @@ SENTENCES: Mapping[str, Mapping[Language, str]] = {
         "en": "An example ranks below the concept that it shows, unless type=example is requested.",
         "ja": "例は、type=example を指定しないかぎり、その例が示す概念より下に並びます。",
     },
-    "ahead": {"en": "「{title}」 in place {rank} is ahead.", "ja": "{rank} 位の「{title}」が上にあります。"},
+    "ahead": {"en": '"{title}" in place {rank} is ahead.', "ja": "{rank} 位の「{title}」が上にあります。"},
     "ahead_by": {
-        "en": "「{title}」 in place {rank} is ahead: {points}.",
+        "en": '"{title}" in place {rank} is ahead: {points}.',
         "ja": "{rank} 位の「{title}」が上にあります：{points}。",
     },
     "score_by_meaning": {

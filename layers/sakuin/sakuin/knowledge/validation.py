@@ -128,7 +128,7 @@ def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iter
         message = f"{len(missing)} of {_counted(count, 'explanation')} are not in the index. Push the page."
         yield Finding("warning", "not-indexed", material, None, message)
     if titles := page.unanchored_headings:
-        named = ", ".join(f"「{title}」" for title in titles[:_NAMED])
+        named = ", ".join(f'"{title}"' for title in titles[:_NAMED])
         more = f" and {len(titles) - _NAMED:,} more" if len(titles) > _NAMED else ""
         message = (
             f"{_counted(len(titles), 'heading')} without an id: {named}{more}. Links to them lead to the anchor before "
@@ -163,7 +163,7 @@ def _duplicate_ids(material: str, page: Page) -> Iterator[Finding]:
 def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Finding]:
     for box in page.unnamed_boxes:
         message = (
-            f"The box 「{box.title}」 ({box.selector}) has no semantic id, so nothing can link to it. "
+            f'The box "{box.title}" ({box.selector}) has no semantic id, so nothing can link to it. '
             "Give it one: rule-…, method-…, def-…, ex-… or tip-…."
         )
         yield Finding(severity, "box-without-id", material, None, message)
