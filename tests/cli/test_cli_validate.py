@@ -106,6 +106,19 @@ def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning
     assert lines[-1] == "0 errors, 1 warning"
 
 
+def test_what_is_the_same_on_several_pages_is_printed_once(operator: Operator) -> None:
+    for name in "abcde":
+        operator.file(f"site/{name}.html", f"<title>Tea</title><h2 id=tea>Tea {name}</h2><p>Hot</p>".encode())
+    operator.file("site/c.html", b"<title>Tea</title><h2>Cold</h2><p>Ice</p><h2>Hot</h2><p>Tea</p>")
+    lines = operator.sakuin("validate", operator.folder / "site", "--offline").out.splitlines()
+    assert [line for line in lines if line[:1] not in ("", " ")] == [
+        "c",
+        "5 pages: a, b, c and 2 more",
+        "0 errors, 1 warning",
+    ]
+    assert sum("page-by-headings" in line for line in lines) == 1
+
+
 def test_pages_are_checked_without_a_deployment_and_written_as_sarif(operator: Operator) -> None:
     operator.file("site/junior/x.html", a_page({"rule-x": "x: y"}) + b"\n<p><a href='#nowhere'>gone</a>")
     operator.file("site/box.html", BOX)

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from sakuin.errors import Invalid
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.files import write_text
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
+from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin.knowledge.validation import Finding
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
+# How many pages with the same finding are named.
+_NAMED = 3
 
 
 def validate(
@@ -123,9 +124,8 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
 
     out = terminal.out
     styles = {"error": "red", "warning": "yellow", "info": "cyan"}
-    by_material = sorted(findings, key=lambda finding: finding.material)
-    for material, some in groupby(by_material, lambda finding: finding.material):
-        out.print(Text(material, "bold"), soft_wrap=True)
+    for place, some in _by_place(findings).items():
+        out.print(Text(place, "bold"), soft_wrap=True)
         for finding in some:
             severity = (f"{finding.severity:<8}", styles[finding.severity])
             line = Text.assemble("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
@@ -134,6 +134,20 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
     warnings = _warnings(findings)
     summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
+
+
+def _by_place(findings: "Sequence[Finding]") -> "dict[str, list[Finding]]":
+    """Returns the findings by page; what is the same on several pages comes once, by their number and first names."""
+    same: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.material):
+        same.setdefault((finding.severity, finding.rule, finding.message), []).append(finding)
+    places: dict[str, list[Finding]] = {}
+    several: dict[str, list[Finding]] = {}
+    for some in same.values():
+        names = dict.fromkeys(finding.material for finding in some)
+        place = f"{len(names)} pages: {first_of(names, _NAMED)}" if len(names) > 1 else some[0].material
+        (several if len(names) > 1 else places).setdefault(place, []).append(some[0])
+    return places | several
 
 
 def _warnings(findings: "Sequence[Finding]") -> int:

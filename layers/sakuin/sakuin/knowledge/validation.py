@@ -118,9 +118,9 @@ def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iter
         yield Finding("warning", "nothing-indexed", material, None, message)
         return
     message = (
-        f"The page has no semantic id, so that its headings and boxes are indexed: {_counted(count, 'explanation')}. "
-        "Ids such as rule-…, method-…, ex-… would tell what each explains, and stay when a title changes. Give them to "
-        "all that should be found: with one of them, nothing without one is indexed."
+        "The page has no semantic id, so that its headings and boxes are indexed. Ids such as rule-…, method-…, ex-… "
+        "would tell what each explains, and stay when a title changes. Give them to all that should be found: with one "
+        "of them, nothing without one is indexed."
     )
     yield Finding("info", "page-by-headings", material, None, message)
     missing = {explanation.anchor for explanation in page.explanations} - {chunk.anchor for chunk in chunks}
