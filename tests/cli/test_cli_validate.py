@@ -124,13 +124,14 @@ def test_pages_are_checked_without_a_deployment_and_written_as_sarif(operator: O
     operator.file("site/box.html", BOX)
     operator.file("site/learns.yml", b"x: {rule-y: [x], rule-x: [a list of words]}\n")
     operator.file("site/junior/learns.yml", b"x: [")
+    operator.file("site/synonyms.yml", b"x: [")
     run = ("validate", operator.folder / "site", "--offline", "--strict", "--sarif", operator.folder / "log.sarif")
     found = operator.sakuin(*run, SAKUIN_URL="", SAKUIN_ADMIN_KEY="")
-    assert (found.code, found.err, found.out.splitlines()[-1]) == (1, "", "2 errors, 4 warnings")
+    assert (found.code, found.err, found.out.splitlines()[-1]) == (1, "", "3 errors, 4 warnings")
     (run_of_log,) = json.loads((operator.folder / "log.sarif").read_text())["runs"]
     places = {one["ruleId"]: one["locations"][0]["physicalLocation"] for one in run_of_log["results"]}
     assert set(places) == {
-        *("unreadable-learns", "box-without-id", "broken-link"),
+        *("unreadable-learns", "unreadable-synonyms", "box-without-id", "broken-link"),
         *("learns-completed", "learns-no-action", "learns-without-anchor"),
     }
     assert places["broken-link"] == {

@@ -54,6 +54,19 @@ def test_an_unreadable_page_and_a_waiting_key_are_reported(a_world: Worlds) -> N
     assert {material for _, _, material, _ in rules(world)} == {"a", "が"}
 
 
+def test_files_of_authors_that_cannot_be_read_are_errors(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
+    for key in ("site/learns.yml", "site/a/learns.yml", "site/a/synonyms.yml", "site/a/mylearns.yml"):
+        world.bucket.write(key, b"x: [")
+    world.bucket.write("site/b/learns.yml", b"x: {rule-a: [y]}")
+    found = {
+        ("error", "unreadable-learns", "site/a/learns.yml"),
+        ("error", "unreadable-synonyms", "site/a/synonyms.yml"),
+    }
+    assert {finding[:3] for finding in rules(world, prefix="a/")} == found
+    assert {finding[:3] for finding in rules(world)} == found | {("error", "unreadable-learns", "site/learns.yml")}
+
+
 def test_findings_come_in_pages_that_leave_no_material_out(a_world: Worlds) -> None:
     world = a_world()
     for name in "abcdefg":

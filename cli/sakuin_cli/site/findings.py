@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.page import Page
-from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, findings_of_page, unreadable_page
+from sakuin.knowledge.synonyms_yml import parse_synonyms
+from sakuin.knowledge.validation import (
+    Finding,
+    IndexedChunk,
+    IndexedMaterial,
+    findings_of_page,
+    unreadable_file,
+    unreadable_page,
+)
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
@@ -56,11 +64,14 @@ def _learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding
     files: dict[str, LearnsFile] = {}
     findings: list[Finding] = []
     for upload in uploads.files:
-        if upload.key.endswith(LEARNS_FILE):
+        if upload.material is None:
             try:
-                files[upload.key] = parse_learns(read_bytes(upload.path))
+                if upload.key.endswith(LEARNS_FILE):
+                    files[upload.key] = parse_learns(read_bytes(upload.path))
+                else:
+                    parse_synonyms(read_bytes(upload.path))
             except (Invalid, NotFound) as error:
-                findings.append(Finding("error", "unreadable-learns", upload.key, None, str(error)))
+                findings.append(unreadable_file(upload.key, str(error)))
     return files, findings
 
 

@@ -78,6 +78,12 @@ def unreadable_page(material: str, reason: str) -> Finding:
     return Finding("error", "unreadable-page", material, None, f"The page cannot be indexed. {reason}")
 
 
+def unreadable_file(key: str, reason: str) -> Finding:
+    """Returns the finding about a `learns.yml` or `synonyms.yml` that cannot be read."""
+    rule = "unreadable-synonyms" if key.endswith("synonyms.yml") else "unreadable-learns"
+    return Finding("error", rule, key, None, reason)
+
+
 def waiting_page(material: str, key: str, owner_key: str) -> Finding:
     """Returns the finding about a competing key, which is not indexed while the owner's key exists."""
     return Finding(
