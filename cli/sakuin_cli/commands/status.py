@@ -10,7 +10,7 @@ from sakuin.errors import NotFound
 from sakuin_cli.commands.tool import index_fields
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
+from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -171,5 +171,4 @@ def _times(rows: "Sequence[Work]") -> str:
 def _names(rows: "Sequence[Work]") -> str:
     """Returns the subjects of the work, at most three by name."""
     subjects = (f"Table {row['subject']}" if row["kind"] == "table" else row["subject"] for row in rows)
-    names = list(dict.fromkeys(subjects))
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    return first_of(dict.fromkeys(subjects), _NAMED)

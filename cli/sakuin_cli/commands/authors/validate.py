@@ -138,16 +138,14 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
 
 def _by_place(findings: "Sequence[Finding]") -> "dict[str, list[Finding]]":
     """Returns the findings by page; what is the same on several pages comes once, by their number and first names."""
-    same: dict[tuple[str, str, str], list[Finding]] = {}
+    same: dict[tuple[str, str, str], dict[str, Finding]] = {}
     for finding in sorted(findings, key=lambda finding: finding.material):
-        same.setdefault((finding.severity, finding.rule, finding.message), []).append(finding)
+        same.setdefault((finding.severity, finding.rule, finding.message), {})[finding.material] = finding
     places: dict[str, list[Finding]] = {}
-    several: dict[str, list[Finding]] = {}
-    for some in same.values():
-        names = dict.fromkeys(finding.material for finding in some)
-        place = f"{len(names)} pages: {first_of(names, _NAMED)}" if len(names) > 1 else some[0].material
-        (several if len(names) > 1 else places).setdefault(place, []).append(some[0])
-    return places | several
+    for pages in sorted(same.values(), key=lambda pages: len(pages) > 1):
+        count = f"{len(pages):,} pages: " if len(pages) > 1 else ""
+        places.setdefault(count + first_of(pages, _NAMED), []).extend(list(pages.values())[:1])
+    return places
 
 
 def _warnings(findings: "Sequence[Finding]") -> int:
