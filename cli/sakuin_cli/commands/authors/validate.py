@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -132,8 +133,10 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
             out.print(line, soft_wrap=True)
         out.print()
     warnings = _warnings(findings)
-    summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
-    out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
+    rules = Counter(finding.rule for finding in findings if finding.severity != "info").most_common()
+    named = ", ".join(f"{count:,} {rule}" for rule, count in rules)
+    summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}" + (f": {named}" if named else "")
+    out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"), soft_wrap=True)
 
 
 def _by_place(findings: "Sequence[Finding]") -> "dict[str, list[Finding]]":
