@@ -1,0 +1,80 @@
+"""The numbers between a text and its similarity that people chose. Those that were learned are in `weights.json`.
+
+A new one fails here until it stands in the list with its reason. Limits of size and time are not in it.
+"""
+
+import ast
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import sakuin
+
+MODULES = ("language/indexing", "language/questions/slots", "retrieval/ranking", "retrieval/proximity")
+MODULES += ("retrieval/passages", "retrieval/weights")
+FROM_THE_TITLE = "a title says what a text is about; BM25F's figures for fields"
+PARTS_OF_FORMULAS = "a formula's shape or part says less than the whole"
+CHOSEN: dict[str, dict[float, str]] = {
+    "language/indexing": {
+        4.0: FROM_THE_TITLE,
+        3.0: FROM_THE_TITLE,
+        600: "terms of a usual explanation, so that texts do not change each other's weights",
+        1000: "terms of a usual chunk",
+        0.75: "BM25's usual share of the length",
+        0.6: "of the saturation: BM25's k1 of 1.2 with half of the weight",
+    },
+    "language/questions/slots": {
+        0.2: "a word that says little; with none of it, such words would not be searched",
+        0.5: "a gram is a part of a word, and what a translation leaves of a typed word",
+        0.6: "a corrected word is a guess beside what was typed",
+        0.7: PARTS_OF_FORMULAS,
+        0.8: PARTS_OF_FORMULAS,
+    },
+    "retrieval/ranking": {
+        0.5: "BM25's inverse document frequency",
+        0.01: "any number above zero would do",
+        5.0: "a lead beyond which a logistic regression hardly rises",
+    },
+    "retrieval/proximity": {
+        0.3: "measured: decision 81",
+        100: "measured: decision 112",
+    },
+    "retrieval/passages": {
+        300: "measured: decision 112",
+        5: "five Latin letters say as much as three wide characters",
+        3: "the same, and passages that overlap by a third",
+    },
+    "retrieval/weights": {
+        0.05: "of twenty results so improbable one answers",
+        100: "texts whose mean is certain to a tenth of their deviation",
+    },
+}
+# Sizes of caches and terms, and the bounds of an exponent.
+NO_CHOICE = {0, 1, 2, 12, 256, 50.0}
+LIMITS = re.compile("MOST_|LONGEST_|COMPARED|NEAREST|_LONGEST|round")
+
+
+def numbers(module: str) -> set[float]:
+    tree = ast.parse((Path(sakuin.__file__).parent / f"{module}.py").read_text("utf-8"))
+    found = set()
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return) and not LIMITS.search(ast.unparse(statement)):
+            found |= {
+                each.value
+                for each in ast.walk(statement)
+                if isinstance(each, ast.Constant) and type(each.value) in (int, float)
+            }
+    return found - NO_CHOICE
+
+
+def test_each_number_that_was_not_learned_has_a_reason() -> None:
+    assert {module: numbers(module) for module in MODULES} == {module: set(CHOSEN[module]) for module in MODULES}
+
+
+def test_what_is_known_of_models_is_little_and_all_else_is_learned() -> None:
+    weights = json.loads(files("sakuin.retrieval").joinpath("weights.json").read_text("utf-8"))
+    assert weights.pop("models").keys() == {"multilingual-e5-small", "another"}
+    assert weights.keys() == {"score", "scales", "provenance"}
+    # The aim is five.
+    assert sum(map(len, CHOSEN.values())) <= 21
