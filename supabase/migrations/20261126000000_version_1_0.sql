@@ -2938,15 +2938,15 @@ create trigger discount_readings after delete on public.chunks
   referencing old table as gone for each statement execute function public.discount_readings();
 
 -- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted. `counts_terms`: whether
--- the terms of a chunk are to be counted. Those of the first 500 chunks are, and of the next ones those of every second,
--- until there are 500 more, then of every fourth, and so on: of 100,000 chunks about 3,800, chosen by a hash.
+-- the terms of a chunk are to be counted. Those of the first 2,000 chunks are, and of the next ones those of every second,
+-- until there are 2,000 more, then of every fourth, and so on: of 100,000 chunks about 11,000, chosen by a hash.
 create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   wanted jsonb;
   counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
                                and r.fingerprint = p_fingerprint and r.reading = '' and r.written = '');
-  every constant bigint := 1::bigint << coalesce(counted, 0) / 500;
+  every constant bigint := 1::bigint << coalesce(counted, 0) / 2000;
 begin
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,

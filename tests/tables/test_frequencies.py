@@ -57,13 +57,13 @@ def test_after_any_edits_the_frequencies_are_those_of_the_chunks(world: TableWor
 
 def test_of_a_large_table_a_part_of_the_chunks_is_counted(world: TableWorld) -> None:
     table, tool, _ = world.indexed({"a": long("公式", 300)})
-    # As if 1,500 chunks were counted: of further ones every eighth is.
-    world.sql("update table_reading set chunks = 1500 where table_id = %s and written = ''", table)
+    # As if 6,000 chunks were counted: of further ones every eighth is.
+    world.sql("update table_reading set chunks = 6000 where table_id = %s and written = ''", table)
     world.replace(table, {"a": long("公式", 300), **{str(number): long(f"傾き{number}", 200) for number in range(80)}})
     world.settle()
 
     found = frequencies(world, tool, "^傾き")
-    assert found.total == 1500 + found.chunks["^傾き"]
+    assert found.total == 6000 + found.chunks["^傾き"]
     assert 1 <= found.chunks["^傾き"] <= 30
 
 
