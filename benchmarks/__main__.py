@@ -19,6 +19,7 @@ from sakuin_local.places import REPOSITORY
 ALONE: dict[str, tuple[str, ...]] = {
     "analysis": ("samples/junior",),
     "general": ("--data", "tests/general", "en"),
+    "reading": ("--data", "tests/general", "--questions", "20", "en"),
     "table_search": ("200",),
     "tables": ("1",),
     "large_index": ("200",),

@@ -29,7 +29,7 @@ def test_search_knowledge_returns_the_top_n(tools: KnowledgeTools) -> None:
 def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
     hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
     assert set(hit) == {
-        *("id", "url", "title", "learns", "excerpt", "similarity", "type", "material", "matched"),
+        *("id", "url", "title", "content", "excerpt", "learns", "similarity", "type", "material", "matched"),
         *("page_title", "section", "level", "language"),
     }
     assert (hit["page_title"], hit["section"], hit["level"], hit["language"]) == (
@@ -82,6 +82,7 @@ def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str
         ("search_knowledge", {}, "'query' is required"),
         ("search_knowledge", {"query": "a", "top_k": "five"}, "'top_k'"),
         ("search_knowledge", {"query": "a", "n": 1}, "'n' is not an argument"),
+        ("search_knowledge", {"query": "a", "max_tokens": 5000}, "'max_tokens' must be a whole number from 0 to 4000"),
         ("get_chunk_by_id", {"id": "no mark"}, "material#anchor"),
         ("get_chunk_by_id", {"id": "no#where"}, "Use an id from search_knowledge"),
         ("list_concepts", {"cursor": 5}, "'cursor"),
@@ -279,6 +280,17 @@ def test_a_long_text_comes_in_parts_that_fit(world: World, changes: None) -> Non
             assert f"The text has {len(text):,} characters" in found["truncated"]
             cursor = {"cursor": found["next_cursor"]}
         assert (read, parts > 5) == (text, True)
+
+
+def test_a_part_of_an_explanation_cuts_no_line_of_code(a_world: Worlds, changes: None) -> None:
+    world = a_world()
+    lines = [f"    kettle.heat({minute})  # boil water, minute {minute} of a hundred" for minute in range(100)]
+    world.put("guide.html", a_page({"method-boil": "Boiling water: a program.<pre>" + "\n".join(lines) + "</pre>"}))
+    tools = KnowledgeTools(world, world.read)
+    (hit,) = answer(call(tools, "search_knowledge", query="boil water", max_tokens=300))["results"]
+    _, *part, end = hit["content"].split("\n")
+    assert (hit["is_cut"], end) == (True, "…")
+    assert part == lines[: len(part)]
 
 
 def test_every_tool_is_described_for_a_model(tools: KnowledgeTools) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.retrieval.tokens import estimated_tokens
 
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, said, size
@@ -46,12 +47,25 @@ def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tools: Knowledg
     assert all(hit["url"].endswith(hit["id"].rpartition("#")[2]) for hit in seen)
 
 
-def test_the_best_five_have_a_passage_and_the_same_order_for_every_top_k(tools: KnowledgeTools) -> None:
+def test_results_are_whole_until_the_tokens_are_spent(tools: KnowledgeTools) -> None:
     five = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
     many_more = answer(call(tools, "search_knowledge", query="解の公式", top_k=50))["results"]
     assert five == many_more[:5]
-    assert all(300 <= len(hit["passage"]) <= 400 for hit in five)
-    assert all("passage" not in hit for hit in many_more[5:])
+    first, second, *others = five
+    for hit in (first, second):
+        assert hit["content"] == answer(call(tools, "get_chunk_by_id", id=hit["id"]))["chunk"]["content"]
+    assert others[0]["is_cut"]
+    assert 1400 <= sum(estimated_tokens(hit.get("content", "")) for hit in five) <= 1510
+    assert [hit.keys() & {"content", "is_cut"} for hit in others[1:]] == [set()] * 2
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "parts"), [(0, []), (99, []), (100, [True]), (600, [None]), (700, [None, True])]
+)
+def test_an_agent_says_how_many_tokens_it_reads(tools: KnowledgeTools, max_tokens: int, parts: list[Any]) -> None:
+    results = answer(call(tools, "search_knowledge", query="解の公式", max_tokens=max_tokens))["results"]
+    assert [hit.get("is_cut") for hit in results if "content" in hit] == parts
+    assert sum(estimated_tokens(hit.get("content", "")) for hit in results) <= max_tokens + 2
 
 
 def test_a_cursor_of_another_question_is_an_error(tools: KnowledgeTools) -> None:

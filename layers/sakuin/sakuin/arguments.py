@@ -24,6 +24,8 @@ from sakuin.tables.json_pointer import tokens
 from sakuin.tables.scan import LONGEST_POINTER
 
 MAX_TOP_K = 50
+# Their text, twice, fits into an answer.
+MAX_TOKENS = 4000
 MAX_QUERY = 1000
 # Postgres stores neither, and an embedding model reads no further than U+0000.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,6 +74,11 @@ TopK = Annotated[
     Field(ge=1, le=MAX_TOP_K, description="Most results."),
     _whole(1, MAX_TOP_K),
 ]
+MaxTokens = Annotated[
+    int,
+    Field(ge=0, le=MAX_TOKENS, description="Of all `content`."),
+    _whole(0, MAX_TOKENS),
+]
 _WHOLE = BeforeValidator(_whole_text)
 Query = Annotated[
     StrictStr,
@@ -119,6 +126,7 @@ class SearchArguments(_Arguments):
     category: Name | SkipJsonSchema[None] = _optional("See list_materials.")
     level: Name | SkipJsonSchema[None] = _optional("See list_materials.")
     material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    max_tokens: MaxTokens = 1500
     cursor: Cursor | SkipJsonSchema[None] = _next()
 
 

@@ -167,15 +167,16 @@ class FilterValues:
 class Hit:
     """One result for an agent. `url` leads to the element.
 
-    `excerpt` has about 100 characters, `passage` 300-400; only the best results have one. `matched` are the words of
-    the question as the text writes them, those of the greatest weight first.
+    `content` is the whole text, `excerpt` about 100 characters of it. `matched` are the words of the question as the
+    text writes them, those of the greatest weight first.
     """
 
     id: str
     url: str
     title: str
-    learns: tuple[str, ...]
+    content: str
     excerpt: str
+    learns: tuple[str, ...]
     similarity: float
     type: ChunkType
     material: str
@@ -184,7 +185,6 @@ class Hit:
     level: str | None
     language: str | None
     matched: tuple[str, ...]
-    passage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,12 @@ from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
+from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST
-
-# The best results have a passage.
-_PASSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class SearchKnowledge:
         is_weak = ranked.is_refused
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(self._hit(match, vocabulary, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
+        hits = tuple(self._hit(match, vocabulary) for match in shown)
         question = ranked.understood.with_results(match.matched for match in shown)
         return KnowledgeAnswer(question, hits, is_weak, degraded)
 
@@ -102,17 +99,16 @@ class SearchKnowledge:
         )
         return RankedMatches(question, matches, self.version, degraded)
 
-    def _hit(self, match: Match, vocabulary: Vocabulary, *, has_passage: bool) -> Hit:
+    def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
         body = _body(match)
         matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary)
-        short = excerpt(body, around=matched, length=EXCERPT_LENGTH)
-        passage = excerpt(body, around=matched, length=PASSAGE_LENGTH) if has_passage else short
         return Hit(
             id=match.id,
             url=link(match.material, match.anchor, self.base_url),
             title=match.title,
+            content=match.content,
+            excerpt=excerpt(body, around=matched),
             learns=match.learns,
-            excerpt=short,
             similarity=match.similarity,
             type=match.type,
             material=match.material,
@@ -121,7 +117,6 @@ class SearchKnowledge:
             level=match.level,
             language=match.language,
             matched=matched,
-            passage=passage if passage != short else None,
         )
 
 

@@ -28,7 +28,7 @@ SEARCH = (
     "this first. The search keeps no memory: send complete questions. Examples rank below their concept unless "
     f"type=example. {_DATA}"
 )
-CHUNK = f"Whole explanations, when a passage is not enough. {_DATA}"
+CHUNK = f"Whole explanations, where `content` is cut or absent. {_DATA}"
 CONCEPTS = f"All concepts, in page order. {_DATA}"
 MATERIALS = f"All pages, and the values that filters take. {_DATA}"
 CHATGPT_SEARCH = f"Find rules, methods, definitions, examples and tips that answer a complete question. {_DATA}"
@@ -56,9 +56,10 @@ SEARCH_OUTPUT = answer(
                 "id": _ID,
                 "url": "Link.",
                 "title": _TITLE,
-                "learns": "What it teaches.",
+                "content": "Text, within max_tokens.",
+                "is_cut": "True: content is a part.",
                 "excerpt": "100 characters.",
-                "passage": "300-400 characters; best 5.",
+                "learns": "What it teaches.",
                 "similarity": SIMILARITY,
                 "type": _TYPE,
                 "material": _PAGE,

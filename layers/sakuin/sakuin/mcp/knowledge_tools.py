@@ -1,6 +1,6 @@
 """The tools of the knowledge endpoint as MCP tools."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -40,11 +40,14 @@ from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.tokens import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
 _ITEM_LENGTH = 150
 # ChatGPT reads what it needs with `fetch`.
 _CHATGPT_RESULTS = 10
+# A shorter part of `content`, in tokens, tells little more than `excerpt`.
+_LEAST_PART = 100
 _METADATA = ("type", "category", "level", "language", "material", "page_title", "section")
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 
@@ -111,7 +114,8 @@ class KnowledgeTools:
             if (value := getattr(result, name)) is not None:
                 answer[name] = value
         self._add_link_note(answer, has_links=bool(result.results))
-        shown = start + add_fitting(answer, "results", list(map(_result, result.results[start:])), optional="passage")
+        results = _results(result.results[start:], max_tokens=wanted.max_tokens)
+        shown = start + add_fitting(answer, "results", results, optional="content")
         if shown < len(result.results):
             answer["truncated"] = f"{shown} of {len(result.results)} results so far. Send `next_cursor` for the others."
             answer["next_cursor"] = cursor_of(f"{shown}-{end}", *question)
@@ -182,7 +186,7 @@ class KnowledgeTools:
 
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
         """Runs `search`: the results of `search_knowledge` as names and links."""
-        result = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS))
+        result = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS, max_tokens=0))
         return {"results": [{name: hit[name] for name in ("id", "title", "url")} for hit in result["results"]]}
 
     def run_fetch(self, wanted: FetchArguments) -> Answer:
@@ -295,11 +299,20 @@ _CHATGPT_TOOLS = (
 )
 
 
-def _result(hit: Hit) -> Answer:
-    shown = asdict(hit)
-    if hit.passage is None:
-        del shown["passage"]
-    return shown | {"learns": [excerpt(item, length=_ITEM_LENGTH) for item in hit.learns]}
+def _results(hits: Sequence[Hit], *, max_tokens: int) -> list[Answer]:
+    """Returns results whose `content` has about `max_tokens` together: whole ones, best first, then a part of one."""
+    results: list[Answer] = []
+    for hit in hits:
+        result = asdict(hit) | {"learns": [excerpt(item, length=_ITEM_LENGTH) for item in hit.learns]}
+        tokens = estimated_tokens(hit.content)
+        if tokens > max_tokens >= _LEAST_PART:
+            part = excerpt(hit.content, around=hit.matched, length=len(hit.content) * max_tokens // tokens)
+            result |= {"content": part, "is_cut": True}
+        elif tokens > max_tokens:
+            del result["content"]
+        max_tokens = max(0, max_tokens - tokens)
+        results.append(result)
+    return results
 
 
 def _of_one(answer: Answer) -> Answer:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sakuin.retrieval.fenced_code import parts
 
 EXCERPT_LENGTH = 100
-PASSAGE_LENGTH = 390
 _SPACE = re.compile(r"\s+")
 _SENTENCE_START = re.compile(r"(?<=[。！？!?\n])\s*")
 # Further occurrences of a frequent word do not help to choose a place.

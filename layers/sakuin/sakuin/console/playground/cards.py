@@ -8,9 +8,7 @@ from urllib.parse import urlsplit
 
 from sakuin.explain.ask_mcp import PlaygroundAnswer
 from sakuin.language.unicode_text import visible, with_escapes
-
-# As everywhere in this project, where nothing counts them: a token of Japanese has three bytes, of English four.
-_BYTES_A_TOKEN = 3
+from sakuin.retrieval.tokens import estimated_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def readable(answer: PlaygroundAnswer) -> ReadableAnswer:
         index_state=content.get("index", {}).get("state", ""),
         json=with_escapes(json.dumps(content, ensure_ascii=False, indent=2)) if content else "",
         text=with_escapes(answer.text),
-        tokens=-(-len(answer.text.encode("utf-8", "replace")) // _BYTES_A_TOKEN),
+        tokens=estimated_tokens(answer.text),
     )
 
 
@@ -110,7 +108,7 @@ def _of_page(result: Mapping[str, Any]) -> Card:
         href=href(result["url"]),
         similarity=result.get("similarity"),
         learns=[visible(item) for item in result.get("learns", ())],
-        text=visible(result.get("passage") or result.get("excerpt") or ""),
+        text=visible(result.get("content") or result["excerpt"]),
         facts=[visible(fact) for fact in facts if fact],
     )
 
