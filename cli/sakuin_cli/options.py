@@ -49,6 +49,9 @@ TypeOption = Annotated[
 CategoryOption = Annotated[str | None, typer.Option("--category", help="Only pages of this category.")]
 LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of this level.")]
 MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
+FolderOption = Annotated[
+    str | None, typer.Option("--in", metavar="FOLDER", help="Only pages of this folder: senior/math-1.")
+]
 IndexOption = Annotated[
     str | None,
     typer.Option(

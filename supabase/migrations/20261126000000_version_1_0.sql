@@ -988,10 +988,11 @@ end $$;
 --   written   for each of p_readings, its spellings in the index
 --   known     those of p_words ({word or term: reading, or empty}) that the index has
 --   near      for each other word of p_words, words of a similar reading
---   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page
+--   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page,
+--             with p_in those for pages whose names begin with it
 --   live      the id of the live index version; null before the first
 create function public.lexicon_entries(
-  p_readings text[], p_words jsonb, p_query text, p_material text default null
+  p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null
 ) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
@@ -1021,6 +1022,7 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('folder', s.folder, 'phrases', g.value->'phrases')), '[]')
       from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
       where (p_material is null or starts_with(p_material, s.folder))
+        and (p_in is null or starts_with(p_in, s.folder) or starts_with(s.folder, p_in))
         and exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
                     where strpos(p_query, p.phrase) > 0)));
 end $$;
@@ -1031,7 +1033,8 @@ end $$;
 --
 -- A question is a list of slots, each with the terms that express it: [{"kind", "terms": [{"term", "weight"}]}].
 -- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
--- deepest folder that its page is in: those that name it in `folders`, and those without.
+-- deepest folder that its page is in: those that name it in `folders`, and those without. Only chunks of pages whose names
+-- begin with p_in are found.
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
@@ -1046,7 +1049,7 @@ end $$;
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
-  p_level text default null, p_material text default null, p_folders text[] default '{""}'
+  p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
 ) returns jsonb
 language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
@@ -1054,7 +1057,7 @@ set enable_mergejoin = off as $$
 declare
   -- As an argument, the type would need a right to the schema extensions.
   query_vector constant halfvec(1536) := p_embedding;
-  is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
+  is_filtered constant boolean := coalesce(p_type, p_category, p_level, p_in) is not null;
   only_block constant integer := block_of(p_material);
   -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
@@ -1076,7 +1079,7 @@ begin
       is_narrow := not exists (
         select from knowledge_chunks k
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) offset 1000);
+          and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in)) offset 1000);
     end if;
     if not is_narrow then
       -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
@@ -1087,7 +1090,8 @@ begin
         cross join lateral (
           select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
           where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
-            and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0) t
+            and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
+            and (p_in is null or starts_with(k.material, p_in)) offset 0) t
         where v.space = p_space order by v.embedding <=> query_vector limit 2 * p_depth
       ), numbered as (select n.id, row_number() over () as place from near n)
       select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
@@ -1101,6 +1105,7 @@ begin
         join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+          and (p_in is null or starts_with(k.material, p_in))
         group by k.id order by min(v.embedding <=> query_vector), k.id limit p_depth);
     end if;
     if p_sample > 0 then
@@ -1155,12 +1160,13 @@ begin
       -- One by one in this order, until enough have passed the filters.
       select s.chunk, s.score, k.id
       from (select * from scored order by score desc, chunk
-            limit case when coalesce(p_type, p_category, p_level, p_material) is null then p_depth + not_current end) s
+            limit case when coalesce(p_type, p_category, p_level, p_material, p_in) is null then p_depth + not_current end) s
       cross join lateral (
         select k.id from knowledge_chunks k
         where k.id = (select w.id from chunk_words w where w.number = s.chunk and w.is_current)
           and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+          and (p_in is null or starts_with(k.material, p_in))
         offset 0) k
       order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
@@ -1202,6 +1208,7 @@ begin
       cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
       where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
         and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        and (p_in is null or starts_with(k.material, p_in))
         -- Only the canary, which names its page, finds it.
         and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
 end $$;
@@ -1223,13 +1230,15 @@ $$;
 -- break a cursor.
 create function public.list_concepts(
   p_limit integer, p_after_material text default null, p_after_position integer default null,
-  p_type text default null, p_category text default null, p_level text default null, p_material text default null
+  p_type text default null, p_category text default null, p_level text default null, p_material text default null,
+  p_in text default null
 ) returns table (id text, title text, type text, material text, anchor text, "position" integer)
 language sql stable set search_path = public, extensions as $$
   select k.id, k.title, k.type, k.material, k.anchor, k.position
   from knowledge_chunks k
   where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
     and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+    and (p_in is null or starts_with(k.material, p_in))
     and (p_material is not null or not starts_with(k.material, '_sakuin/'))
     and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
   order by k.material, k.position
@@ -1237,18 +1246,19 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The pages that explain something, by name: [{material, title, category, level}].
-create function public.list_materials(p_limit integer, p_after text default null) returns jsonb
+create function public.list_materials(p_limit integer, p_after text default null, p_in text default null) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
     select m.material, k.page_title as title, k.category, k.level
     from material m cross join lateral (
       select c.page_title, c.category, c.level from knowledge_chunks c
       where c.material = m.material order by c.position limit 1) k
-    where (p_after is null or m.material > p_after) and not starts_with(m.material, '_sakuin/')
+    where (p_after is null or m.material > p_after) and (p_in is null or starts_with(m.material, p_in))
+      and not starts_with(m.material, '_sakuin/')
     order by m.material limit p_limit) p
 $$;
 
--- The values that filters accept: {types, categories, levels}, at most p_limit of each. `materials` are the pages whose
+-- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
 -- names are like p_material, those with the same last segment first.
 create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
 language sql stable set search_path = public, extensions set enable_seqscan = off as $$
@@ -1281,6 +1291,12 @@ language sql stable set search_path = public, extensions set enable_seqscan = of
                    from (select c.value from categories c where c.value is not null limit p_limit) v),
     'levels', (select coalesce(jsonb_agg(v.value), '[]')
                from (select l.value from levels l where l.value is not null limit p_limit) v),
+    'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
+      select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
+      from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
+            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')) d
+      cross join lateral generate_series(1, cardinality(string_to_array(d.folder, '/'))) n
+      order by folder limit p_limit) v),
     'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
       select a.material, a.is_other from alike a
       where exists (select from knowledge_chunks k where k.material = a.material)

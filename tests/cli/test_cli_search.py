@@ -48,6 +48,9 @@ def test_json_is_the_structured_answer_itself(filled: Operator) -> None:
 def test_filters_are_passed_on(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--type", "example", "--json").document
     assert [result["type"] for result in answer["results"]] == ["example"]
+    assert filled.sakuin("search", "解の公式", "--in", "junior", "--json").document["results"]
+    elsewhere = filled.sakuin("search", "解の公式", "--in", "senior")
+    assert (elsewhere.code, "There is no folder 'senior'. There are: junior" in elsewhere.err) == (1, True)
     assert filled.sakuin("search", "解の公式", "--type", "recipe").code == 2
     assert filled.sakuin("search", "解の公式", "--top-k", "51").code == 2
 

@@ -157,6 +157,8 @@ def test_an_expected_chunk_that_is_not_indexed_or_filtered_out_has_that_reason(w
     assert "Nothing is indexed" in explained(world, "公式", f"{MATERIAL}#rule-none")["expected"]["why"]
     left_out = explained(world, "公式", FORMULA, filters={"type": "example"})["expected"]
     assert (left_out["hit"], left_out["why"]) == (None, "The filter type=example excludes it: its type is rule.")
+    left_out = explained(world, "公式", FORMULA, filters={"in": "senior"})["expected"]
+    assert left_out["why"].startswith("The filter folder=senior excludes it: its folder is ")
 
 
 def test_a_refused_answer_has_its_nearest_results_and_the_threshold(world: World) -> None:

@@ -4,6 +4,7 @@ import unicodedata
 
 import pytest
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
+from sakuin.language.model import LexiconLookup
 from sakuin.language.questions.query_analysis import MOST_FOLDERS, folder_synonyms
 
 from tests.builders import a_page
@@ -82,6 +83,15 @@ def test_a_page_has_the_lists_of_all_folders_above_it(world: World) -> None:
     assert "飛脚" not in matched["math/page#ex-pass"]
     assert "手形" in matched["math/junior/page#rule-pass"]
     assert all("宿場" in matched[f"{folder}page#rule-inn"] for folder in FOLDERS)
+
+
+def test_a_filter_by_folder_takes_the_lists_above_and_below_it(world: World) -> None:
+    world.put("math/synonyms.yml", "- [通行手形, 旅券]\n".encode())
+    assert found_by_words(world, filters=Filters(folder="math")) == ["math/", "math/junior/"]
+    assert found_by_words(world, filters=Filters(folder="math/junior")) == ["math/junior/"]
+    words = LexiconLookup(frozenset(), {})
+    for folder, lists in {"math/junior": {"math/"}, "mathematics": set[str]()}.items():
+        assert world.lexicon.look_up("通行手形", words, Filters(folder=folder)).synonyms.keys() == lists
 
 
 def test_a_filter_by_page_takes_the_lists_of_its_folders(world: World) -> None:

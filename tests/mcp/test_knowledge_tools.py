@@ -102,6 +102,11 @@ def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str
             "junior/二次方程式の解き方_教材",
         ),
         ("list_concepts", {"category": "algebra"}, "There is no category 'algebra'. There are: 代数."),
+        ("search_knowledge", {"query": "公式", "in": "senior"}, "There is no folder 'senior'. There are: junior."),
+        ("list_concepts", {"in": "jun"}, "There is no folder 'jun'. There are: junior."),
+        ("list_materials", {"in": "senior/"}, "There is no folder 'senior'. There are: junior."),
+        ("search_knowledge", {"query": "公式", "folder": "junior"}, "'folder' is not an argument"),
+        ("search_knowledge", {"query": "公式", "in": 5}, "'in': Input should be a valid string"),
     ],
 )
 def test_a_failure_says_what_to_do_and_has_no_structured_content(
@@ -180,8 +185,30 @@ def test_list_materials_shows_pages_and_the_values_of_filters(a_world: Worlds, c
         "level": "高校",
         "url": "https://example.org/s/a.html",
     }
-    assert found["filters"] == {"types": ["rule"], "categories": ["代数", "関数"], "levels": ["中学", "高校"]}
+    assert found["filters"] == {
+        "types": ["rule"],
+        "categories": ["代数", "関数"],
+        "levels": ["中学", "高校"],
+        "folders": [],
+    }
     assert (found["next_cursor"], "links" in found) == (None, False)
+
+
+def test_a_folder_is_a_collection(a_world: Worlds, changes: None) -> None:
+    world = a_world()
+    pages = ["senior/math-1/a", "senior/math-10/b", "senior/c", "junior/d", "e"]
+    for page in pages:
+        world.put(f"{page}.html", a_page({"rule-a": "解の公式: 係数を公式に代入して、二次方程式を解く。"}))
+    tools = KnowledgeTools(world, world.read)
+    for folder, inside in {"senior/math-1": pages[:1], "/senior/": pages[:3], "junior": [pages[3]], "": pages}.items():
+        found = answer(call(tools, "search_knowledge", query="解の公式", **{"in": folder}))["results"]
+        concepts = answer(call(tools, "list_concepts", **{"in": folder}))["concepts"]
+        materials = answer(call(tools, "list_materials", **{"in": folder}))["materials"]
+        assert sorted(hit["material"] for hit in found) == sorted(inside), folder
+        assert sorted(item["id"] for item in concepts) == sorted(f"{page}#rule-a" for page in inside), folder
+        assert sorted(item["material"] for item in materials) == sorted(inside), folder
+    folders = answer(call(tools, "list_materials"))["filters"]["folders"]
+    assert folders == ["junior", "senior", "senior/math-1", "senior/math-10"]
 
 
 def test_answers_say_that_links_are_relative(tools: KnowledgeTools) -> None:

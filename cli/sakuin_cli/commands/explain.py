@@ -11,6 +11,7 @@ from sakuin_cli.evaluation.variants import RULES
 from sakuin_cli.options import (
     CategoryOption,
     DataOption,
+    FolderOption,
     IndexOption,
     JsonOption,
     LevelOption,
@@ -46,6 +47,7 @@ def explain(
     category: CategoryOption = None,
     level: LevelOption = None,
     material: MaterialOption = None,
+    folder: FolderOption = None,
     legs: Annotated[SearchMode, typer.Option("--legs", help="Which searches to use.")] = "both",
     without: Annotated[
         list[str] | None,
@@ -61,7 +63,7 @@ def explain(
     """Show how a question is analyzed and ranked, and why a chunk is missing."""
     if unknown := set(without or ()) - set(RULES):
         raise typer.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(RULES)}", param_hint="--without")
-    filters = {"type": type, "category": category, "level": level, "material": material}
+    filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         explanation = deployment(data).explain(
             query,

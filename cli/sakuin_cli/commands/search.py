@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sakuin_cli.connections import agent_of, settings_of
-from sakuin_cli.options import CategoryOption, DataOption, JsonOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.options import (
+    CategoryOption,
+    DataOption,
+    FolderOption,
+    JsonOption,
+    LevelOption,
+    MaterialOption,
+    TypeOption,
+)
 from sakuin_cli.terminal import Terminal, paragraph, reporting_errors
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ def search(
     category: CategoryOption = None,
     level: LevelOption = None,
     material: MaterialOption = None,
+    folder: FolderOption = None,
     tool: Annotated[
         str,
         typer.Option(
@@ -45,7 +54,7 @@ def search(
     data: DataOption = None,
 ) -> None:
     """Search as an agent does, over MCP."""
-    filters = {"type": type, "category": category, "level": level, "material": material}
+    filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         agent = agent_of(settings_of(data), tool)
         answer = agent.call(tool, {"query": query, "top_k": top_k, **filters})

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.errors import Invalid
+from sakuin.knowledge.model import Filters
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
 from sakuin.tables.json_pointer import tokens
@@ -76,7 +77,7 @@ TopK = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    Field(ge=0, le=MAX_TOKENS, description="Of all `content`."),
+    Field(ge=0, le=MAX_TOKENS, description="Results have their whole `content`, best first, until these are spent."),
     _whole(0, MAX_TOKENS),
 ]
 _WHOLE = BeforeValidator(_whole_text)
@@ -98,6 +99,12 @@ Cursor = Annotated[StrictStr, _WHOLE, Field(max_length=2000), _NFC]
 Id = Annotated[StrictStr, _WHOLE, Field(min_length=1, max_length=2000)]
 # Without it there is no filter. The schema shows the plain type; null, which some clients send, means absent.
 Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only this type.")]
+# `in` is a keyword of Python.
+Folder = Annotated[
+    Name | SkipJsonSchema[None],
+    AfterValidator(lambda name: name and name.strip("/")),
+    Field(alias="in", description="Only pages in this folder; see list_materials."),
+]
 
 
 def _optional(description: str) -> Any:
@@ -126,8 +133,14 @@ class SearchArguments(_Arguments):
     category: Name | SkipJsonSchema[None] = _optional("See list_materials.")
     level: Name | SkipJsonSchema[None] = _optional("See list_materials.")
     material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    folder: Folder = None
     max_tokens: MaxTokens = 1500
     cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @property
+    def filters(self) -> Filters:
+        """Returns the filters."""
+        return Filters(self.type, self.category, self.level, self.material, self.folder)
 
 
 class ToolSearchArguments(_Arguments):
@@ -194,13 +207,25 @@ class ListArguments(_Arguments):
     type: Type = None
     category: Name | SkipJsonSchema[None] = _optional("Only this one.")
     material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    folder: Folder = None
     cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @property
+    def filters(self) -> Filters:
+        """Returns the filters."""
+        return Filters(self.type, self.category, None, self.material, self.folder)
 
 
 class MaterialArguments(_Arguments):
     """The arguments of `list_materials`."""
 
+    folder: Folder = None
     cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @property
+    def filters(self) -> Filters:
+        """Returns the filter by folder."""
+        return Filters(folder=self.folder)
 
 
 def sentence(error: ValidationError) -> Invalid:

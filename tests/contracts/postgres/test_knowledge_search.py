@@ -90,6 +90,7 @@ def test_filters_never_starve_the_result_and_the_graph_is_searched_unless_they_l
     assert len(rules) == 50
     assert {match.type for match in rules} == {"rule"}
     assert ask(knowledge, "たすき掛け", filters=Filters(category="無い")) == []
+    assert ask(knowledge, "たすき掛け", filters=Filters(folder="page-1")) == []
 
     vector = str(list(vector_of("たすき掛け")))
     for category, scans in ((None, 1), ("珍しい", 0)):
@@ -327,9 +328,9 @@ def test_materials_come_by_name_and_without_those_that_explain_nothing(knowledge
             knowledge, [a_chunk(material, "rule-a", "一", category=category, level=level, page_title=f"題{material}")]
         )
     knowledge.delete(a_source("c", 2), material="c")
-    first, has_more = knowledge.read.materials(None, limit=1)
-    rest, has_still_more = knowledge.read.materials("a")
+    first, has_more = knowledge.read.materials(Filters(), None, limit=1)
+    rest, has_still_more = knowledge.read.materials(Filters(), "a")
     assert [*first, *rest] == [ListedMaterial("a", "題a", None, "高校"), ListedMaterial("b", "題b", "代数", "中学")]
     assert (has_more, has_still_more) == (True, False)
     values = knowledge.read.filter_values(like="x/b")
-    assert values == FilterValues(("rule",), ("代数",), ("中学", "高校"), ("b", "a"))
+    assert values == FilterValues(("rule",), ("代数",), ("中学", "高校"), (), ("b", "a"))

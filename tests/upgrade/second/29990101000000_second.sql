@@ -6,16 +6,17 @@ alter table public.knowledge_chunks add column reviewed_at timestamptz;
 
 -- A function with one more argument. The one before goes in the same transaction: PostgREST could not choose between
 -- two that fit. A function that is created again needs its rights again.
-alter function public.search_candidates(text, jsonb, text, integer, integer, integer, text, text, text, text, text, text[])
+alter function public.search_candidates(text, jsonb, text, integer, integer, integer, text, text, text, text, text, text, text[])
   rename to matching_candidates;
 create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
-  p_level text default null, p_material text default null, p_folders text[] default '{""}', p_language text default ''
+  p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}',
+  p_language text default ''
 ) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select matching_candidates(p_embedding, p_slots, p_space, p_depth, p_sample, p_posting_budget, p_expected, p_type,
-                             p_category, p_level, p_material, p_folders) || jsonb_build_object('language', p_language)
+                             p_category, p_level, p_material, p_in, p_folders) || jsonb_build_object('language', p_language)
 $$;
 revoke execute on function public.search_candidates from public;
 grant execute on function public.search_candidates to sakuin_search;

@@ -65,7 +65,7 @@ class AskMcp:
 
     def explanation(self, asked: ExplanationAsked) -> dict[str, Any]:
         """Returns the JSON of a `SearchExplanation`."""
-        return self._ask(EXPLANATION, asked.model_dump(mode="json"))
+        return self._ask(EXPLANATION, asked.model_dump(mode="json", by_alias=True))
 
     def _ask(self, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         answer = self.function.invoke({name: value})

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from sakuin.arguments import Name, Query, TopK, Type
+from sakuin.arguments import Folder, Name, Query, TopK, Type
 from sakuin.language.model import Rule
 from sakuin.retrieval.vectors import SearchMode
 
@@ -19,6 +19,7 @@ class FiltersAsked(BaseModel):
     category: Name | None = None
     level: Name | None = None
     material: Name | None = None
+    folder: Folder = None
 
 
 class ExplanationAsked(BaseModel):

@@ -23,6 +23,9 @@ def outside(chunk: StoredChunk, filters: Filters, say: Sentences) -> str | None:
     for name, value in wanted.items():
         if value is not None and (has := getattr(chunk, name)) != value:
             return say("outside_filter", name=name, value=value, has=has or say("not_given"))
+    if not chunk.material.startswith(filters.beginning or ""):
+        has = chunk.material.rpartition("/")[0]
+        return say("outside_filter", name="folder", value=filters.folder, has=has or say("not_given"))
     return None
 
 

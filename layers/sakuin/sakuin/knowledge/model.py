@@ -63,12 +63,18 @@ class KnowledgeChunk(LocatedText):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which chunks a search or a list includes. None includes all."""
+    """Which chunks a search or a list includes. None includes all; a `folder` has no slash at its end."""
 
     type: ChunkType | None = None
     category: str | None = None
     level: str | None = None
     material: str | None = None
+    folder: str | None = None
+
+    @property
+    def beginning(self) -> str | None:
+        """Returns how the names of pages in the folder begin."""
+        return f"{self.folder}/" if self.folder else None
 
 
 EVERYTHING = Filters()
@@ -160,6 +166,7 @@ class FilterValues:
     types: tuple[str, ...]
     categories: tuple[str, ...]
     levels: tuple[str, ...]
+    folders: tuple[str, ...]
     materials: tuple[str, ...] = ()
 
 

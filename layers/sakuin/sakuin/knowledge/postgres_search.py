@@ -8,6 +8,7 @@ from typing import Any
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.model import (
+    EVERYTHING,
     HIGHEST_IMPACT,
     Filters,
     FilterValues,
@@ -185,9 +186,12 @@ class ReadKnowledge:
         concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", arguments)]
         return concepts[:limit], len(concepts) > limit
 
-    def materials(self, after: str | None, *, limit: int = ENTRIES_A_PAGE) -> tuple[Sequence[ListedMaterial], bool]:
-        """Returns pages by name after a name, and whether there are more."""
-        rows = call(self.client, "list_materials", {"p_limit": limit + 1, "p_after": after})
+    def materials(
+        self, filters: Filters, after: str | None, *, limit: int = ENTRIES_A_PAGE
+    ) -> tuple[Sequence[ListedMaterial], bool]:
+        """Returns the pages of the folder by name after a name, and whether there are more."""
+        arguments = {"p_limit": limit + 1, "p_after": after, "p_in": filters.beginning}
+        rows = call(self.client, "list_materials", arguments)
         return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
 
     def filter_values(self, *, like: str | None = None) -> FilterValues:
@@ -200,13 +204,14 @@ class ReadKnowledge:
 
         For calls without a result: a value that some chunk has needs no check.
         """
-        if filters.category is filters.level is filters.material is None:
+        if filters.category is filters.level is filters.material is filters.beginning is None:
             return
         known = self.filter_values(like=filters.material)
         for name, value, alone, values in (
             ("category", filters.category, Filters(category=filters.category), known.categories),
             ("level", filters.level, Filters(level=filters.level), known.levels),
             ("material", filters.material, Filters(material=filters.material), known.materials),
+            ("folder", filters.folder or None, Filters(folder=filters.folder), known.folders),
         ):
             # There may be more values than are listed.
             if value is not None and value not in values and not self.concepts(alone, None, limit=1)[0]:
@@ -215,7 +220,8 @@ class ReadKnowledge:
 
 def _unknown(name: str, value: str, values: Sequence[str]) -> str:
     if not values:
-        return f"No page has a {name}. Leave {name!r} out."
+        argument = "in" if name == "folder" else name
+        return f"No page has a {name}. Leave {argument!r} out."
     more = " list_materials lists the others." if len(values) == _VALUES else ""
     return f"There is no {name} {value!r}. There are: {', '.join(values)}.{more}"
 
@@ -278,6 +284,7 @@ def _filters(filters: Filters) -> dict[str, Any]:
         "p_category": filters.category,
         "p_level": filters.level,
         "p_material": filters.material,
+        "p_in": filters.beginning,
     }
 
 
@@ -287,13 +294,14 @@ class Lexicon:
 
     client: Client
 
-    def look_up(self, query: str, words: LexiconLookup, *, material: str | None = None) -> LexiconEntries:
+    def look_up(self, query: str, words: LexiconLookup, filters: Filters = EVERYTHING) -> LexiconEntries:
         """Returns what is known about the words of `query`; it may be nothing.
 
-        With `material`, only the folders of that page count.
+        Of synonyms, only those of folders with pages that pass the filters count.
         """
         arguments = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
-        entries = call(self.client, "lexicon_entries", {**arguments, "p_material": material})
+        pages = {"p_material": filters.material, "p_in": filters.beginning}
+        entries = call(self.client, "lexicon_entries", {**arguments, **pages})
         groups: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for one in entries["synonyms"]:
             groups[one["folder"]].append(tuple(one["phrases"]))

@@ -78,7 +78,7 @@ class SearchKnowledge:
         a chunk that is scored wherever it ranks.
         """
         vocabulary = vocabulary_of(self.version.vocabulary)
-        words = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), material=filters.material)
+        words = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), filters)
         if (newer := self.newer(words.live)) is not None:
             return newer.ranked_matches(
                 query, limit=limit, filters=filters, mode=mode, without=without, expected=expected

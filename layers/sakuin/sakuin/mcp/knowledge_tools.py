@@ -17,7 +17,7 @@ from sakuin.arguments import (
     schema_of,
 )
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Filters, Hit, LocatedText, StoredChunk
+from sakuin.knowledge.model import Hit, LocatedText, StoredChunk
 from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
@@ -95,7 +95,7 @@ class KnowledgeTools:
 
     def run_search(self, wanted: SearchArguments) -> Answer:
         """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call."""
-        filters = Filters(wanted.type, wanted.category, wanted.level, wanted.material)
+        filters = wanted.filters
         question = ("search_knowledge", wanted.query, asdict(filters))
         start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
         result = self.searches.knowledge_search()(wanted.query, top_k=end, filters=filters)
@@ -146,7 +146,7 @@ class KnowledgeTools:
 
     def run_concepts(self, wanted: ListArguments) -> Answer:
         """Runs `list_concepts`. A cursor has the place in its page and the page of the last concept."""
-        filters = Filters(type=wanted.type, category=wanted.category, material=wanted.material)
+        filters = wanted.filters
         question = ("list_concepts", asdict(filters))
         after = None
         if wanted.cursor is not None:
@@ -169,19 +169,19 @@ class KnowledgeTools:
 
     def run_materials(self, wanted: MaterialArguments) -> Answer:
         """Runs `list_materials`. A cursor has the name of the last page."""
-        after = None if wanted.cursor is None else position_of(wanted.cursor, "list_materials")
-        materials, has_more = self.read.materials(after)
-        values = self.read.filter_values()
-        answer: Answer = {
-            "materials": [],
-            "filters": {"types": values.types, "categories": values.categories, "levels": values.levels},
-            "next_cursor": None,
-        }
+        question = ("list_materials", wanted.folder)
+        after = None if wanted.cursor is None else position_of(wanted.cursor, *question)
+        materials, has_more = self.read.materials(wanted.filters, after)
+        if not materials:
+            self.read.check_filters(wanted.filters)
+        values = asdict(self.read.filter_values())
+        del values["materials"]
+        answer: Answer = {"materials": [], "filters": values, "next_cursor": None}
         self._add_link_note(answer, has_links=bool(materials))
         entries = [asdict(item) | {"url": page_link(item.material, self.read.base_url)} for item in materials]
         shown = add_fitting(answer, "materials", entries)
         if has_more or shown < len(materials):
-            answer["next_cursor"] = cursor_of(materials[shown - 1].material, "list_materials")
+            answer["next_cursor"] = cursor_of(materials[shown - 1].material, *question)
         return answer
 
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:

@@ -14,7 +14,6 @@ from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import Expected, SearchExplanation
 from sakuin.explain.sentences import Sentences
-from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -104,11 +103,10 @@ class AnswerPlayground:
         )
 
     def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Sentences) -> SearchExplanation:
-        filters = Filters(wanted.type, wanted.category, wanted.level, wanted.material)
         chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
         explanation = self.explain_knowledge(
             wanted.query,
-            filters=filters,
+            filters=wanted.filters,
             expected=chunk,
             top_k=wanted.top_k,
             depth=max(wanted.top_k, _DEPTH),

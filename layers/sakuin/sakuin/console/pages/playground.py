@@ -18,7 +18,7 @@ from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error
 
 LIBRARY = "library"
-FILTERS = ("type", "category", "level", "material")
+FILTERS = ("type", "category", "level", "material", "in")
 _TYPES = ("rule", "method", "definition", "example", "tip")
 
 
