@@ -40,10 +40,10 @@ def tokens_to_answer(tools: KnowledgeTools, question: Mapping[str, Any]) -> tupl
     """Returns the tokens read until the answer has passed, and the calls."""
     answer, id = (json.dumps(question[name], ensure_ascii=False)[1:-1] for name in ("answer", "chunk"))
     text = _text(tools.call("search_knowledge", {"query": question["query"]}))
-    before, _, others = text.partition(f'{{"id":"{id}"')
+    before, name, others = text.partition(f'{{"id":"{id}"')
     until, is_there, _ = others.partition('{"id":')[0].partition(answer)
     if is_there:
-        return estimated_tokens(before + until + answer), 1
+        return estimated_tokens(before + name + until + answer), 1
     until, _, _ = _text(tools.call("get_chunk_by_id", {"id": question["chunk"]})).partition(answer)
     return estimated_tokens(text + until + answer), 2
 

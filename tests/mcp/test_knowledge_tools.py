@@ -62,6 +62,7 @@ def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
     [
         ("search_knowledge", {"query": "解の公式"}),
         ("search_knowledge", {"query": "quarterly dividend yield"}),
+        ("search_knowledge", {"queries": ["解の公式", "quarterly dividend yield"]}),
         ("search_knowledge", {"query": "解の公式", "type": "example", "top_k": 50}),
         ("get_chunk_by_id", {"id": FORMULA}),
         ("list_concepts", {}),
@@ -82,6 +83,11 @@ def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str
         ("search_knowledge", {}, "'query' is required"),
         ("search_knowledge", {"query": "a", "top_k": "five"}, "'top_k'"),
         ("search_knowledge", {"query": "a", "n": 1}, "'n' is not an argument"),
+        ("search_knowledge", {"query": "a", "queries": ["b"]}, "'queries' and 'query' exclude each other"),
+        ("search_knowledge", {"queries": []}, "'queries' must not be empty"),
+        ("search_knowledge", {"queries": ["a"] * 9}, "'queries' has 9 items; the limit is 8"),
+        ("search_knowledge", {"queries": ["a" * 600] * 2}, "'queries' may have 1,000 characters together"),
+        ("search_knowledge", {"queries": ["a", " "]}, "'queries' must not be blank"),
         ("search_knowledge", {"query": "a", "max_tokens": 5000}, "'max_tokens' must be a whole number from 0 to 4000"),
         ("get_chunk_by_id", {"id": "no mark"}, "material#anchor"),
         ("get_chunk_by_id", {"id": "no#where"}, "Use an id from search_knowledge"),
@@ -209,6 +215,29 @@ def test_a_folder_is_a_collection(a_world: Worlds, changes: None) -> None:
         assert sorted(item["material"] for item in materials) == sorted(inside), folder
     folders = answer(call(tools, "list_materials"))["filters"]["folders"]
     assert folders == ["junior", "senior", "senior/math-1", "senior/math-10"]
+
+
+def test_several_questions_have_one_list_of_results(tools: KnowledgeTools) -> None:
+    asked = ["二次方程式を公式で解きたい", "たすき掛け", "たすきがけの手順", "zzzz"]
+    alone = [answer(call(tools, "search_knowledge", query=query)) for query in asked]
+    found = answer(call(tools, "search_knowledge", queries=asked))
+    ids = [hit["id"] for hit in found["results"]]
+    assert len(set(ids)) == len(ids) <= 5
+    similarities = [hit["similarity"] for hit in found["results"]]
+    assert similarities == sorted(similarities, reverse=True)
+    for part, one in zip(found["queries"], alone, strict=True):
+        assert (part["query"], part["no_good_match"]) == (one["query"], one["no_good_match"])
+        assert one["results"][0]["id"] in part["ids"]
+        assert set(part["ids"]) <= {hit["id"] for hit in one["results"]} & set(ids)
+    assert (found["no_good_match"], found["queries"][3]["no_good_match"], "query" in found) == (False, True, False)
+
+
+def test_each_question_has_its_best_result(tools: KnowledgeTools) -> None:
+    asked = ["二次方程式を公式で解きたい", "たすき掛け"]
+    found = answer(call(tools, "search_knowledge", queries=asked, top_k=1))
+    assert [part["ids"] for part in found["queries"]] == [
+        [answer(call(tools, "search_knowledge", query=query))["results"][0]["id"]] for query in asked
+    ]
 
 
 def test_answers_say_that_links_are_relative(tools: KnowledgeTools) -> None:

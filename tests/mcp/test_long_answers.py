@@ -25,12 +25,13 @@ def tools(a_world: Worlds, request: pytest.FixtureRequest) -> KnowledgeTools:
     return KnowledgeTools(world, world.read)
 
 
+@pytest.mark.parametrize("asked", [{"query": "解の公式"}, {"queries": [f"解の公式 その{n}" for n in range(8)]}])
 @pytest.mark.parametrize("tools", [LONG, SHORT], indirect=True, ids=["long", "short"])
-def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tools: KnowledgeTools) -> None:
+def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tools: KnowledgeTools, asked: dict[str, Any]) -> None:
     seen: list[dict[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        result = call(tools, "search_knowledge", query="解の公式", **(cursor or {"top_k": 50}))
+        result = call(tools, "search_knowledge", **asked, **(cursor or {"top_k": 50}))
         found = answer(result)
         assert size(result) < 40_000
         assert len(found["results"]) >= 5 or "next_cursor" not in found

@@ -1,6 +1,7 @@
 """The answers to a key over its rate limit."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import psycopg
 import pytest
@@ -8,9 +9,12 @@ from mcp.server import Server
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.rate_limiter import RateLimiter
+from sakuin.mcp.rest import RestSearch
+from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.tables.model import Endpoint
+from sakuin.tables.search import TableSearches
 
 from tests.doubles.allowances import ClockedAllowances
 from tests.events import ENDPOINT, ENDPOINT_KEY, ring
@@ -50,7 +54,9 @@ class Deployment:
     def ask(self) -> Ask:
         server = knowledge_server(self.tools, "1.2.3")
         tools = Server("tools")
-        return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow))
+        # No Tool is searched.
+        rest = RestSearch(self.tools, SearchTools(cast(TableSearches, None)))
+        return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow, rest=rest))
 
     def statuses(self, *requests: object, path: str = "/mcp", **headers: str) -> list[int]:
         """Returns the statuses of some requests, one after the other."""
@@ -80,6 +86,16 @@ def test_a_batch_counts_each_of_its_calls(world: World) -> None:
     answers = [ask([CALL] * 20, **OLD) for _ in range(2)]
     assert [answer.status for answer in answers] == [200, 429]
     assert answers[1].json["id"] is None
+
+
+def test_each_of_several_questions_counts(world: World) -> None:
+    asked = {"queries": ["解の公式"] * 3}
+    call = CALL | {"params": {"name": "search_knowledge", "arguments": asked}}
+    assert Deployment(world, per_minute=5).statuses(call, call) == [200, 429]
+    over_rest = Deployment(world, per_minute=5).statuses(asked, asked, path="/v1/search")
+    assert over_rest == [200, 429]
+    # More questions than a batch may have messages.
+    assert Deployment(world, per_minute=90).statuses([call] * 7) == [400]
 
 
 def test_a_method_that_is_spelled_with_escapes_is_counted(world: World) -> None:

@@ -13,6 +13,8 @@ from pydantic import (
     StrictBool,
     StrictStr,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
@@ -33,6 +35,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUL = "\0"
 _DIGITS = re.compile("[0-9]{1,9}")
 MOST_IDS = 20
+MOST_QUERIES = 8
 # Without an example in English, agents translate questions about English pages.
 QUERY_DESCRIPTION = (
     'A complete question or a term, in any words: 「二次方程式を公式で解きたい」, "why are there seasons?"'
@@ -125,9 +128,12 @@ class _Arguments(BaseModel):
 
 
 class SearchArguments(_Arguments):
-    """The arguments of `search_knowledge`."""
+    """The arguments of `search_knowledge`: `query` or `queries`."""
 
-    query: Query
+    query: Query | SkipJsonSchema[None] = None
+    queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)] | SkipJsonSchema[None] = Field(
+        default=None, validate_default=True, description="Up to eight questions, instead of `query`."
+    )
     top_k: TopK = 5
     type: Type = None
     category: Name | SkipJsonSchema[None] = _optional("See list_materials.")
@@ -136,6 +142,23 @@ class SearchArguments(_Arguments):
     folder: Folder = None
     max_tokens: MaxTokens = 1500
     cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @field_validator("queries")
+    @classmethod
+    def _one_of_both(cls, queries: list[str] | None, others: ValidationInfo) -> list[str] | None:
+        # A query that is refused is absent.
+        if queries is None and others.data.get("query", "") is None:
+            raise ValueError("or 'query' is required")
+        if queries and others.data.get("query") is not None:
+            raise ValueError("and 'query' exclude each other")
+        if sum(map(len, queries or ())) > MAX_QUERY:
+            raise ValueError(f"may have {MAX_QUERY:,} characters together")
+        return queries
+
+    @property
+    def questions(self) -> list[str]:
+        """Returns the questions, one or more."""
+        return [self.query] if self.query is not None else self.queries or []
 
     @property
     def filters(self) -> Filters:
@@ -268,7 +291,7 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
         if field.get("default", 0) is None:
             del field["default"]
         # Half of the schema: what is longer is refused with a message.
-        for limit in ("minLength", "maxLength"):
+        for limit in ("minLength", "maxLength", "minItems", "maxItems"):
             field.pop(limit, None)
             field.get("items", {}).pop(limit, None)
         # The values and the default say it.

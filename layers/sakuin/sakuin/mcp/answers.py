@@ -28,7 +28,7 @@ LEAST_RESULTS = 5
 # `truncated` and `next_cursor`, twice.
 _CONTINUATION_BYTES = 500
 # Members that the caller sent, compares or sends again are not changed.
-_EXACT = frozenset({"query", "id", "url", "material", "anchor", "content_hash", "next_cursor"})
+_EXACT = frozenset({"query", "id", "ids", "url", "material", "anchor", "content_hash", "next_cursor"})
 _LONGEST_FAILURE = 2000
 
 

@@ -16,12 +16,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavailable
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
-from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, read_messages, too_many_body
+from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, questions_in, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
 from sakuin.mcp.server import ENDPOINT
 from sakuin.mcp.users import Users, is_token
-from sakuin.platform.asgi import Message, Receive, Scope, Send, read_body, replayed
+from sakuin.platform.asgi import Message, Receive, Scope, Send, parsed_json, read_body, replayed
 from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
 from sakuin.platform.keys import RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
@@ -148,7 +148,10 @@ class McpApp:
             caller.allow(caller.principal, 1)
             if self._rest is None:
                 raise NotFound("There is no search here")
-            return self._rest(target, caller.endpoint, body)
+            arguments = parsed_json(body)
+            if more := questions_in(arguments) - 1:
+                caller.allow(caller.principal, more)
+            return self._rest(target, caller.endpoint, arguments)
 
         try:
             answer = await anyio.to_thread.run_sync(found)

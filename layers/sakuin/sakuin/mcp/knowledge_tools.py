@@ -17,7 +17,7 @@ from sakuin.arguments import (
     schema_of,
 )
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Hit, LocatedText, StoredChunk
+from sakuin.knowledge.model import Hit, KnowledgeAnswer, LocatedText, StoredChunk
 from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
@@ -94,30 +94,35 @@ class KnowledgeTools:
             return noted(visible_answer(self.run_search(SearchArguments.model_validate(arguments))))
 
     def run_search(self, wanted: SearchArguments) -> Answer:
-        """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call."""
+        """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call.
+
+        Of several questions, the results are all in one list.
+        """
         filters = wanted.filters
-        question = ("search_knowledge", wanted.query, asdict(filters))
+        question = ("search_knowledge", wanted.questions, asdict(filters))
         start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
-        result = self.searches.knowledge_search()(wanted.query, top_k=end, filters=filters)
-        count_search(self.meter, "Searches", is_empty=result.no_good_match, degraded=result.degraded)
-        if not result.results:
+        search = self.searches.knowledge_search()
+        found = [search(query, top_k=end, filters=filters) for query in wanted.questions]
+        for each in found:
+            count_search(self.meter, "Searches", is_empty=each.no_good_match, degraded=each.degraded)
+        hits = _fused(found, limit=end) if wanted.queries else found[0].results
+        if not hits:
             self.read.check_filters(filters)
-        # By words alone, an answer may not have been found.
-        if result.no_good_match and result.degraded is None:
-            self.record_refused(result.query, None)
-        answer: Answer = {
-            "query": result.query,
-            "results": [],
-            "no_good_match": result.no_good_match,
-        }
-        for name in ("understood_as", "degraded"):
-            if (value := getattr(result, name)) is not None:
-                answer[name] = value
-        self._add_link_note(answer, has_links=bool(result.results))
-        results = _results(result.results[start:], max_tokens=wanted.max_tokens)
-        shown = start + add_fitting(answer, "results", results, optional="content")
-        if shown < len(result.results):
-            answer["truncated"] = f"{shown} of {len(result.results)} results so far. Send `next_cursor` for the others."
+        for each in found:
+            # By words alone, an answer may not have been found.
+            if each.no_good_match and each.degraded is None:
+                self.record_refused(each.query, None)
+        answer: Answer = {"query": found[0].query, "results": []} | _of_question(found[0])
+        if wanted.queries:
+            parts = [_of_question(each) | {"ids": []} for each in found]
+            answer = {"queries": parts, "results": [], "no_good_match": all(each.no_good_match for each in found)}
+        if degraded := next((each.degraded for each in found if each.degraded), None):
+            answer["degraded"] = degraded
+        self._add_link_note(answer, has_links=bool(hits))
+        results = _results(hits[start:], max_tokens=wanted.max_tokens)
+        shown = start + _add_results(answer, results, found if wanted.queries else ())
+        if shown < len(hits):
+            answer["truncated"] = f"{shown} of {len(hits)} results so far. Send `next_cursor` for the others."
             answer["next_cursor"] = cursor_of(f"{shown}-{end}", *question)
         return answer
 
@@ -297,6 +302,40 @@ _CHATGPT_TOOLS = (
         KnowledgeTools.run_fetch,
     ),
 )
+
+
+def _of_question(found: KnowledgeAnswer) -> Answer:
+    understood = {"understood_as": found.understood_as} if found.understood_as is not None else {}
+    return {"query": found.query, **understood, "no_good_match": found.no_good_match}
+
+
+def _fused(found: Sequence[KnowledgeAnswer], *, limit: int) -> Sequence[Hit]:
+    """Returns the best hits of all questions by falling similarity, each once.
+
+    The first of each question is among them; the others are at most as many as `limit` leaves.
+    """
+    best: dict[str, Hit] = {}
+    for hit in (hit for each in found for hit in each.results):
+        if hit.id not in best or hit.similarity > best[hit.id].similarity:
+            best[hit.id] = hit
+    firsts = dict.fromkeys(each.results[0].id for each in found if each.results)
+    by_similarity = sorted(best.values(), key=lambda hit: -hit.similarity)
+    others = [hit.id for hit in by_similarity if hit.id not in firsts][: max(0, limit - len(firsts))]
+    return [hit for hit in by_similarity if hit.id in firsts or hit.id in others]
+
+
+def _add_results(answer: Answer, results: Sequence[Answer], questions: Sequence[KnowledgeAnswer]) -> int:
+    """Adds as many results as fit, and to each of several questions the ids of its own. Returns how many."""
+    own = [{hit.id for hit in question.results} for question in questions]
+    for result in results if own else ():
+        # As long as what it adds to the questions.
+        result["ids"] = [result["id"] for ids in own if result["id"] in ids]
+    shown = add_fitting(answer, "results", results, optional="content")
+    for result in answer["results"]:
+        result.pop("ids", None)
+    for question, ids in zip(answer.get("queries", ()), own, strict=True):
+        question["ids"] = [result["id"] for result in answer["results"] if result["id"] in ids]
+    return shown
 
 
 def _results(hits: Sequence[Hit], *, max_tokens: int) -> list[Answer]:

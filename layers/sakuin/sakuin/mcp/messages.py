@@ -8,6 +8,8 @@ from typing import Any
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from sakuin.arguments import MOST_QUERIES
+
 # All messages of a batch must be answered within API Gateway's 30 seconds.
 LONGEST_BATCH = 20
 # One of the codes that JSON-RPC leaves to servers.
@@ -22,8 +24,8 @@ class Messages:
     """The content of a request.
 
     `refusal` is the reason to reject the whole request. `batch` are the messages of a batch, None for a single message,
-    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools; `id` is
-    that of a single message. `has_handshake`: the revision has one.
+    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools, and each
+    question of a call with several; `id` is that of a single message. `has_handshake`: the revision has one.
     """
 
     calls: int
@@ -93,7 +95,16 @@ def _error(id: str | int | None, error: ErrorData) -> bytes:
 
 def _calls(content: Any) -> int:
     messages = content if isinstance(content, list) else [content]
-    return sum(isinstance(message, dict) and message.get("method") == _CALL for message in messages)
+    calls = (message for message in messages if isinstance(message, dict) and message.get("method") == _CALL)
+    parameters = (call.get("params") for call in calls)
+    return sum(questions_in(each.get("arguments")) if isinstance(each, dict) else 1 for each in parameters)
+
+
+def questions_in(arguments: Any) -> int:
+    """Returns how many questions the arguments of a tool ask, 1 for any other tool."""
+    queries = arguments.get("queries") if isinstance(arguments, dict) else None
+    # More are refused.
+    return min(max(len(queries), 1), MOST_QUERIES) if isinstance(queries, list) else 1
 
 
 def _id(content: Any) -> str | int | None:
@@ -106,8 +117,8 @@ def _batch_problem(batch: list[Any], version: str) -> str | None:
         return f"Revision {version} has no batches. Send each message separately"
     if not batch:
         return "A batch must have at least one message"
-    if len(batch) > LONGEST_BATCH:
-        return f"A batch may have at most {LONGEST_BATCH} messages. Send the rest separately"
+    if max(len(batch), _calls(batch)) > LONGEST_BATCH:
+        return f"A batch may have at most {LONGEST_BATCH} messages or questions. Send the rest separately"
     if any(isinstance(message, dict) and message.get("method") == "initialize" for message in batch):
         return "Send initialize separately, not in a batch"
     return None

@@ -105,7 +105,7 @@ class AnswerPlayground:
     def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Sentences) -> SearchExplanation:
         chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
         explanation = self.explain_knowledge(
-            wanted.query,
+            wanted.questions[0],
             filters=wanted.filters,
             expected=chunk,
             top_k=wanted.top_k,

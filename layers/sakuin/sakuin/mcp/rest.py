@@ -13,7 +13,6 @@ from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.platform.asgi import parsed_json
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
@@ -52,16 +51,15 @@ class RestSearch:
     knowledge: KnowledgeTools
     tools: SearchTools
 
-    def __call__(self, target: Target, endpoint: Endpoint | None, body: bytes) -> bytes:
+    def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any) -> bytes:
         """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search."""
         if endpoint is None or target.tool_id is None:
-            return _answer(self.knowledge.search, body)
+            return _answer(self.knowledge.search, arguments)
         tool_id = target.tool_id
-        return _answer(lambda arguments: self.tools.search(endpoint, tool_id, arguments), body)
+        return _answer(lambda checked: self.tools.search(endpoint, tool_id, checked), arguments)
 
 
-def _answer(search: Callable[[dict[str, Any]], Answer], body: bytes) -> bytes:
-    arguments = parsed_json(body)
+def _answer(search: Callable[[dict[str, Any]], Answer], arguments: Any) -> bytes:
     if not isinstance(arguments, dict):
         raise Invalid('Send a JSON object: {"query": …}')
     try:
