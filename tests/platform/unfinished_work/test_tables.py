@@ -12,8 +12,8 @@ CHUNKS = (
     (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
   values (%(table)s, %(index)s, 'p', '/a', 'h', 1, %(count)s)""",
     b"""insert into chunks (table_id, fingerprint, pointer_hash, json_pointer, content_hash, chunk_index, total_chunks,
-    chunk_text, char_start, char_end)
-  select %(table)s, %(index)s, 'p', '/a', 'h', i, %(count)s, 't', i, i + 1 from generate_series(1, %(count)s) i""",
+    chunk_text, title, char_start, char_end)
+  select %(table)s, %(index)s, 'p', '/a', 'h', i, %(count)s, 't', '', i, i + 1 from generate_series(1, %(count)s) i""",
 )
 
 
