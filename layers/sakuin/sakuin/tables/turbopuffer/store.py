@@ -24,6 +24,8 @@ _MAX_REQUEST_BYTES = 64_000_000
 _MAX_DELETED_CHUNKS = 1_000
 _MAX_SWEPT_NODES = 256
 _MAX_ROWS_AN_ANSWER = 10_000
+# Of the nearest passages so many are of one chunk, or fewer chunks are found.
+_PASSAGES_A_CHUNK = 2
 
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
 
@@ -61,42 +63,39 @@ class TurbopufferChunkStore:
         depth: int,
         sample: Sequence[str] = (),
     ) -> Found:
-        nearest = None if vector is None else ("vector", "ANN", list(vector))
-        legs = [leg for leg in (nearest, words_leg(slots, text)) if leg]
-        if not legs:
-            return Found()
+        legs = {
+            "nearest": None
+            if vector is None
+            else _leg(("vector", "ANN", list(vector)), scope, _PASSAGES_A_CHUNK * depth),
+            "matching": (words := words_leg(slots, text)) and _leg(words, scope, depth),
+        }
         try:
-            # Of the nearest passages some are of one chunk.
-            legs_rows = self._answers(namespace, [_leg(leg, scope, 2 * depth) for leg in legs])
-            rankings = [_ranks(rows, depth) for rows in legs_rows]
-            by_vector = rankings.pop(0) if nearest else {}
-            by_words = rankings.pop() if rankings else {}
+            rankings = self._answers(namespace, legs)
+            by_vector, by_words = (_ranks(rankings[leg], depth) for leg in legs)
             ids = list({**by_vector, **by_words})
-            if not ids:
-                return Found()
-            # Terms are much to send, so each chunk sends them once. Of one that only words found, this is the cosine.
-            queries = [_rows(("chunk", "In", ids), vector, include_attributes=["term_counts"])]
-            if vector is not None and sample:
-                queries.append(_rows(("id", "In", list(sample)), vector))
-            rows, *others = self._answers(namespace, queries)
+            cosines = {chunk_of(row): cosine(row) for row in reversed(rankings["nearest"])}
+            far = [] if vector is None else [id for id in ids if id not in cosines]
+            # Terms are much to send, so each chunk sends them once.
+            chunks = {
+                "rows": ids and _rows(ids, None, include_attributes=["term_counts"]),
+                "far": far and _rows(far, vector, of="chunk"),
+                "sample": ids and sample and vector is not None and _rows(sample, vector),
+            }
+            found = self._answers(namespace, chunks)
         except NotFound:
             return Found()
         terms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
-        evidence = {str(row.id): row for row in rows}
-        cosines = {} if vector is None else {chunk_of(row): cosine(row) for row in reversed(rows)}
-        chunks = [
-            FoundChunk(
-                id,
-                by_vector.get(id),
-                by_words.get(id),
-                cosines.get(id),
-                *term_counts(evidence[id], terms),
-            )
-            for id in ids
-            # Others were deleted just now.
-            if id in evidence
-        ]
-        return Found(tuple(chunks), tuple(cosine(row) for rows in others for row in rows))
+        cosines |= {chunk_of(row): cosine(row) for row in reversed(found["far"])}
+        evidence = {str(row.id): row for row in found["rows"]}
+        return Found(
+            tuple(
+                FoundChunk(id, by_vector.get(id), by_words.get(id), cosines.get(id), *term_counts(evidence[id], terms))
+                for id in ids
+                # Others were deleted just now.
+                if id in evidence
+            ),
+            tuple(map(cosine, found["sample"])),
+        )
 
     def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
         deleted = 0
@@ -141,8 +140,13 @@ class TurbopufferChunkStore:
 
         return self.ask(names)
 
-    def _answers(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
-        return self.ask_now(lambda: self._results(namespace, queries), namespace=namespace)
+    def _answers(self, namespace: str, queries: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
+        """Returns the rows by the names of the queries; none for a query that is empty."""
+        asked = {name: query for name, query in queries.items() if query}
+        answers = (
+            self.ask_now(lambda: self._results(namespace, list(asked.values())), namespace=namespace) if asked else []
+        )
+        return dict.fromkeys(queries, ()) | dict(zip(asked, answers, strict=True))
 
     def _results(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
         with translate_errors(namespace):
@@ -185,10 +189,10 @@ def _leg(rank_by: tuple[Any, ...], scope: str, limit: int) -> dict[str, Any]:
     return {"rank_by": rank_by, "filters": ("ancestors", "Contains", scope), "limit": limit}
 
 
-def _rows(filters: tuple[Any, ...], vector: Vector | None, **asked: Any) -> dict[str, Any]:
-    """Returns the query for the rows of a filter, with their distances from `vector`, nearest first: kNN is exact."""
+def _rows(ids: Sequence[str], vector: Vector | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
+    """Returns the query for rows by an attribute, with their distances from `vector`, nearest first: kNN is exact."""
     rank_by = ("id", "asc") if vector is None else ("vector", "kNN", list(vector))
-    return {"rank_by": rank_by, "filters": filters, "limit": _MAX_ROWS_AN_ANSWER, **asked}
+    return {"rank_by": rank_by, "filters": (of, "In", list(ids)), "limit": _MAX_ROWS_AN_ANSWER, **asked}
 
 
 def _obsolete(node: PublishedNode) -> tuple[Any, ...]:
