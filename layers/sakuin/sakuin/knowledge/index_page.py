@@ -171,7 +171,7 @@ class IndexPage:
             lambda vectors: self.index.store_vectors(vectors, version),
         )
         for chunk in chunks:
-            if reason := next(filter(None, map(result.refused.get, chunk.text_hashes)), None):
+            if reason := result.reason_for(chunk.text_hashes):
                 raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
         return len(missing)
 

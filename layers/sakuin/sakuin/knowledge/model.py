@@ -42,8 +42,8 @@ class KnowledgeChunk(LocatedText):
     """One explanation as it is stored.
 
     `text_hashes` name the vectors of its passages (see `embedded_passages`); `content_hash` is the SHA-256 hex of
-    `content`.
-    `words` are its search terms, and the readings of its own words. `section` is the nearest heading around it.
+    `content`. `words` are its search terms, and the readings of its own words. `section` is the nearest heading around
+    it.
     """
 
     learns: Learns

@@ -24,7 +24,7 @@ from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.proximity import COMPARED, ComparedText, with_scattered
+from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
@@ -118,10 +118,11 @@ class KnowledgeSearch:
         texts = self._texts([*(each.id for each in first), *([question.expected] if question.expected else [])])
         # A page that changes meanwhile may lose chunks.
         compared = [each for each in first[:COMPARED] if each.id in texts]
-        for folder in in_folder:
-            in_it = {each.id: _compared(texts[each.id]) for each in compared if question.folder_of(each.id) == folder}
-            words |= with_scattered(words, in_it, question.slots_of(folder), frequencies)
-        ranking = ranked(words, lowest=min((each.evidence for each in compared), default=0.0))
+        read: dict[str, dict[str, ComparedText]] = defaultdict(dict)
+        for each in compared:
+            read[question.folder_of(each.id)][each.id] = _compared(texts[each.id])
+        by_slots = [(question.slots_of(folder), some) for folder, some in read.items()]
+        ranking = ranked_by_texts(ranked, words, first, by_slots, frequencies)
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
         return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]

@@ -8,6 +8,7 @@ from typing import Literal
 from sakuin.knowledge.learns.actions import names_action
 from sakuin.knowledge.learns.from_text import language_of_text
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
+from sakuin.knowledge.names import SYNONYMS_FILE
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
 from sakuin.language.unicode_text import is_japanese
 
@@ -80,7 +81,7 @@ def unreadable_page(material: str, reason: str) -> Finding:
 
 def unreadable_file(key: str, reason: str) -> Finding:
     """Returns the finding about a `learns.yml` or `synonyms.yml` that cannot be read."""
-    rule = "unreadable-synonyms" if key.endswith("synonyms.yml") else "unreadable-learns"
+    rule = "unreadable-synonyms" if key.endswith(SYNONYMS_FILE) else "unreadable-learns"
     return Finding("error", rule, key, None, reason)
 
 

@@ -4,7 +4,7 @@ import re
 
 from sakuin.retrieval.vectors import text_hash
 
-# Han, kana, Hangul and full-width signs (Unicode Standard Annex 11): one of them says as much as two Latin letters.
+# Han, kana, Hangul and full-width signs (Unicode Standard Annex 11): three of them say as much as five Latin letters.
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]"
 )

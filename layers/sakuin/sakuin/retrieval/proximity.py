@@ -6,7 +6,7 @@ analysis. Measured: docs/decisions/0112-passages.md.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from sakuin.language.character_grams import PREFIX
 from sakuin.language.model import Slot
 from sakuin.language.unicode_text import folded
 from sakuin.retrieval.passages import passages
-from sakuin.retrieval.ranking import Frequencies, WordMatch
+from sakuin.retrieval.ranking import Frequencies, Ranked, WordMatch
 
 # The first results, which are compared by their texts.
 COMPARED = 10
@@ -30,6 +30,25 @@ class ComparedText:
 
     text: str
     title: str = ""
+
+
+def ranked_by_texts(
+    ranked: Callable[..., list[Ranked]],
+    words: Mapping[str, WordMatch],
+    first: Sequence[Ranked],
+    texts: Iterable[tuple[Sequence[Slot], Mapping[str, ComparedText]]],
+    frequencies: Frequencies,
+) -> list[Ranked]:
+    """Returns the ranking by `ranked`, a `rank` that lacks the words, after the texts of its `first` were compared.
+
+    `texts` are by id, with the slots that their chunks are searched by. No compared result falls below the last of
+    them, so that those after it keep their places.
+    """
+    compared: dict[str, WordMatch] = {}
+    for slots, some in texts:
+        compared |= with_scattered(words, some, slots, frequencies)
+    lowest = min((each.evidence for each in first if each.id in compared), default=0.0)
+    return ranked({**words, **compared}, lowest=lowest)
 
 
 def with_scattered(

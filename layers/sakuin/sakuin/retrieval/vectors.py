@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +25,10 @@ class EmbeddedTexts:
 
     vectors: Mapping[str, Vector]
     refused: Mapping[str, str]
+
+    def reason_for(self, names: Iterable[str]) -> str | None:
+        """Returns why the first of these texts that was rejected was; None if none was."""
+        return next((self.refused[name] for name in names if name in self.refused), None)
 
 
 def embed_texts(

@@ -75,7 +75,7 @@ class EmbedChunks:
 
         def store() -> None:
             if chunks := portion.take(self.clock()):
-                self._store(table_id, name, chunks, portion.vectors_of)
+                self._store(table_id, name, chunks, portion)
 
         def keep(vectors: Mapping[str, Vector]) -> None:
             self.index.store_vectors(project_id, vectors)
@@ -86,21 +86,17 @@ class EmbedChunks:
 
         self.index.take_tokens(project_id, _tokens(missing.values()))
         try:
-            refused = embed_texts(self.embedder, missing, keep, RequestSize(clock=self.clock)).refused
+            result = embed_texts(self.embedder, missing, keep, RequestSize(clock=self.clock))
         except SakuinError:
             unused = [text for passage, text in missing.items() if passage not in portion.vectors]
             self.index.take_tokens(project_id, -_tokens(unused))
             store()
             raise
-        if refused:
-            reasons = {
-                chunk: reason
-                for chunk, names in passages.items()
-                if (reason := next(filter(None, map(refused.get, names)), None))
-            }
+        if result.refused:
+            reasons = {chunk: reason for chunk, names in passages.items() if (reason := result.reason_for(names))}
             portion.chunks = self._without_refused(table_id, name, portion.chunks, reasons)
         store()
-        return portion.stored, len(missing), len(refused)
+        return portion.stored, len(missing), len(result.refused)
 
     def _without_refused(
         self, table_id: str, name: str, wanted: Sequence[WantedChunk], reasons: Mapping[str, str]
@@ -118,16 +114,11 @@ class EmbedChunks:
         self.store.sweep(name, unwanted)
         return [chunk for chunk in wanted if chunk.json_pointer not in nodes]
 
-    def _store(
-        self,
-        table_id: str,
-        name: str,
-        wanted: Sequence[WantedChunk],
-        vectors_of: Callable[[WantedChunk], Sequence[Vector]],
-    ) -> None:
+    def _store(self, table_id: str, name: str, wanted: Sequence[WantedChunk], portion: "_Portion") -> None:
         words = [index_words(title=chunk.title, learns=(), body=chunk.chunk_text) for chunk in wanted]
         rows = [
-            _row(table_id, chunk, its_words, vectors_of(chunk)) for chunk, its_words in zip(wanted, words, strict=True)
+            _row(table_id, chunk, its_words, portion.vectors_of(chunk))
+            for chunk, its_words in zip(wanted, words, strict=True)
         ]
         self.store.upsert(name, rows)
         stored = [

@@ -9,7 +9,7 @@ from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.proximity import COMPARED, ComparedText, with_scattered
+from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
     Candidate,
     Ranked,
@@ -221,9 +221,8 @@ class SearchTable:
         rows = {each.doc_id: each for each in found.chunks}
         compared = [each for each in first if each.id in current][:COMPARED]
         texts = {each.id: ComparedText(current[each.id].chunk_text) for each in compared}
-        words |= with_scattered(words, texts, slots, frequencies)
-        lowest = min((each.evidence for each in compared), default=0.0)
-        shown = ranked([each for each in candidates if each.id in current], words, lowest=lowest)
+        of_current = partial(ranked, [each for each in candidates if each.id in current])
+        shown = ranked_by_texts(of_current, words, first, [(slots, texts)], frequencies)
         best = [
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)

@@ -63,11 +63,11 @@ class TurbopufferChunkStore:
         depth: int,
         sample: Sequence[str] = (),
     ) -> Found:
+        meaning = None if vector is None else ("vector", "ANN", list(vector))
+        words = words_leg(slots, text)
         legs = {
-            "nearest": None
-            if vector is None
-            else _leg(("vector", "ANN", list(vector)), scope, _PASSAGES_A_CHUNK * depth),
-            "matching": (words := words_leg(slots, text)) and _leg(words, scope, depth),
+            "nearest": meaning and _leg(meaning, scope, _PASSAGES_A_CHUNK * depth),
+            "matching": words and _leg(words, scope, depth),
         }
         try:
             rankings = self._answers(namespace, legs)
