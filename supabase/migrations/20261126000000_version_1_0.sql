@@ -85,7 +85,7 @@ create table public.knowledge_chunks (
   title text not null,
   content text not null,
   learns text[] not null check (cardinality(learns) between 3 and 5),
-  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written', 'rules')),
   learns_given text[],
   -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
   learns_key text collate "C",
@@ -1215,11 +1215,12 @@ end $$;
 
 -- What an answer shows of chunks. Ids without a chunk are left out.
 create function public.chunks_to_show(p_ids text[]) returns table (
-  id text, material text, anchor text, title text, content text, learns text[], type text, page_title text,
-  section text, level text, language text
+  id text, material text, anchor text, title text, content text, learns text[], learns_source text, type text,
+  page_title text, section text, level text, language text
 )
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type, k.page_title, k.section, k.level, k.language
+  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.learns_source, k.type, k.page_title, k.section,
+    k.level, k.language
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
@@ -1309,7 +1310,7 @@ $$;
 create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
-    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
+    to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
          select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
                                    'content', n.content)

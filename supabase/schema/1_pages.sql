@@ -85,7 +85,7 @@ create table public.knowledge_chunks (
   title text not null,
   content text not null,
   learns text[] not null check (cardinality(learns) between 3 and 5),
-  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written', 'rules')),
   learns_given text[],
   -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
   learns_key text collate "C",

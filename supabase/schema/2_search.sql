@@ -641,11 +641,12 @@ end $$;
 
 -- What an answer shows of chunks. Ids without a chunk are left out.
 create function public.chunks_to_show(p_ids text[]) returns table (
-  id text, material text, anchor text, title text, content text, learns text[], type text, page_title text,
-  section text, level text, language text
+  id text, material text, anchor text, title text, content text, learns text[], learns_source text, type text,
+  page_title text, section text, level text, language text
 )
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type, k.page_title, k.section, k.level, k.language
+  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.learns_source, k.type, k.page_title, k.section,
+    k.level, k.language
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
@@ -735,7 +736,7 @@ $$;
 create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
-    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
+    to_jsonb(k) - array['learns_given', 'learns_key', 'illustrates', 'text_hashes', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
          select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
                                    'content', n.content)

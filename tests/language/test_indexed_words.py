@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.language.indexing import WRITTEN_LEARNS_WEIGHT, index_words
+from sakuin.language.indexing import index_words
 from sakuin.language.readings import MOST_READINGS
 from sakuin.language.vocabulary import vocabulary_of
 
@@ -14,9 +14,8 @@ BODY = "二次方程式の解は、平方完成をしなくても公式に代入
 def test_a_term_counts_more_in_the_title_than_in_learns_and_there_more_than_in_the_body() -> None:
     title = index_words(title="判別式", learns=(), body=BODY).impacts["判別"]
     learns = index_words(title="", learns=("判別式",), body=BODY).impacts["判別"]
-    written = index_words(title="", learns=("判別式",), body=BODY, learns_weight=WRITTEN_LEARNS_WEIGHT).impacts["判別"]
     body = index_words(title="", learns=(), body=BODY + "判別式").impacts["判別"]
-    assert 0 < body < written < learns < title <= 1
+    assert 0 < body < learns < title <= 1
 
 
 def test_a_term_said_again_counts_more_and_a_longer_text_makes_it_count_less() -> None:

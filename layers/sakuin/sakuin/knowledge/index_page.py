@@ -18,7 +18,7 @@ from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page, body_text, section_of, titles_text
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
-from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
+from sakuin.language.indexing import index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder, EmbeddingModel
 from sakuin.platform.s3 import S3Bucket
@@ -193,7 +193,7 @@ def _chunks(
     chunks: list[KnowledgeChunk] = []
     for explanation in page.explanations:
         items = learns.learns[explanation.anchor]
-        titles = titles_text(explanation, items.items, page.title)
+        titles = titles_text(explanation, items.searched, page.title)
         passages = embedded_passages(explanation.content[:EMBEDDED_LENGTH], title=titles)
         texts |= passages
         chunks.append(_chunk(material, page, explanation, items, tuple(passages), vocabulary))
@@ -228,9 +228,8 @@ def _chunk(
         illustrates=explanation.illustrates,
         words=index_words(
             title=explanation.title,
-            learns=learns.items,
+            learns=learns.searched,
             body=body_text(explanation, page.title),
-            learns_weight=LEARNS_WEIGHT if learns.source in ("author", "model") else WRITTEN_LEARNS_WEIGHT,
             vocabulary=vocabulary,
         ),
     )

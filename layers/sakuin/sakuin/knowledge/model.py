@@ -7,9 +7,10 @@ from typing import Literal
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.model import AnalyzedQuery, IndexedWords
 
-# author: from learns.yml; model: from a language model; written: from the deterministic writer;
-# provisional: from the deterministic writer, until the model has answered.
-LearnsSource = Literal["author", "model", "provisional", "written"]
+# author: from learns.yml; model: from a language model; written: by the rules for mathematics in Japanese;
+# rules: by the rules for all other texts; provisional: by rules, until the model has answered.
+LearnsSource = Literal["author", "model", "provisional", "written", "rules"]
+LearnsAuthor = Literal["author", "model", "rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,16 @@ class Learns:
     source: LearnsSource
     given: tuple[str, ...] | None = None
     key: str | None = None
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """Returns the items that pages are found by. Rules only repeat words of the text."""
+        return self.items if self.source in ("author", "model") else ()
+
+
+def learns_author(source: LearnsSource) -> LearnsAuthor:
+    """Returns who wrote a list, as answers say it."""
+    return source if source in ("author", "model") else "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,7 @@ class Match(LocatedText):
     """
 
     learns: tuple[str, ...]
+    learns_source: LearnsSource
     type: ChunkType
     page_title: str
     section: str | None
@@ -123,6 +135,7 @@ class StoredChunk(LocatedText):
     """All fields of one chunk. `previous` and `next` are its neighbours in the page; None if not read, or none."""
 
     learns: tuple[str, ...]
+    learns_source: LearnsSource
     type: ChunkType
     category: str | None
     level: str | None
@@ -184,6 +197,7 @@ class Hit:
     content: str
     excerpt: str
     learns: tuple[str, ...]
+    learns_by: LearnsAuthor
     similarity: float
     type: ChunkType
     material: str

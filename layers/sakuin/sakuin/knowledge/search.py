@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match
+from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
@@ -108,7 +108,8 @@ class SearchKnowledge:
             title=match.title,
             content=match.content,
             excerpt=excerpt(body, around=matched),
-            learns=match.learns,
+            learns=_shown_learns(match),
+            learns_by=learns_author(match.learns_source),
             similarity=match.similarity,
             type=match.type,
             material=match.material,
@@ -118,6 +119,11 @@ class SearchKnowledge:
             language=match.language,
             matched=matched,
         )
+
+
+def _shown_learns(match: Match) -> tuple[str, ...]:
+    """Returns the whole list of an author or a model; of the items that rules made of the text, the shortest."""
+    return (min(match.learns, key=len),) if match.learns_source in ("rules", "provisional") else match.learns
 
 
 def _body(match: Match) -> str:

@@ -11,8 +11,6 @@ from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 # Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
 # other texts.
 TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
-# Of `learns` that rules wrote from the text itself.
-WRITTEN_LEARNS_WEIGHT = 2.0
 AVERAGE_TERMS = 600
 # Of a chunk of a Table, which has about 1,000 characters: docs/decisions/0051-one-ranking-for-tables.md.
 AVERAGE_TERMS_OF_A_CHUNK = 1_000
@@ -27,7 +25,6 @@ def index_words(
     title: str,
     learns: Sequence[str],
     body: str,
-    learns_weight: float = LEARNS_WEIGHT,
     vocabulary: Vocabulary = NO_VOCABULARY,
 ) -> IndexedWords:
     """Returns the weighted terms, the readings and the spelled words of a text.
@@ -37,7 +34,7 @@ def index_words(
     texts = [
         analyze(text, mathematics=vocabulary.mathematics) for text in (title, "\n".join(learns), body[:LONGEST_BODY])
     ]
-    weights = (TITLE_WEIGHT, learns_weight, BODY_WEIGHT)
+    weights = (TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT)
     fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip(weights, texts, strict=True)]
     lines = [line for text in texts for line in text.lines]
     return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))

@@ -17,7 +17,7 @@ from sakuin.arguments import (
     schema_of,
 )
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Hit, KnowledgeAnswer, LocatedText, StoredChunk
+from sakuin.knowledge.model import Hit, KnowledgeAnswer, LocatedText, StoredChunk, learns_author
 from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
@@ -212,6 +212,7 @@ class KnowledgeTools:
 
     def _chunk_view(self, chunk: StoredChunk, *, has_neighbours: bool) -> Answer:
         view = asdict(chunk) | {"url": self.read.url(chunk.material, chunk.anchor)}
+        view["learns_by"] = learns_author(view.pop("learns_source"))
         for side, beside in (("previous", chunk.previous), ("next", chunk.next)):
             del view[side]
             if has_neighbours:

@@ -9,7 +9,7 @@ from typing import Protocol
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.writer import complete_learns, write_learns
+from sakuin.knowledge.learns.writer import complete_learns, is_japanese_mathematics, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import Items, LearnsRecords
@@ -113,9 +113,10 @@ def _learns(
         return Learns(complete_learns(given, explanation, page), "author", given)
     if key is not None and (items := answers.get(key)):
         return Learns(complete_learns(items, explanation, page), "model", key=key)
-    is_final = key is None or key in answers
-    written = complete_learns(write_learns(explanation, page), explanation, page)
-    return Learns(written, "written" if is_final else "provisional", key=key)
+    items = complete_learns(write_learns(explanation, page), explanation, page)
+    if key is not None and key not in answers:
+        return Learns(items, "provisional", key=key)
+    return Learns(items, "written" if is_japanese_mathematics(explanation, page) else "rules", key=key)
 
 
 def _key(model: str, explanation: Explanation) -> str:

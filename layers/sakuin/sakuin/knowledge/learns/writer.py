@@ -65,10 +65,15 @@ def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     Outside of mathematics in Japanese there are only what its title and its steps name as actions, and what its
     sentences say that a reader can do.
     """
-    language = language_of(explanation, page)
-    if language == "ja" and is_mathematical(explanation, page):
+    if is_japanese_mathematics(explanation, page):
         return _distinct(filter(names_action, _of_mathematics(explanation, page)))[:LEARNS_MAX]
+    language = language_of(explanation, page)
     return _distinct(chain(_of_title(explanation, language), abilities_in(explanation, language)))[:LEARNS_MAX]
+
+
+def is_japanese_mathematics(explanation: Explanation, page: Page) -> bool:
+    """Returns whether the rules for mathematics in Japanese write the items of an explanation."""
+    return language_of(explanation, page) == "ja" and is_mathematical(explanation, page)
 
 
 def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[str, ...]:
