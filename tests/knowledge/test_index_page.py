@@ -84,6 +84,18 @@ def test_every_chunk_gets_three_to_five_items_that_name_an_action(world: World) 
         assert all(names_action(item) for item in chunk.learns.items), chunk.learns
 
 
+def test_only_the_items_of_an_author_are_embedded_and_searched(world: World) -> None:
+    file = f"{MATERIAL}:\n  tip-sign: [負号を囲む方法, 計算を見直す手順, 間違いを避ける方法]\n"
+    world.put("learns.yml", file.encode())
+    world.put(KEY, a_page(BOXES))
+    rules, *_ = (chunk.learns.items[1] for chunk in world.chunks(MATERIAL))
+    assert rules == "解の公式の要点の確認"
+    embedded = "\n".join(world.embedder.embedded)
+    assert ("計算を見直す手順" in embedded, rules in embedded) == (True, False)
+    terms = {term for (row,) in world.sql.execute("select terms from chunk_words") for term in row}
+    assert ("間違い" in terms, "要点" in terms) == (True, False)
+
+
 def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
     head = "<meta name='category' content='代数'><meta name='level' content='中学'>"
     world.put(KEY, a_page(BOXES, head=head + "<meta name='prerequisites' content='平方根, 因数分解'>"))

@@ -29,8 +29,8 @@ def test_search_knowledge_returns_the_top_n(tools: KnowledgeTools) -> None:
 def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
     hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
     assert set(hit) == {
-        *("id", "url", "title", "content", "excerpt", "learns", "similarity", "type", "material", "matched"),
-        *("page_title", "section", "level", "language"),
+        *("id", "url", "title", "content", "excerpt", "learns", "learns_by", "similarity", "type", "material"),
+        *("matched", "page_title", "section", "level", "language"),
     }
     assert (hit["page_title"], hit["section"], hit["level"], hit["language"]) == (
         "二次方程式の解き方",
@@ -48,6 +48,13 @@ def test_get_chunk_by_id_returns_the_whole_chunk_without_its_embedding(tools: Kn
     assert "係数を読みとって" in chunk["content"]
     assert chunk["url"].endswith("#rule-quadratic-formula")
     assert "embedding" not in chunk
+
+
+def test_a_result_has_the_shortest_item_that_rules_wrote_and_the_chunk_has_all(tools: KnowledgeTools) -> None:
+    hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
+    chunk = answer(call(tools, "get_chunk_by_id", id=hit["id"]))["chunk"]
+    assert (hit["learns_by"], chunk["learns_by"], 3 <= len(chunk["learns"]) <= 5) == ("rules", "rules", True)
+    assert hit["learns"] == [min(chunk["learns"], key=len)]
 
 
 def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
@@ -144,7 +151,7 @@ def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeToo
 
 def test_five_results_are_never_shortened(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
-    assert all(len(hit["learns"]) >= 3 for hit in found)
+    assert all(len(hit["learns"]) >= 1 for hit in found)
     assert all("…" not in "".join(hit["learns"]) for hit in found)
 
 

@@ -218,7 +218,7 @@ def test_the_calls_for_a_text_are_bounded_and_its_deterministic_list_stays(world
     model.late = True
     for _ in range(2 * MOST_CALLS):
         pass_time(world, A_DAY)
-    assert (model.asked, sources(world), pending(world)) == (MOST_CALLS, ["written"], 0)
+    assert (model.asked, sources(world), pending(world)) == (MOST_CALLS, ["rules"], 0)
     # A new text is asked about again.
     model.late = False
     world.put(KEY, TWO)
@@ -231,7 +231,7 @@ def test_a_text_that_spoils_its_calls_keeps_no_neighbour_from_an_answer(world: W
     world.put(KEY, numbered(4))
     for _ in range(10):
         pass_time(world, A_DAY)
-    assert sources(world) == ["model", "written", "model", "model"]
+    assert sources(world) == ["model", "rules", "model", "model"]
 
 
 def test_answers_are_applied_while_another_group_fails(world: World, model: Model) -> None:
@@ -271,4 +271,4 @@ def test_without_a_model_what_waits_is_written(world: World) -> None:
     world.put(KEY, ONE)
     world.model = None
     world.ask_model()
-    assert (sources(world), pending(world)) == (["written"], 0)
+    assert (sources(world), pending(world)) == (["rules"], 0)

@@ -32,7 +32,7 @@ def test_an_author_s_list_is_taken_from_the_page_s_folder_or_any_parent(world: W
     world.put(key, file(*ITEMS, material=name))
     world.put(KEY, PAGE)
     assert learns(world) == Learns(ITEMS, "author", ITEMS)
-    assert learns(world, "tip-b").source == "written"
+    assert learns(world, "tip-b").source == "rules"
 
 
 def test_the_nearest_file_wins_anchor_by_anchor(world: World) -> None:
@@ -66,7 +66,7 @@ def test_a_page_that_a_file_no_longer_names_loses_the_author_s_list(world: World
     world.put(KEY, PAGE)
     world.put("learns.yml", file(*ITEMS))
     world.put("learns.yml", file(*ITEMS, material="somebody-else"))
-    assert learns(world).source == "written"
+    assert learns(world).source == "rules"
 
 
 def test_a_deleted_file_takes_its_lists_along(world: World) -> None:
@@ -74,7 +74,7 @@ def test_a_deleted_file_takes_its_lists_along(world: World) -> None:
     world.put("learns.yml", file(*ITEMS))
     world.bucket.remove("learns.yml")
     world.settle()
-    assert learns(world).source == "written"
+    assert learns(world).source == "rules"
 
 
 def test_a_broken_file_is_reported_and_leaves_the_pages_alone(world: World) -> None:
@@ -91,7 +91,7 @@ def test_a_page_uploaded_beside_a_broken_file_gets_a_written_list(world: World) 
     world.put("learns.yml", b"x: [unclosed")
     version = world.put(KEY, PAGE)
     assert world.receipt(KEY, version).outcome == "applied"
-    assert learns(world).source == "written"
+    assert learns(world).source == "rules"
 
 
 def test_skipped_entries_are_in_the_receipt_of_the_learns_file(world: World) -> None:
@@ -139,7 +139,7 @@ def test_what_a_model_left_out_is_written(a_world: Worlds) -> None:
     world.put(KEY, PAGE)
     world.ask_model()
     assert (learns(world).source, len(learns(world).items)) == ("model", 3)
-    assert learns(world, "tip-b").source == "written"
+    assert learns(world, "tip-b").source == "rules"
     assert world.ask_model() == []
 
 
@@ -147,6 +147,6 @@ def test_files_above_the_prefix_are_not_read(a_world: Worlds) -> None:
     world = a_world(prefix="site/")
     world.put("learns.yml", file(*ITEMS))
     world.put("site/junior/x.html", PAGE)
-    assert learns(world).source == "written"
+    assert learns(world).source == "rules"
     world.put("site/learns.yml", file(*ITEMS))
     assert learns(world).source == "author"
