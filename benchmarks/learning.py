@@ -282,6 +282,7 @@ _COLUMNS = (
     "shown first",
     "right first",
     "error",
+    "at least",
     "wrong of ≥ .9",
     "marked",
     "near marked",
@@ -295,8 +296,12 @@ def _figures(recorded: Mapping[str, Collection]) -> Table:
     """Each collection, judged by weights that were learned from the other groups."""
     table = _table_of("Each collection, its group left out of the learning", _COLUMNS)
     learned_without = _left_out(recorded)
+    pooled = []
     for name, some in recorded.items():
         table.add_row(name, *_row(some, learned_without[name]))
+        pooled.append(_shown_and_right(some, learned_without[name]))
+    error = _error(*map(np.concatenate, zip(*pooled, strict=True)))
+    table.caption = f"`error` of all together: {error:.3f}. `at least`: the lower end of its 95 % interval (bootstrap)."
     return table
 
 
@@ -335,10 +340,7 @@ def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
     order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
     judged = [(one, *_best(one, order)) for one in some if len(one.features)]
     answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
-    shown = np.array([scale.similarity(*results[0]) for results, _ in answered])
-    right = np.array([right[0] for _, right in answered], dtype=float)
-    bins = np.array_split(np.argsort(shown), 5)
-    error = float(np.mean([abs(shown[one].mean() - right[one].mean()) for one in bins if len(one)]))
+    shown, right = _shown_and_right(some, weights)
     sure = right[shown >= 0.9]
     scores = {
         kind: np.array([results[0, 0] for one, results, _ in judged if one.kind == kind])
@@ -353,11 +355,32 @@ def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
         f"{np.mean([right[0] for _, right in _of_few_words(judged)]):.3f}",
         f"{shown.mean():.3f}",
         f"{right.mean():.3f}",
-        f"{error:.3f}",
+        f"{_error(shown, right):.3f}",
+        f"{_least_error(shown, right):.3f}",
         f"{1 - sure.mean():.3f}" if len(sure) else "",
         *(marked[kind] for kind in ("answer", "near", "other")),
         *(_area(scores["answer"], scores[kind]) for kind in ("near", "other")),
     ]
+
+
+def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
+    """The similarities of the first results for the questions with an answer, and which of these results are right."""
+    order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
+    first = [_best(one, order) for one in some if len(one.features) and one.kind == "answer"]
+    shown = [scale.similarity(*results[0]) for results, _ in first]
+    return np.array(shown), np.array([right[0] for _, right in first], dtype=float)
+
+
+def _error(shown: Array, right: Array) -> float:
+    """The mean difference between shown and right over five bins of equal size."""
+    bins = np.array_split(np.argsort(shown), 5)
+    return float(np.mean([abs(shown[one].mean() - right[one].mean()) for one in bins if len(one)]))
+
+
+def _least_error(shown: Array, right: Array) -> float:
+    """The lower end of the error's 95 % interval, from 500 samples with replacement."""
+    samples = np.random.default_rng(1).integers(len(shown), size=(500, len(shown)))
+    return float(np.quantile([_error(shown[sample], right[sample]) for sample in samples], 0.025))
 
 
 def _of_few_words(judged: Sequence[tuple[Asked, Array, NDArray[np.bool_]]]) -> list[tuple[Array, NDArray[np.bool_]]]:

@@ -48,7 +48,7 @@ def test_a_page_over_the_limit_is_refused_by_what_it_holds_where_the_limit_is_ra
 
 def test_a_page_of_more_words_than_a_worker_reads_in_time_is_refused() -> None:
     with pytest.raises(UnreadablePage, match=f"the limit is {MOST_CHARACTERS:,}"):
-        read_page(page(ANCHOR + "two words " * (MEGABYTE // 4)))
+        read_page(page(ANCHOR + "two words " * (MEGABYTE // 2)))
 
 
 def test_thousands_of_nested_tags_lose_nothing_inside_or_after_them() -> None:

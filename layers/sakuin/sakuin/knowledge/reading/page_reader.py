@@ -38,7 +38,7 @@ MOST_EXPLANATIONS = 2000
 SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+(?:(?!\s[-–—|｜:：·»]\s).)+$|\s*[|｜]\s*[^|｜]+$")
 
 # More characters take longer than the time limit of a message.
-MOST_CHARACTERS = 2_000_000
+MOST_CHARACTERS = 4_000_000
 
 # Every chunk repeats the metadata of its page. 500 characters are the limit of filters, too.
 LONGEST_LABEL = 500
