@@ -6,6 +6,9 @@
 code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 
+`--across` asks the questions of each language over the pages of each: the folders must have the same questions in the
+same order, and the same ids of chunks.
+
 `--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
 
@@ -46,6 +49,8 @@ VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vec
 DEPTH = 50
 THRESHOLD = 200
 SAKUIN = "Sakuin"
+# Questions of each pair of languages.
+_ACROSS = 100
 # For each question its results, best first, each right or wrong.
 Answers = list[list[bool]]
 
@@ -53,7 +58,6 @@ Answers = list[list[bool]]
 def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
     console, resamples = Console(width=120), Resamples()
-    languages = languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl"))
     for language in languages:
         questions = read_questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
@@ -61,6 +65,35 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
         if (data / language / "table.json").exists():
             answers, remark = _table(read_articles(data, language), questions, model)
             console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
+
+
+def across(data: Path, languages: Sequence[str], model: CachedModel) -> None:
+    """Prints the share of the questions of a language, by row, that pages of a language answer first, by column.
+
+    Behind it stands the share of the answers that are marked as no good match.
+    """
+    columns = {pages: _answered_in(data, pages, languages, model) for pages in languages}
+    table = Table("questions", *languages, title="Answered first / marked", title_justify="left", box=None)
+    for asked in languages:
+        table.add_row(
+            asked, *(f"{columns[pages][asked][0]:.2f} / {columns[pages][asked][1]:.2f}" for pages in languages)
+        )
+    Console(width=160).print(table)
+
+
+def _answered_in(
+    data: Path, pages: str, languages: Sequence[str], model: CachedModel
+) -> dict[str, tuple[float, float]]:
+    shares = {}
+    with indexed(data / pages / "site", model, vocabulary="") as library:
+        search = library.explain.searches.knowledge_search()
+        for language in languages:
+            rows = read_questions(data, language)
+            rows = rows[:: max(1, len(rows) // _ACROSS)]
+            answers = [(search(row["query"]), row["chunk"]) for row in rows]
+            first = np.mean([bool(answer.results) and answer.results[0].id == chunk for answer, chunk in answers])
+            shares[language] = (float(first), float(np.mean([answer.no_good_match for answer, _ in answers])))
+    return shares
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -187,9 +220,11 @@ def _figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, r
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--across", action="store_true")
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
     cached = CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model)
-    main(given.data, given.languages, cached)
+    languages = given.languages or sorted(file.parent.name for file in given.data.glob("*/queries.jsonl"))
+    (across if given.across else main)(given.data, languages, cached)
