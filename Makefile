@@ -40,7 +40,7 @@ POSTGRES_17 := $(call stamp,.tools/postgres-17,requirements/postgres-17/package-
 BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/browser/fonts.conf)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest local-invoke \
+.PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest wheels local-invoke \
 	hosted-postgres converge fuzz benchmarks audit lock clean
 
 help: ## what can be made
@@ -95,6 +95,9 @@ build: $(PACKAGE) $(SAM)
 
 pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) $(BROWSER) $(DOCS) ## the tests
 	EFFORT=$(EFFORT) $(BIN)/python -m pytest --numprocesses=$(WORKERS)
+
+wheels: $(PACKAGE) $(NODE) ## the wheels in dist/, to install without a clone
+	$(BIN)/python scripts/wheels
 
 # Where containers find this machine: the gateway of Docker's bridge.
 BRIDGE ?= 172.17.0.1

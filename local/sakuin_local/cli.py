@@ -5,13 +5,25 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from sakuin.errors import Misconfigured
 
 
 def register(app: typer.Typer) -> None:
     """Adds `up` to the product's commands."""
 
-    @app.command(epilog="Examples:\n\nsakuin up\n\nsakuin up --port 8800 --data /tmp/other --no-samples")
+    @app.command(
+        epilog="Examples:\n\nsakuin up\n\nsakuin up docs/\n\nsakuin up --port 8800 --data /tmp/other --no-samples"
+    )
     def up(
+        pages: Annotated[
+            Path | None,
+            typer.Argument(
+                metavar="[DIR]",
+                exists=True,
+                file_okay=False,
+                help="A folder of built pages, or of Markdown: it is the library instead of the samples.",
+            ),
+        ] = None,
         port: Annotated[int, typer.Option(help="The port of http://127.0.0.1:PORT/mcp; 0 takes a free one.")] = 8787,
         data: Annotated[Path, typer.Option(help="The folder for all data.")] = Path(".sakuin"),
         fresh: Annotated[bool, typer.Option("--fresh", help="Delete all data first.")] = False,
@@ -21,13 +33,17 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="NAME=VALUE: a parameter of the template with another value; may be repeated."),
         ] = None,
     ) -> None:
-        """Start the whole stack on this machine; Ctrl-C stops it."""
+        """Start the whole stack on this machine, with the samples or a folder of pages; Ctrl-C stops it."""
         # These imports take a second; no other command needs them.
-        from sakuin_local.up import Options
-        from sakuin_local.up import up as run
+        try:
+            from sakuin_local.up import Options
+            from sakuin_local.up import up as run
+        except ModuleNotFoundError as error:
+            raise Misconfigured(f'`sakuin up` needs the package {error.name}: install "sakuin[local]"') from error
 
         parameters = dict(_name_and_value(each) for each in parameter or ())
-        options = Options(data=data, port=port, fresh=fresh, samples=not no_samples, parameters=parameters)
+        samples = not no_samples and pages is None
+        options = Options(data=data, port=port, fresh=fresh, samples=samples, pages=pages, parameters=parameters)
         raise typer.Exit(run(options, output=Console(), progress=Console(stderr=True)))
 
 

@@ -15,6 +15,7 @@ from sakuin_cli.settings import CommandSettings
 
 from sakuin_local.data_folder import environment_for, write_environment
 from sakuin_local.errors import LocalError
+from sakuin_local.markdown import built_pages
 from sakuin_local.places import SAMPLES
 from sakuin_local.stack import Stack
 
@@ -26,8 +27,14 @@ _SEARCHABLE_SECONDS = 900
 _IMPORT_SECONDS = 60
 
 
+def load_pages(stack: Stack, pages: Path, folder: Path) -> None:
+    """Makes the built pages or the Markdown of a folder the library, and waits until they are searchable."""
+    site = built_pages(pages, folder / "rendered")
+    _push(stack, site, "--delete", "--yes")
+
+
 def load(stack: Stack, folder: Path) -> bool:
-    """Pushes the pages and waits until they are searchable; returns False if this data folder has them already.
+    """Pushes the samples and waits until they are searchable; returns False if this data folder has them already.
 
     Pages that a person has removed since then stay removed: all are pushed again only after a change of the samples.
     """
@@ -35,15 +42,15 @@ def load(stack: Stack, folder: Path) -> bool:
     content = _content(SAMPLES)
     if mark.exists() and mark.read_text() == content:
         return False
-    _push(stack)
+    _push(stack, SAMPLES)
     mark.write_text(content)
     return True
 
 
-def _push(stack: Stack) -> None:
-    """Runs `sakuin push` on the samples; raises `LocalError` if it fails."""
+def _push(stack: Stack, pages: Path, *options: str) -> None:
+    """Runs `sakuin push` on a folder; raises `LocalError` if it fails."""
     program = Path(sys.executable).with_name("sakuin")
-    command: list[str | Path] = [program, "push", str(SAMPLES), "--timeout", str(_SEARCHABLE_SECONDS), "--json"]
+    command: list[str | Path] = [program, "push", pages, "--timeout", str(_SEARCHABLE_SECONDS), "--json", *options]
     stack.programs.run("sakuin-push", command, environment_for(stack.environment))
 
 

@@ -16,6 +16,7 @@ from sakuin_local.aws.emulator import (
     minor_version,
     wipe_temporary,
 )
+from sakuin_local.aws.emulator import install as install_emulator
 from sakuin_local.aws.emulator import start as start_emulator
 from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
 from sakuin_local.aws.layers import build_layers
@@ -110,6 +111,7 @@ def running_stack(
         aws = Emulator(ports["emulator"], edge_port=ports["aws"])
         until_the_end.enter_context(edge(aws))
         api_keys = api_keys_of(folder)
+        install_emulator(programs)
         minor = minor_version()
 
         def page_of(key: str) -> bytes | None:

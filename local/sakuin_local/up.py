@@ -32,12 +32,16 @@ HOW_OFTEN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of the command. Port 0 is a free one; `parameters` override those of the template."""
+    """The options of the command. Port 0 is a free one; `pages` are those of the library instead of the samples.
+
+    `parameters` override those of the template.
+    """
 
     data: Path
     port: int = 8787
     fresh: bool = False
     samples: bool = True
+    pages: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -75,6 +79,9 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
                 # Without a key the function itself answers 401.
                 mcp = steps.start("function mcp", lambda: _call(stack, "POST", "/mcp", expected=401))
                 steps.finish([api, mcp], watch=stack.programs.check)
+            if (pages := options.pages) is not None:
+                pushed = steps.start(f"pages of {pages}", lambda: samples.load_pages(stack, pages, folder))
+                steps.finish([pushed], watch=stack.programs.check)
             # After the pages: the same two cores embed both, and the first answer comes from the pages.
             name = "default project, sample Table" if options.samples else "default project"
             table = steps.start(name, lambda: _projects(stack, folder, samples=options.samples))

@@ -25,16 +25,16 @@ SAKUIN = Path(sys.executable).with_name("sakuin")
 PART_S, WORK_S, STOP_S, COMMAND_S = 300, 600, 120, 600
 
 
-def command(data: Path, port: int = 0) -> list[str]:
-    return [str(SAKUIN), "up", "--no-samples", f"--data={data}", f"--port={port}"]
+def command(data: Path, port: int = 0, sakuin: Path = SAKUIN, *pages: Path) -> list[str]:
+    return [str(sakuin), "up", *map(str, pages), "--no-samples", f"--data={data}", f"--port={port}"]
 
 
 @contextmanager
-def up(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def up(data: Path, sakuin: Path = SAKUIN, *pages: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A running `up` and what it said until it was ready."""
     log = data.with_suffix(".log")
     with log.open("w") as errors:
-        running = subprocess.Popen(command(data), stdout=subprocess.PIPE, stderr=errors, text=True)
+        running = subprocess.Popen(command(data, 0, sakuin, *pages), stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert running.stdout is not None
         said = ""

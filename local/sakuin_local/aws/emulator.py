@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from sakuin_local import same_machine
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
-from sakuin_local.places import EMULATOR
+from sakuin_local.places import EMULATOR, IS_CLONE, REPOSITORY, TOOLS, UV
 from sakuin_local.processes import Programs, answers, until_ready
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.same_machine import SameMachine
@@ -47,6 +48,18 @@ def edge(emulator: Emulator) -> Iterator[None]:
     with_tls = Proxy(lambda path: Target(emulator.port, path), added=[(b"x-forwarded-proto", b"https")])
     with served(SameMachine(with_tls), port=emulator.edge_port):
         yield
+
+
+def install(programs: Programs) -> None:
+    """Installs the emulator with its own packages for an installed `sakuin up`, once; in a clone `make setup` does."""
+    if IS_CLONE or (EMULATOR / "ministack").exists():
+        return
+    locked = REPOSITORY / "requirements" / "emulator.txt"
+    environment = dict(os.environ)
+    make: list[str | Path] = [UV, "venv", "--clear", "--python", sys.executable, TOOLS / "emulator"]
+    programs.run("emulator-environment", make, environment)
+    fill: list[str | Path] = [UV, "pip", "install", "--python", EMULATOR / "python", "--require-hashes", "-r", locked]
+    programs.run("emulator-install", fill, environment)
 
 
 def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:

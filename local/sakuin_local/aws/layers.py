@@ -5,12 +5,13 @@ import hashlib
 import io
 import os
 import shutil
+import sysconfig
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sakuin_local.aws.template import read_template
-from sakuin_local.places import EMULATOR, REPOSITORY, TOOLS, UV
+from sakuin_local.places import EMULATOR, IS_CLONE, REPOSITORY, TOOLS, UV
 from sakuin_local.processes import Programs
 
 # The files that decide how a layer is built.
@@ -18,7 +19,12 @@ BUILD_FILES = ("layers/build.mk", "layers/compile", "layers/interpreter")
 
 
 def build_layers(template: Path, programs: Programs, *, minor: str) -> None:
-    """Builds the layers that are not built yet, each with the Makefile that `sam build` uses."""
+    """Builds the layers that are not built yet, each with the Makefile that `sam build` uses.
+
+    An installed `sakuin up` runs the functions on the packages that it was installed with.
+    """
+    if not IS_CLONE:
+        return
     layers = {
         name: (template.parent / resource["Properties"]["ContentUri"]).resolve()
         for name, resource in read_template(template)["Resources"].items()
@@ -44,7 +50,10 @@ def layer_archive(source: Path, *, minor: str) -> bytes:
 
     The emulator unpacks every layer for every worker, 100 MB and more; the path avoids that.
     """
-    folder = source if is_our_own(source) else built(source, minor) / "python"
+    if not IS_CLONE:
+        folder = Path(sysconfig.get_path("purelib"))
+    else:
+        folder = source if is_our_own(source) else built(source, minor) / "python"
     pointer = f"import sys; sys.path.insert(0, {str(folder)!r})\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

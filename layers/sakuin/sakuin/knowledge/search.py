@@ -122,8 +122,14 @@ class SearchKnowledge:
 
 
 def _shown_learns(match: Match) -> tuple[str, ...]:
-    """Returns the whole list of an author or a model; of the items that rules made of the text, the shortest."""
-    return (min(match.learns, key=len),) if match.learns_source in ("rules", "provisional") else match.learns
+    """Returns the whole list of an author or a model; of the items that rules made, the shortest.
+
+    An item that only names the title again is none, if there is another.
+    """
+    if match.learns_source not in ("rules", "provisional"):
+        return match.learns
+    others = [item for item in match.learns if match.title not in item]
+    return (min(others or match.learns, key=len),)
 
 
 def _body(match: Match) -> str:
