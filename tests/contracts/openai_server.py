@@ -22,9 +22,10 @@ from tests.doubles.embedder import vector_of
 class OpenAIServer:
     """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few.
 
-    `tokens` is the usage of an embedding answer, `headers` and `error` belong to every other status than 200. `wrongs`
-    answer first, one a request: bytes are a body with status 200, a number is the part of a body that is sent before
-    the connection is closed, None is no answer until the server ends. `bends` changes an answer's items.
+    `tokens` is the usage of an answer, `finish` why a language model ended it; `headers` and `error` belong to every
+    other status than 200. `wrongs` answer first, one a request: bytes are a body with status 200, a number is the part
+    of a body that is sent before the connection is closed, None is no answer until the server ends. `bends` changes an
+    answer's items.
     """
 
     url: str = ""
@@ -32,6 +33,7 @@ class OpenAIServer:
     width: int | None = None
     dropped: int = 0
     said: str = "{}"
+    finish: str = "stop"
     tokens: int | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
@@ -55,10 +57,12 @@ class OpenAIServer:
         return OpenAI(api_key="sk-test", base_url=self.url, max_retries=2, timeout=5)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        usage = {} if self.tokens is None else {"prompt_tokens": self.tokens, "total_tokens": self.tokens}
         if "messages" in request:
             message = {"role": "assistant", "content": self.said}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+            choices = [{"index": 0, "finish_reason": self.finish, "message": message}]
+            answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": choices}
+            return answer | ({"usage": usage} if usage else {})
         vectors = [vector_of(text)[: self.width or request["dimensions"]] for text in request["input"]]
         items = [
             {"object": "embedding", "index": place, "embedding": _encoded(vector, request)}
@@ -69,7 +73,7 @@ class OpenAIServer:
             "object": "list",
             "model": request["model"],
             "data": self.bends(items[::-1][self.dropped :]),
-            "usage": {} if self.tokens is None else {"prompt_tokens": self.tokens, "total_tokens": self.tokens},
+            "usage": usage,
         }
 
 

@@ -1,12 +1,11 @@
-"""OpenAI's `/v1/embeddings`, `/v1/chat/completions`, `/v1/models` (and one of them), and `/healthz`."""
+"""OpenAI's `/v1/embeddings` and `/v1/models/{model}`, and `/healthz`."""
 
 import asyncio
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -15,41 +14,26 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sakuin_local.embeddings.account import Account, error_answer, unlimited
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.completions import Completion
 from sakuin_local.embeddings.model import NAME, Model, Text, Vector, slices
-from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
+from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused, refusal_answer
 from sakuin_local.embeddings.queue import RequestQueue
-
-_MODEL = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
-
 
 # RFC 9218: 0 is the most urgent, 7 the least. The product sends pages as 3, which is the default, and Tables as 5.
 _URGENCY = re.compile(r"(?:^|[,\s])u=([0-7])(?:$|[,;\s])")
 _DEFAULT_URGENCY = 3
 
 
-def application(
-    model: Model,
-    cache: VectorCache,
-    account: Account | None = None,
-    today: Callable[[], date] = date.today,
-    queue: RequestQueue | None = None,
-) -> Starlette:
-    """Returns the endpoint with this model and this cache, for an account without limits unless one is given."""
-    account = account or unlimited()
+def application(model: Model, cache: VectorCache, queue: RequestQueue | None = None) -> Starlette:
+    """Returns the endpoint with this model and this cache. It has no limits of an account: the machine is the limit."""
     work = _Work(model, cache, queue or RequestQueue())
 
     async def embeddings(request: Request) -> Response:
+        _check_key(request)
+        question = Question.of(await _json(request))
+        tokens = _count_tokens(model, question.texts)
         try:
-            _check_key(request)
-            question = Question.of(await _json(request))
-            tokens = _count_tokens(model, question.texts)
-            account.spend(tokens)
             vectors = await work.vectors(request, question.texts)
-        except Refused as refusal:
-            return error_answer(refusal)
         except ClientDisconnect:
             return Response()
         data = [
@@ -59,27 +43,11 @@ def application(
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return JSONResponse({"object": "list", "model": NAME, "data": data, "usage": usage})
 
-    async def completions(request: Request) -> JSONResponse:
-        try:
-            _check_key(request)
-            completion = Completion.of(await _json(request), today())
-            account.spend(completion.read + completion.written)
-        except Refused as refusal:
-            return error_answer(refusal)
-        await account.write(completion.written)
-        return JSONResponse(completion.as_json())
-
-    async def models(request: Request) -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [_MODEL]})
-
     async def one_model(request: Request) -> JSONResponse:
-        try:
-            _check_key(request)
-            if request.path_params["model"] != NAME:
-                raise Refused("the model does not exist", parameter="model", status=404)
-        except Refused as refusal:
-            return error_answer(refusal)
-        return JSONResponse(_MODEL)
+        _check_key(request)
+        if request.path_params["model"] != NAME:
+            raise Refused("the model does not exist", parameter="model", status=404)
+        return JSONResponse({"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"})
 
     async def healthz(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
@@ -87,11 +55,10 @@ def application(
     return Starlette(
         routes=[
             Route("/v1/embeddings", embeddings, methods=["POST"]),
-            Route("/v1/chat/completions", completions, methods=["POST"]),
-            Route("/v1/models", models),
             Route("/v1/models/{model}", one_model),
             Route("/healthz", healthz),
-        ]
+        ],
+        exception_handlers={Refused: refusal_answer},
     )
 
 

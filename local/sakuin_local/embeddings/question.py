@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
 from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text
 
 # https://platform.openai.com/docs/api-reference/embeddings/create
@@ -33,6 +36,14 @@ class Refused(ValueError):
         self.type = type
         self.code = code
         self.headers = headers
+
+
+async def refusal_answer(_request: Request, refusal: Exception) -> JSONResponse:
+    """Returns an error as OpenAI words it."""
+    if not isinstance(refusal, Refused):
+        raise refusal
+    error = {"message": str(refusal), "type": refusal.type, "param": refusal.parameter, "code": refusal.code}
+    return JSONResponse({"error": error}, refusal.status, headers=dict(refusal.headers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from sakuin_local.embeddings.account import RateLimited
+from sakuin_local.embeddings.question import Refused
 
 # A request that would wait for longer is refused: a client waits for 30 seconds.
 LONGEST_WAIT = 20.0
@@ -46,7 +46,7 @@ class RequestQueue:
 
     @asynccontextmanager
     async def place(self, urgency: int, characters: int) -> AsyncIterator[QueuedRequest]:
-        """Gives a request its place while the block runs; raises `RateLimited` if it would wait for too long."""
+        """Gives a request its place while the block runs; raises `Refused` if it would wait for too long."""
         place = QueuedRequest(
             urgency, next(self._numbers), characters, asyncio.get_running_loop().time() + self.longest_wait
         )
@@ -62,7 +62,7 @@ class RequestQueue:
 
     @asynccontextmanager
     async def turn(self, place: QueuedRequest, characters: int) -> AsyncIterator[None]:
-        """Waits until the model is free for the next part of a request; raises `RateLimited` after the longest wait."""
+        """Waits until the model is free for the next part of a request; raises `Refused` after the longest wait."""
         async with self._changed:
             if not self._may_embed(place):
                 try:
@@ -95,5 +95,15 @@ class RequestQueue:
         ahead = sum(other.left for other in self._places if other < place)
         return (ahead + place.left) / max(self.speed, 1.0)
 
-    def _refusal(self, seconds: float) -> RateLimited:
-        return RateLimited("queue", len(self._places), math.ceil(seconds))
+    def _refusal(self, seconds: float) -> Refused:
+        """Returns the refusal of a request that would wait for too long, as OpenAI words it."""
+        limit, seconds = len(self._places), math.ceil(seconds)
+        return Refused(
+            f"Rate limit reached on waiting requests: Limit {limit}. Please try again in {seconds:.3f}s.",
+            parameter=None,
+            status=429,
+            type="queue",
+            code="rate_limit_exceeded",
+            # As the service sends both.
+            headers={"retry-after": str(seconds), "retry-after-ms": str(seconds * 1000)},
+        )

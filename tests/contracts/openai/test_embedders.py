@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
+from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background, interactive
 from sakuin.platform.embedding import DIMENSIONS, Embedder, EmbeddingModel, QuestionEmbedder
 from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
@@ -170,7 +170,7 @@ def test_a_refused_request_is_not_sent_again(server: OpenAIServer, questions: Qu
 
 def test_a_long_retry_after_is_not_waited_for(server: OpenAIServer, questions: QuestionEmbedder) -> None:
     server.statuses, server.headers = [429], {"Retry-After": "90"}
-    with pytest.raises(Unavailable) as failure:
+    with pytest.raises(RateLimited, match="Waiting for embeddings, about 2 minutes") as failure:
         questions.query("質問")
     assert (failure.value.vendor, failure.value.retry_after, len(server.requests)) == ("openai", 90.0, 1)
 

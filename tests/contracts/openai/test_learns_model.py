@@ -1,13 +1,17 @@
 """`LearnsModel`: every adapter, and OpenAI's when the service fails."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from openai import OpenAI
-from sakuin.errors import Refused, SakuinError, Unavailable
-from sakuin.knowledge.learns.openai import OpenAILearnsModel
+from openai import OpenAI, Timeout
+from sakuin.errors import RateLimited, Refused, SakuinError, Unavailable
+from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, OpenAILearnsModel
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.page import Explanation
+from sakuin.platform.openai.models import models
+from sakuin_local.aws.template import read_template
+from sakuin_local.places import TEMPLATE
 
 from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.learns_model import MemoryLearnsModel
@@ -48,19 +52,51 @@ def test_one_call_asks_for_structured_output_with_the_least_reasoning(
     OpenAILearnsModel(server.client, "gpt-4.1-mini").learns(TEXTS)
     assert "reasoning_effort" not in server.requests[1]
     assert "解の公式" in request["messages"][1]["content"]
+    openai.learns((replace(TEXTS[0], content="あ" * 4_000),))
+    assert server.requests[2]["messages"][1]["content"].count("あ") == 1_500
 
 
 def test_an_error_ends_the_call_at_once(server: OpenAIServer, openai: OpenAILearnsModel) -> None:
-    expected: tuple[tuple[int, type[SakuinError], str | None], ...] = (
-        *((status, Unavailable, None) for status in (400, 429, 500)),
-        *((status, Refused, str(status)) for status in (401, 404)),
+    setting = {"param": "reasoning_effort"}
+    expected: tuple[tuple[int, dict[str, str], type[SakuinError], str | None], ...] = (
+        (400, {}, Unavailable, None),
+        (400, setting, Refused, "'reasoning_effort': check LearnsModel"),
+        (401, {}, Refused, "401: check openai_api_key .* and LearnsModel"),
+        (404, {}, Refused, "404: check openai_api_key .* and LearnsModel"),
+        (429, {}, RateLimited, "Waiting for the language model, about"),
+        (429, {"code": "insufficient_quota"}, Refused, "429: the account has no credit.*Buy credit at"),
+        (500, {}, Unavailable, None),
+        (500, setting, Unavailable, None),
     )
-    for status, error, message in expected:
+    for status, server.error, error, message in expected:
         server.requests.clear()
         server.statuses = [status] * 3
         with pytest.raises(error, match=message):
             openai.learns(TEXTS)
         assert len(server.requests) == 1, status
+
+
+def test_an_answer_is_paid_for_even_if_it_is_cut_off(server: OpenAIServer) -> None:
+    tokens: list[int] = []
+    server.tokens, server.finish = 7, "length"
+    model = OpenAILearnsModel(server.client, "gpt-6-luna", tokens.append)
+    with pytest.raises(Unavailable, match="no usable answer"):
+        model.learns(TEXTS)
+    server.tokens, server.finish, server.said = 5, "stop", '{"items": []}'
+    assert (model.learns(TEXTS), tokens) == ({}, [7, 5])
+
+
+def test_an_answer_that_is_written_too_slowly_is_unavailable(server: OpenAIServer) -> None:
+    server.wrongs = [None]
+    with pytest.raises(Unavailable, match="no usable answer in time") as late:
+        OpenAILearnsModel(server.client, "gpt-6-luna", timeout=Timeout(0.2)).learns(TEXTS)
+    assert late.value.retry_after is None
+
+
+def test_six_explanations_fit_into_the_time_and_a_page_in_one_call_did_not() -> None:
+    tokens_of_an_answer, tokens_a_second = 80, 62.0
+    assert 6 * tokens_of_an_answer / tokens_a_second < LEARNS_TIMEOUT.read / 2
+    assert 14 * tokens_of_an_answer / tokens_a_second > 10
 
 
 @pytest.mark.parametrize("said", ["not JSON", "{}", '{"items": [{"anchor": 1}]}'])
@@ -74,3 +110,16 @@ def test_a_model_that_cannot_be_reached_is_unavailable() -> None:
     unreachable = OpenAI(api_key="sk-test", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(Unavailable):
         OpenAILearnsModel(unreachable, "gpt-6-luna").learns(TEXTS)
+
+
+def test_the_deployed_models_have_prices_and_no_end() -> None:
+    parameters = read_template(TEMPLATE)["Parameters"]
+    known = {each.name: each for each in models()}
+    embeds, writes = (known[parameters[name]["Default"]] for name in ("EmbeddingModel", "LearnsModel"))
+    assert (embeds.shutdown, writes.shutdown) == (None, None)
+    assert embeds.usd_read == float(parameters["EmbeddingUsdPerMillionTokens"]["Default"])
+    assert (writes.name, writes.least_reasoning, known["gpt-4.1-mini"].replacement) == (
+        "gpt-6-luna",
+        "none",
+        writes.name,
+    )
