@@ -1,10 +1,16 @@
 """The local database is what hosted Supabase is, limits included."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import httpx
 import jwt
 import psycopg
 import pytest
 from postgrest.exceptions import APIError
+from sakuin_local.supabase import postgres
 from sakuin_local.supabase.database import Database
 from supabase import Client, ClientOptions, create_client
 
@@ -108,3 +114,13 @@ def test_a_later_migrations_tables_are_served_without_a_restart(database: Databa
             return []
 
     awaited("the row of the new table", rows)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its rights")
+def test_nobody_may_run_programs_in_a_folder_that_only_root_enters(tmp_path: Path) -> None:
+    program = tmp_path / "closed" / "program"
+    program.parent.mkdir(mode=0o700)
+    program.touch(mode=0o755)
+    asked = f"import os; print(os.geteuid() != 0 and os.access({str(program)!r}, os.X_OK))"
+    command = [*postgres.unprivileged(), sys.executable, "-c", asked]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"

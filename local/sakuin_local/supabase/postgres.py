@@ -5,9 +5,9 @@ The wheel's helper is not used: it never stops the server after one of its clien
 
 import contextlib
 import os
+import pwd
 import shutil
 import signal
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -58,7 +58,7 @@ def start(
     _wait_for_orphans(data)
     server = Postgres(port, password)
     options = [f"-c{name}={value}" for name, value in {**SETTINGS, **(settings or {}), "port": str(port)}.items()]
-    command = [*_unprivileged(), _programs() / "postgres", "-D", data, *options]
+    command = [*unprivileged(), _programs() / "postgres", "-D", data, *options]
     # SIGINT is a fast shutdown: it ends connections and writes everything.
     running = programs.start("postgres", command, _environment(), stop_signal=signal.SIGINT)
     until_ready(running, lambda: _accepts(server))
@@ -76,7 +76,7 @@ def _create(data: Path, programs: Programs, password: str) -> None:
     if _is_root():
         shutil.chown(unfinished, "nobody")
     command = [
-        *_unprivileged(),
+        *unprivileged(),
         _programs() / "initdb",
         f"--pgdata={unfinished}",
         f"--username={SUPERUSER}",
@@ -146,10 +146,18 @@ def _programs() -> Path:
     return Path(package.origin).parent / "pginstall" / "bin"
 
 
-def _unprivileged() -> list[str | Path]:
+def unprivileged() -> list[str | Path]:
+    """Returns the program that runs another one as `nobody`: Postgres refuses to run as root.
+
+    It keeps one capability, because the folders above the clone, such as `/root`, are usually closed to other users;
+    `no_setuid_fixup` lets access(2) count it, too, which `initdb` asks whether it may run `postgres`.
+    """
     if not _is_root():
         return []
-    return [sys.executable, "-I", "-S", Path(__file__).with_name("unprivileged.py")]
+    nobody, capability = pwd.getpwnam("nobody"), "+dac_override"
+    user = [f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+    keep = [f"--inh-caps={capability}", f"--ambient-caps={capability}", "--securebits=+no_setuid_fixup"]
+    return ["setpriv", *user, *keep]
 
 
 def _is_root() -> bool:
