@@ -153,13 +153,13 @@ def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
         vector = vector_of(row.get("vector"), schema["vector"].dimensions)
         if schema["vector"].type.endswith("f16"):
             vector = _rounded(vector)
-    document = Document(id_of(row["id"]), attributes, vector)
+    document = Document(_id_of(row["id"]), attributes, vector)
     if document.size > limits.DOCUMENT_BYTES:
         raise Refused(f"document '{row['id']}' is larger than 64 MiB")
     return document
 
 
-def id_of(value: Any) -> str:
+def _id_of(value: Any) -> str:
     """Parses a document's id: a string of 1 to 64 bytes."""
     if not isinstance(value, str):
         raise Refused("an id is a string: this stand-in has no numbers as ids", status=422)

@@ -19,17 +19,15 @@ from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.pace import Pace, QuerySlots, WriteAheadLog, slots_of
 from sakuin_local.turbopuffer.queries import Ranked, answer_of, passing, queries_of, ranked
-from sakuin_local.turbopuffer.schema import Attribute, Document, FullText, Schema, document_of, id_of, merged
+from sakuin_local.turbopuffer.schema import Attribute, Document, FullText, Schema, document_of, merged
 
 Json = dict[str, Any]
 
 _METRIC = "cosine_distance"
-_OPERATIONS = ("upsert_rows", "deletes", "delete_by_filter", "schema")
-_MEMBERS = {*_OPERATIONS, "upsert_condition", "delete_condition", "distance_metric", "disable_backpressure"}
+_OPERATIONS = ("upsert_rows", "delete_by_filter", "schema")
+_MEMBERS = {*_OPERATIONS, "upsert_condition", "distance_metric"}
 _TABLES = """
-create table if not exists namespace (
-    name text primary key, schema text not null, metric text, created_at text not null, updated_at text not null
-);
+create table if not exists namespace (name text primary key, schema text not null);
 create table if not exists document (
     number integer primary key autoincrement,
     namespace text not null, id text not null, attributes blob not null, texts blob not null, vector blob,
@@ -67,18 +65,16 @@ class Store:
         """Applies a write, all or nothing."""
         _check_name(namespace)
         log = self._log(namespace)
-        if not (isinstance(body, dict) and body.get("disable_backpressure")):
-            log.check_backlog()
+        log.check_backlog()
         log.wait_for_commit()
         with self._lock:
             before = self._schema(namespace)
-            schema, upserts, deletes = _parsed(body, namespace, before)
+            schema, upserts = _parsed(body, namespace, before)
             contents = self._opened(namespace, schema)
             visible = contents.visible(log.hidden())
             by_filter = _deleted_by_filter(body.get("delete_by_filter"), contents, visible)
-            upserts = _allowed(upserts, body.get("upsert_condition"), contents, set(by_filter), new_passes=True)
-            deletes = _allowed(deletes, body.get("delete_condition"), contents, set(by_filter), new_passes=False)
-            replaced = [contents.row_of[each.id] for each in (*upserts, *deletes) if each.id in contents.row_of]
+            upserts = _allowed(upserts, body.get("upsert_condition"), contents, set(by_filter))
+            replaced = [contents.row_of[each.id] for each in upserts if each.id in contents.row_of]
             removed = sorted({*by_filter, *replaced})
             numbers = self._stored(namespace, schema, upserts, [contents.numbers[row] for row in removed])
             contents.remove(removed)
@@ -87,7 +83,7 @@ class Store:
             if contents.is_mostly_gone:
                 del self._contents[namespace]
             log.add([each.id for each in upserts], sum(each.size for each in upserts))
-        counts = {"upserted": len(upserts), "deleted": len(by_filter) + len(deletes)}
+        counts = {"upserted": len(upserts), "deleted": len(by_filter)}
         rows = {f"rows_{kind}": count for kind, count in counts.items() if count}
         return {"status": "OK", "message": "ok", "rows_affected": sum(counts.values()), **rows}
 
@@ -185,9 +181,8 @@ class Store:
         with self._sql:
             self._sql.execute("begin immediate")
             self._sql.execute(
-                "insert into namespace values (?, ?, ?, datetime(), datetime())"
-                " on conflict (name) do update set schema = excluded.schema, updated_at = excluded.updated_at",
-                (namespace, fields, _METRIC),
+                "insert into namespace values (?, ?) on conflict (name) do update set schema = excluded.schema",
+                (namespace, fields),
             )
             self._sql.executemany("delete from document where number = ?", ((number,) for number in removed))
             for document in documents:
@@ -220,8 +215,8 @@ class Store:
 # ---------------------------------------------------------------- a write
 
 
-def _parsed(body: Any, namespace: str, before: Schema | None) -> tuple[Schema, list[Document], list[Document]]:
-    """Returns the schema after a write, the documents to upsert, and those to delete, which have ids only."""
+def _parsed(body: Any, namespace: str, before: Schema | None) -> tuple[Schema, list[Document]]:
+    """Returns the schema after a write, and the documents to upsert."""
     if not isinstance(body, dict) or body.keys() - _MEMBERS:
         raise Refused(f"a write is an object with some of {', '.join(sorted(_MEMBERS))}", status=422)
     if not any(body.get(each) for each in _OPERATIONS):
@@ -236,10 +231,9 @@ def _parsed(body: Any, namespace: str, before: Schema | None) -> tuple[Schema, l
     if metric not in (None, _METRIC) or ("vector" in schema and before is None and metric is None):
         raise Refused(f"a namespace with vectors has the distance_metric {_METRIC}: this stand-in has no other")
     upserts = [document_of(row, schema) for row in rows]
-    deletes = [Document(id_of(each), {}) for each in body.get("deletes") or []]
-    if len({each.id for each in (*upserts, *deletes)}) != len(upserts) + len(deletes):
+    if len({each.id for each in upserts}) != len(upserts):
         raise Refused("a write names a document at most once: an id is in it twice")
-    return schema, upserts, deletes
+    return schema, upserts
 
 
 def _deleted_by_filter(filter: Any, contents: Contents, visible: Mask) -> list[int]:
@@ -252,25 +246,19 @@ def _deleted_by_filter(filter: Any, contents: Contents, visible: Mask) -> list[i
     return rows
 
 
-def _allowed(
-    documents: Sequence[Document], condition: Any, contents: Contents, gone: set[int], *, new_passes: bool
-) -> list[Document]:
-    """Returns the documents whose stored version meets the condition; new ones only if `new_passes`."""
+def _allowed(documents: Sequence[Document], condition: Any, contents: Contents, gone: set[int]) -> list[Document]:
+    """Returns the documents whose stored version meets the condition, and new ones."""
     masks: dict[str, Mask] = {}
     allowed = []
     for document in documents:
         row = contents.row_of.get(document.id)
-        if row is None or row in gone:
-            passes = new_passes
-        elif condition is None:
-            passes = True
-        else:
+        if row is not None and row not in gone and condition is not None:
             filter = _with_new(condition, document.attributes)
             key = json.dumps(filter)
             masks[key] = masks[key] if key in masks else passing(filter, contents)
-            passes = bool(masks[key][row])
-        if passes:
-            allowed.append(document)
+            if not masks[key][row]:
+                continue
+        allowed.append(document)
     return allowed
 
 
@@ -283,9 +271,7 @@ def _with_new(condition: Any, attributes: Mapping[str, Any]) -> Any:
 
 def _attribute(fields: Mapping[str, Any]) -> Attribute:
     full_text = fields["full_text"]
-    # A file of an older version has more members.
-    index = FullText(full_text["tokenizer"], full_text["max_token_length"]) if full_text else None
-    return Attribute(fields["type"], fields["filterable"], index)
+    return Attribute(fields["type"], fields["filterable"], FullText(**full_text) if full_text else None)
 
 
 def _check_name(namespace: str) -> None:
