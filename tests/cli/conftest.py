@@ -11,7 +11,8 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.cli.command import run
-from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
+from tests.cli.deployment import ADMIN_KEY, API_KEY, Deployment, deployed
+from tests.functions import MATERIALS
 
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
 
@@ -49,7 +50,7 @@ class Operator:
         environ: dict[str, str | None] = {
             # A terminal around the tests would give its colours and its data folder.
             **{"SAKUIN_DATA": None, "FORCE_COLOR": None, "NO_COLOR": "1", "COLUMNS": "60"},
-            **{"SAKUIN_URL": self.deployment.url, "SAKUIN_BUCKET": BUCKET},
+            **{"SAKUIN_URL": self.deployment.url, "SAKUIN_BUCKET": MATERIALS},
             **{"SAKUIN_API_KEY": API_KEY, "SAKUIN_ADMIN_KEY": ADMIN_KEY},
             **settings,
         }

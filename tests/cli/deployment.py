@@ -7,63 +7,43 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus
-from uuid import uuid4
 
-import boto3
 import psycopg
-import pytest
-from aws_lambda_powertools.utilities import parameters
-from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import FakeDeleteMarker, s3_backends
 from moto.sqs.models import Message, sqs_backends
 from postgrest import SyncPostgrestClient as Client
-from sakuin.platform.keys import hash_of_key
-from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
-from sakuin.wiring import api, index_material, mcp
+from sakuin.wiring import api, index_material
 from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
 from tests.conformance.gateway import behind_gateway
-from tests.contracts.openai_server import OpenAIServer, openai_server
-from tests.doubles.embedder import MODEL
 from tests.doubles.playground import ApiClients
 from tests.emptied import emptied
-from tests.environment import environment
 from tests.events import Context
+from tests.functions import MATERIALS, QUEUES, Functions, functions_of
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
-BUCKET = "materials"
-_QUEUES = tuple(f"{name}_{kind}_URL" for kind in ("QUEUE", "DEAD_LETTERS") for name in ("MATERIAL", "TOOL", "EMBED"))
 
 
 @dataclass
 class Deployment:
     """What a command reaches at `url` and in AWS. While it is `stuck` nobody follows the bucket.
 
-    `secret` is the name of the functions' secret. `failures` are statuses that the next requests get instead of their
-    answers.
+    `failures` are statuses that the next requests get instead of their answers.
     """
 
     database: Database
-    openai: OpenAIServer
+    functions: Functions
     sql: psycopg.Connection
-    s3: Any
-    queue_urls: dict[str, str]
-    secret: str
     url: str = ""
     stuck: bool = False
     failures: list[int] = field(default_factory=list)
     index_materials: Callable[[dict[str, Any], Any], Any] = field(init=False)
     _followed: set[tuple[str, str]] = field(default_factory=set)
     _sequence: int = 0
-
-    @property
-    def queue_url(self) -> str:
-        """The queue of materials."""
-        return self.queue_urls["MATERIAL_QUEUE_URL"]
 
     @property
     def client(self) -> Client:
@@ -79,9 +59,9 @@ class Deployment:
         # What a command asked for and its test did not wait for.
         for _ in self._delivered():
             pass
-        for url in self.queue_urls:
+        for url in QUEUES:
             sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].queues[url]._messages.clear()
-        self.stuck, self.openai.statuses, self.openai.headers = False, [], {"retry-after-ms": "1"}
+        self.stuck, self.functions.openai.statuses, self.functions.openai.headers = False, [], {"retry-after-ms": "1"}
         self.failures.clear()
         self._followed.clear()
 
@@ -93,17 +73,17 @@ class Deployment:
 
     def write(self, key: str, body: bytes) -> str:
         """Uploads a file and returns the version."""
-        return str(self.s3.put_object(Bucket=BUCKET, Key=key, Body=body)["VersionId"])
+        return str(self.functions.s3.put_object(Bucket=MATERIALS, Key=key, Body=body)["VersionId"])
 
     def keys(self) -> list[str]:
         """The keys that the bucket holds now."""
-        found = self.s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())
+        found = self.functions.s3.list_objects_v2(Bucket=MATERIALS).get("Contents", ())
         return [item["Key"] for item in found]
 
     def settle(self) -> None:
         """Delivers what happened in the bucket, and what lies in the queue, until there is nothing more."""
         for body in self._notifications():
-            sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].send_message(_QUEUES[0], body)
+            sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"].send_message(QUEUES[0], body)
         for message in self._delivered():
             answer = self.index_materials({"Records": [_record(message)]}, Context())
             assert not answer["batchItemFailures"], answer
@@ -111,9 +91,9 @@ class Deployment:
     def _delivered(self) -> Iterator[Message]:
         """The messages of the queue; each is deleted after the next step."""
         queue = sqs_backends[DEFAULT_ACCOUNT_ID]["us-east-1"]
-        while messages := queue.receive_message(_QUEUES[0], 1, 0, 30):
+        while messages := queue.receive_message(QUEUES[0], 1, 0, 30):
             yield messages[0]
-            queue.delete_message(_QUEUES[0], str(messages[0].receipt_handle))
+            queue.delete_message(QUEUES[0], str(messages[0].receipt_handle))
 
     def lose_events(self) -> None:
         """Forgets what happened in the bucket: the index is told nothing of it."""
@@ -135,14 +115,14 @@ class Deployment:
     @property
     def _stored(self) -> Any:
         """Moto's versions of each key. Its API takes longer than what most tests do; the commands ask it."""
-        return s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[BUCKET].keys
+        return s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[MATERIALS].keys
 
     def _notification(self, key: str, version: str, *, removed: bool) -> str:
         self._followed.add((key, version))
         self._sequence += 1
         stored = {"key": quote_plus(key, safe="/"), "versionId": version, "sequencer": f"{self._sequence:012X}"}
         name = "ObjectRemoved:DeleteMarkerCreated" if removed else "ObjectCreated:Put"
-        return json.dumps({"Records": [{"eventName": name, "s3": {"bucket": {"name": BUCKET}, "object": stored}}]})
+        return json.dumps({"Records": [{"eventName": name, "s3": {"bucket": {"name": MATERIALS}, "object": stored}}]})
 
 
 def _record(message: Message) -> dict[str, Any]:
@@ -168,62 +148,26 @@ def _record(message: Message) -> dict[str, Any]:
 @contextmanager
 def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
     """The deployment for as long as the block runs, with `settings` of the functions besides those that they need."""
-    with (
-        mock_aws(),
-        openai_server() as openai,
-        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        # One may run inside another.
-        name = f"cli-{uuid4()}"
-        patched.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patched.setenv("POWERTOOLS_SERVICE_NAME", name)
-        patched.setenv("POWERTOOLS_TRACE_DISABLED", "true")
+    needed = {
+        "SUPABASE_URL": database.rest_url,
+        "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
         # Metrics are printed where the command prints.
-        patched.setenv("POWERTOOLS_METRICS_DISABLED", "true")
-        for each, secret in secrets(name, database).items():
-            boto3.client("secretsmanager").create_secret(Name=each, SecretString=json.dumps(secret))
-        boto3.client("events").create_event_bus(Name=name)
-        # To make a client takes longer than what most tests do with it.
-        s3, sqs = boto3.client("s3"), boto3.client("sqs")
-        queues = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in _QUEUES}
-        for bucket in (BUCKET, "tables"):
-            s3.create_bucket(Bucket=bucket)
-            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        environ = environment(
-            SUPABASE_URL=database.rest_url,
-            OPENAI_BASE_URL=openai.url,
-            EMBEDDING_MODEL=MODEL.name,
-            MATERIALS_BUCKET=BUCKET,
-            TABLES_BUCKET="tables",
-            EVENT_BUS_NAME=name,
-            **{
-                **queues,
-                "SECRET_NAME": name,
-                "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
-                "LEARNS_MODEL": "",
-                **settings,
-            },
-        )
-        deployment = Deployment(database, openai, sql, s3, queues, name)
-        with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
+        "POWERTOOLS_METRICS_DISABLED": "true",
+    }
+    with (
+        functions_of(keys_of(database), **{**needed, **settings}) as functions,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+    ):
+        deployment = Deployment(database, functions, sql)
+        with behind_gateway(lambda _url: _handler(deployment)) as url:
             deployment.url = url
             yield deployment
-        parameters.clear_caches()
 
 
-def secrets(name: str, database: Database) -> dict[str, dict[str, object]]:
-    """The functions' secrets by name."""
-    both = {"openai_api_key": "openai-key-of-this-test", "turbopuffer_api_key": "turbopuffer-key-of-this-test"}
-    search_key = Keys(database.jwt_secret).search
-    return {
-        name: {**both, "supabase_service_key": database.service_key, "admin_key_hashes": [hash_of_key(ADMIN_KEY)]},
-        search_secret(name): {
-            **both,
-            "supabase_search_key": search_key,
-            "knowledge_key_hashes": [hash_of_key(API_KEY)],
-        },
-    }
+def keys_of(database: Database) -> dict[str, str]:
+    """Returns the members of the secrets that are this deployment's own."""
+    of_database = {"service_key": database.service_key, "search_key": Keys(database.jwt_secret).search}
+    return {**of_database, "admin_key": ADMIN_KEY, "knowledge_key": API_KEY}
 
 
 class _NotWaiting(ApiClients):
@@ -240,10 +184,11 @@ def _without_waiting(params: dict[str, Any], **_event: object) -> None:
     params.pop("WaitTimeSeconds", None)
 
 
-def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
+def _handler(deployment: Deployment) -> Any:
     """The handler that API Gateway would choose; before it says what became of uploads the index follows the bucket."""
+    environ = deployment.functions.environ
     with redirect_stdout(io.StringIO()):
-        agents = mcp.handler(Clients.of({**environ, "SECRET_NAME": search_secret(environ["SECRET_NAME"])}, "Search"))
+        agents = deployment.functions.mcp()
         rest = api.handler(replace(_NotWaiting.of(environ, "Api"), mcp=agents))
         deployment.index_materials = index_material.handler(Clients.of(environ, "Index"))
 

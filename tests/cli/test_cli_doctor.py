@@ -31,9 +31,10 @@ from tests.awaiting import awaited
 from tests.builders import a_page
 from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
-from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
+from tests.cli.deployment import ADMIN_KEY, API_KEY, Deployment, deployed
 from tests.contracts.scripted_server import Said, scripted_server
 from tests.database_server import connection_to
+from tests.functions import MATERIALS
 
 SECRETS = ("openai-key-of-this-test", "turbopuffer-key-of-this-test", "wrong-key-of-this-test", API_KEY, ADMIN_KEY)
 
@@ -66,7 +67,7 @@ class Target:
     @contextmanager
     def secret(self, **members: str) -> Iterator[None]:
         """Other members of the secret, which the functions read at once."""
-        client, name = boto3.client("secretsmanager"), self.deployment.secret
+        client, name = boto3.client("secretsmanager"), self.deployment.functions.secret
         before = client.get_secret_value(SecretId=name)["SecretString"]
         self._put(name, json.dumps({**json.loads(before), **members}))
         try:
@@ -86,7 +87,7 @@ class Target:
     def openai(self, **answers: Any) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patched:
             for name, value in answers.items():
-                patched.setattr(self.deployment.openai, name, value)
+                patched.setattr(self.deployment.functions.openai, name, value)
             yield
 
     @contextmanager
@@ -129,7 +130,7 @@ def target(operator: Operator, stand_in: str) -> Iterator[Target]:
             operator.deployment,
             stand_in,
             {
-                **{"SAKUIN_URL": operator.deployment.url, "SAKUIN_BUCKET": BUCKET, "SAKUIN_STACK": "sakuin"},
+                **{"SAKUIN_URL": operator.deployment.url, "SAKUIN_BUCKET": MATERIALS, "SAKUIN_STACK": "sakuin"},
                 **{"SAKUIN_API_KEY": API_KEY, "SAKUIN_ADMIN_KEY": ADMIN_KEY},
                 **{"AWS_ENDPOINT_URL": aws, "AWS_ENDPOINT_URL_S3": "https://s3.amazonaws.com"},
             },
@@ -232,9 +233,9 @@ def test_events_of_the_bucket_that_do_not_arrive_are_found(target: Target) -> No
 
 def test_dead_letters_and_messages_without_a_worker_are_found(target: Target) -> None:
     deployment, sqs = target.deployment, boto3.client("sqs")
-    sqs.send_message(QueueUrl=deployment.queue_urls["TOOL_DEAD_LETTERS_URL"], MessageBody="poison")
-    sqs.send_message(QueueUrl=deployment.queue_urls["EMBED_QUEUE_URL"], MessageBody="{}")
-    sqs.receive_message(QueueUrl=deployment.queue_urls["EMBED_QUEUE_URL"], VisibilityTimeout=90)
+    sqs.send_message(QueueUrl=deployment.functions.environ["TOOL_DEAD_LETTERS_URL"], MessageBody="poison")
+    sqs.send_message(QueueUrl=deployment.functions.environ["EMBED_QUEUE_URL"], MessageBody="{}")
+    sqs.receive_message(QueueUrl=deployment.functions.environ["EMBED_QUEUE_URL"], VisibilityTimeout=90)
     work = UnfinishedWorkStore(deployment.client)
     work.renew_lease("m1", "material", '{"reindex": {"material": "junior/x"}}', worked=30, seconds=-1)
     waits: list[float] = []
@@ -299,7 +300,7 @@ def test_a_deployment_of_another_version_is_found(target: Target) -> None:
 
 def secrets_of(target: Target) -> NamedSecret:
     """The secrets that `api` reads."""
-    name = target.deployment.secret
+    name = target.deployment.functions.secret
     return NamedSecret(name, more=(search_secret(name),))
 
 
@@ -310,7 +311,7 @@ def inside(target: Target) -> Doctor:
         secrets_of(target).now,
         httpx.Client(),
         target.deployment.database.rest_url.removesuffix("/rest/v1"),
-        target.deployment.openai.url,
+        target.deployment.functions.openai.url,
         target.store,
         models=("gpt-new",),
         dimensions=DIMENSIONS,

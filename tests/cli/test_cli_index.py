@@ -38,7 +38,7 @@ def indexes(operator: Operator, later: Deployment) -> Operator:
 
 def build(operator: Operator) -> None:
     """The page is read again, for every index."""
-    queue = SqsQueue(boto3.client("sqs"), operator.deployment.queue_url)
+    queue = SqsQueue(boto3.client("sqs"), operator.deployment.functions.environ["MATERIAL_QUEUE_URL"])
     MaterialQueue(queue).reindex(["m"], reason="an index is built")
     operator.deployment.settle()
 
@@ -101,10 +101,10 @@ def test_the_next_index_is_measured_and_compared_with_the_one_that_answers(index
     build(indexes)
     saved = indexes.folder / "live.json"
     assert indexes.sakuin("eval", labels(indexes), "--save", saved).code == 0
-    asked = len(indexes.deployment.openai.requests)
+    asked = len(indexes.deployment.functions.openai.requests)
     measured = indexes.sakuin("eval", labels(indexes), "--index", "next", "--compare", saved, "--json")
     assert measured.code == 0
-    assert len(indexes.deployment.openai.requests) > asked
+    assert len(indexes.deployment.functions.openai.requests) > asked
     assert measured.document["comparison"]["differences"]["hit@5"]["n"] == 1
 
 

@@ -136,9 +136,9 @@ def test_each_key_is_listed_with_the_day_on_which_it_was_last_used(operator: Ope
     agent, admin = (hash_of_key(key) for key in (API_KEY, ADMIN_KEY))
     KeyUse(deployment.client).record(admin)
     today = datetime.now(UTC).date().isoformat()
-    listed = operator.sakuin("keys", "list", "--json", SAKUIN_SECRET=deployment.secret).document["keys"]
+    listed = operator.sakuin("keys", "list", "--json", SAKUIN_SECRET=deployment.functions.secret).document["keys"]
     assert [(each["for"], each["last_used_on"]) for each in listed] == [("knowledge", None), ("admin", today)]
-    shown = operator.sakuin("keys", "list", SAKUIN_SECRET=deployment.secret).out
+    shown = operator.sakuin("keys", "list", SAKUIN_SECRET=deployment.functions.secret).out
     assert [line.split() for line in shown.splitlines()] == [
         ["hash", "for", "last", "used"],
         [agent[:12], "knowledge", "—"],

@@ -18,8 +18,9 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
-from tests.cli.deployment import ADMIN_KEY, BUCKET, deployed
+from tests.cli.deployment import ADMIN_KEY, deployed
 from tests.doubles.bucket import MemoryBucket
+from tests.functions import MATERIALS
 
 LEARNS = ["公式を使う方法", "値を求める方法", "式を作る方法"]
 
@@ -41,7 +42,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
             {
                 "path": f"{operator.folder}/site/junior/式.html",
                 "key": "junior/式.html",
-                "version_id": boto3.client("s3").head_object(Bucket=BUCKET, Key="junior/式.html")["VersionId"],
+                "version_id": boto3.client("s3").head_object(Bucket=MATERIALS, Key="junior/式.html")["VersionId"],
                 "outcome": "applied",
                 "material": "junior/式",
                 "explanations": 1,
@@ -359,13 +360,13 @@ def test_a_page_that_loses_many_explanations_is_pushed_only_when_asked(
 ) -> None:
     page = operator.file("x.html", rules(*range(before)))
     operator.sakuin("push", page)
-    version = boto3.client("s3").head_object(Bucket=BUCKET, Key="x.html")["VersionId"]
+    version = boto3.client("s3").head_object(Bucket=MATERIALS, Key="x.html")["VersionId"]
     operator.file("x.html", rules(*range(after)))
     other = operator.file("y.html")
     pushed = operator.sakuin("push", page, other)
     assert (pushed.code, operator.deployment.keys() == ["x.html"]) == (int(asks), asks)
     if asks:
-        assert boto3.client("s3").head_object(Bucket=BUCKET, Key="x.html")["VersionId"] == version
+        assert boto3.client("s3").head_object(Bucket=MATERIALS, Key="x.html")["VersionId"] == version
         lost = f"x would lose {before - after} of its {before} explanations: #rule-{after}, #rule-{after + 1}, "
         assert (lost in pushed.err, "--yes" in pushed.err, pushed.out) == (True, True, "")
         planned = operator.sakuin("push", page, "--dry-run", "--json")

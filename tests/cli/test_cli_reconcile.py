@@ -4,7 +4,7 @@ import boto3
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
-from tests.cli.deployment import BUCKET
+from tests.functions import MATERIALS
 
 
 def test_an_index_that_is_as_its_sources_say_has_no_findings(operator: Operator) -> None:
@@ -38,7 +38,7 @@ def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operato
 
 def test_a_line_shows_what_where_and_how_it_is_repaired(operator: Operator) -> None:
     operator.deployment.put("x.html", a_page(FORMULA))
-    boto3.client("s3").delete_object(Bucket=BUCKET, Key="x.html")
+    boto3.client("s3").delete_object(Bucket=MATERIALS, Key="x.html")
     operator.deployment.lose_events()
     line = "gone      x.html  It is indexed, but not in the bucket. → the key is checked again"
     found = operator.sakuin("reconcile").out.splitlines()

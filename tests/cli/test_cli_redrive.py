@@ -32,7 +32,7 @@ class DeadLetters:
     sqs: Any
 
     def url(self, queue: QueueName, kind: str) -> str:
-        return self.operator.deployment.queue_urls[f"{queue.upper()}_{kind}_URL"]
+        return self.operator.deployment.functions.environ[f"{queue.upper()}_{kind}_URL"]
 
     def add(self, queue: QueueName = "material", body: str = UPLOADED, *, work: str = "", reason: str = "") -> str:
         """Puts a message among the dead letters and returns its id. `work` is the correlation id."""

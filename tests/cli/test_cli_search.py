@@ -62,7 +62,7 @@ def test_no_good_match_is_an_honest_answer(filled: Operator) -> None:
 
 
 def test_a_search_without_vectors_names_what_it_had_to_do_without(filled: Operator) -> None:
-    filled.deployment.openai.statuses = [500] * 2
+    filled.deployment.functions.openai.statuses = [500] * 2
     found = filled.sakuin("search", "解の公式")
     assert found.code == 0
     assert found.out.startswith("The embedding service does not answer, so only words were compared")

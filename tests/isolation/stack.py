@@ -7,30 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field
 from typing import Any
-from uuid import uuid4
 
-import boto3
 import psycopg
-import pytest
-from aws_lambda_powertools.utilities import parameters
-from moto import mock_aws
 from psycopg.types.json import Jsonb
 from sakuin.limits import Limits
 from sakuin.platform.aws import Handler
-from sakuin.platform.keys import hash_of_key, new_key
-from sakuin.platform.secrets import search_secret
+from sakuin.platform.keys import new_key
 from sakuin.platform.supabase.sign_in import issuer_of
-from sakuin.wiring import mcp
-from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 
-from tests.contracts.openai_server import openai_server
-from tests.doubles.embedder import MODEL
 from tests.doubles.playground import api_handler
 from tests.emptied import emptied
-from tests.environment import ENVIRONMENT
 from tests.events import Context
+from tests.functions import functions_of
 from tests.isolation.gateway import PUBLISHABLE, SEARCH, SECRET, Gateway, gateway
 from tests.worlds import TableWorld, world_of
 
@@ -38,7 +28,6 @@ from tests.worlds import TableWorld, world_of
 REQUEST_ID = "request-of-this-test"
 # What the gateway says; the header `host` is what the client said.
 DOMAIN = "sakuin.test"
-_QUEUES = tuple(f"{name}_{kind}_URL" for name in ("MATERIAL", "TOOL", "EMBED") for kind in ("QUEUE", "DEAD_LETTERS"))
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
 
@@ -124,60 +113,31 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
     """The stack over a database, emptied of all others, and the search engine's stand-in, with `settings` besides those
     that it needs."""
     knowledge, admin = new_key(), new_key()
-    with (
-        mock_aws(),
-        gateway(database) as supabase,
-        openai_server() as openai,
-        psycopg.connect(database.dsn, autocommit=True) as sql,
-        pytest.MonkeyPatch.context() as patched,
-    ):
-        # One may run beside another.
-        name = f"isolation-{uuid4()}"
-        sqs, s3 = boto3.client("sqs", "us-east-1"), boto3.client("s3", "us-east-1")
-        both = {
-            "supabase_publishable_key": PUBLISHABLE,
-            "openai_api_key": "openai-key-of-this-test",
-            "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-            "supabase_jwt_secret": database.jwt_secret,
-            "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
-        }
-        secrets = {
-            name: both | {"supabase_service_key": SECRET, "admin_key_hashes": [hash_of_key(admin)]},
-            search_secret(name): both
-            | {"supabase_search_key": SEARCH, "knowledge_key_hashes": [hash_of_key(knowledge)]},
-        }
-        environ = ENVIRONMENT | {
-            "LEARNS_MODEL": "",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            # Powertools keeps a logger, and where it writes to, by this name.
-            "POWERTOOLS_SERVICE_NAME": name,
-            "POWERTOOLS_TRACE_DISABLED": "true",
-            "SECRET_NAME": name,
-            "EVENT_BUS_NAME": name,
-            "SUPABASE_URL": supabase.url,
-            "OPENAI_BASE_URL": openai.url,
-            "TURBOPUFFER_BASE_URL": store,
-            "EMBEDDING_MODEL": MODEL.name,
-            **{each: sqs.create_queue(QueueName=each)["QueueUrl"] for each in _QUEUES},
-            **settings,
-        }
-        for variable, value in environ.items():
-            patched.setenv(variable, value)
-        for each, secret in secrets.items():
-            boto3.client("secretsmanager", "us-east-1").create_secret(Name=each, SecretString=json.dumps(secret))
-        boto3.client("events", "us-east-1").create_event_bus(Name=name)
-        for bucket in ("materials", "tables"):
-            s3.create_bucket(Bucket=bucket)
-        emptied(sql)
-        query = "select proname from pg_proc where proowner = 'sakuin_member'::regrole or proname = 'create_project'"
-        supabase.for_users = frozenset(name for (name,) in sql.execute(query))
-        # `maintain` writes them each minute.
-        sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
-        with redirect_stdout(io.StringIO()) as log:
-            agents = mcp.handler(Clients.of(environ | {"SECRET_NAME": search_secret(name)}, "Search"))
-            rest = api_handler(environ, agents)
-            yield Stack(database, supabase, sql, rest, agents, world_of(database, store), log, name, knowledge, admin)
-        parameters.clear_caches()
+    members = {
+        "service_key": SECRET,
+        "search_key": SEARCH,
+        "admin_key": admin,
+        "knowledge_key": knowledge,
+        "supabase_publishable_key": PUBLISHABLE,
+        "supabase_jwt_secret": database.jwt_secret,
+        "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
+    }
+    with gateway(database) as supabase, psycopg.connect(database.dsn, autocommit=True) as sql:
+        settings = {"SUPABASE_URL": supabase.url, "TURBOPUFFER_BASE_URL": store, **settings}
+        with functions_of(members, **settings) as functions:
+            emptied(sql)
+            query = (
+                "select proname from pg_proc where proowner = 'sakuin_member'::regrole or proname = 'create_project'"
+            )
+            supabase.for_users = frozenset(name for (name,) in sql.execute(query))
+            # `maintain` writes them each minute.
+            limits = asdict(Limits.read(functions.environ["LIMITS"]))
+            sql.execute("select set_quotas(%s)", (Jsonb(limits),))
+            with redirect_stdout(io.StringIO()) as log:
+                agents = functions.mcp()
+                rest = api_handler(functions.environ, agents)
+                workers = world_of(database, store)
+                yield Stack(database, supabase, sql, rest, agents, workers, log, functions.secret, knowledge, admin)
 
 
 def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
-from tests.cli.deployment import deployed, secrets
+from tests.cli.deployment import deployed, keys_of
 from tests.database_server import DatabaseServer
+from tests.functions import secrets
 from tests.integration.guide_programs import aws
 from tests.postgres_programs import done
 from tests.worlds import TableWorld, long, world_of
@@ -69,10 +70,10 @@ def shell(heading: str, containing: str) -> str:
 
 
 @contextmanager
-def account(database: Database, secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Operator]:
+def account(database: Database, members: Mapping[str, Mapping[str, object]]) -> Iterator[Operator]:
     """Somebody in a new account of AWS with these secrets and empty buckets, and the functions over the database."""
     with mock_aws():
-        for name, secret in secrets.items():
+        for name, secret in members.items():
             boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(secret))
         with deployed(database, SECRET_NAME=SECRET) as running:
             yield Operator(Path.cwd(), running)
@@ -178,7 +179,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with account(lost, secrets(SECRET, lost)) as person:
+    with account(lost, secrets(SECRET, **keys_of(lost))) as person:
         person.file("pages/junior/解の公式.html")
         person.file(
             "pages/learns.yml", "解の公式: {rule-formula: [公式で解く方法, 係数の読み方, 解の確かめ方]}".encode()
@@ -195,9 +196,9 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
     with mock_aws():
         for line in block("Restore the secrets", "create-secret"):
             aws(*shlex.split(line)[1:])
-        manager, own = boto3.client("secretsmanager"), secrets(SECRET, empty)
+        manager, own = boto3.client("secretsmanager"), secrets(SECRET, **keys_of(empty))
         restored_secrets = {name: json.loads(manager.get_secret_value(SecretId=name)["SecretString"]) for name in own}
-    assert restored_secrets == secrets(SECRET, lost)
+    assert restored_secrets == secrets(SECRET, **keys_of(lost))
     # Its database is another project now.
     for name, member in zip(own, ("supabase_service_key", "supabase_search_key"), strict=True):
         restored_secrets[name][member] = own[name][member]
@@ -205,7 +206,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
         type_in(block("Restore the buckets", "sakuin push"), person)
         assert sorted(person.deployment.keys()) == ["junior/解の公式.html", "learns.yml"]
         assert person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document == before
-        assert person.deployment.openai.requests == []
+        assert person.deployment.functions.openai.requests == []
         restored = world_of(empty, stand_in)
         restored.project = world.project
         restored.bodies = S3TableDocuments(boto3.client("s3"), "tables")
