@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import functools
 import gc
+import os
 import ssl
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from sakuin.mcp.knowledge_tools import KnowledgeTools
 
     from tests.worlds import TableWorld, World, Worlds
+
+# No account is asked: AWS is in memory, where moto has keys of its own, or on this machine.
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
 
 # The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
 settings.register_profile(

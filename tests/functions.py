@@ -57,7 +57,6 @@ def functions_of(members: Mapping[str, Any], **settings: str) -> Iterator[Functi
     with mock_aws(), openai_server() as openai, pytest.MonkeyPatch.context() as patched:
         # One deployment may run inside another.
         name = f"functions-{uuid4()}"
-        patched.setenv("AWS_DEFAULT_REGION", "us-east-1")
         s3, sqs = boto3.client("s3"), boto3.client("sqs")
         for bucket in BUCKETS:
             s3.create_bucket(Bucket=bucket)
@@ -66,7 +65,6 @@ def functions_of(members: Mapping[str, Any], **settings: str) -> Iterator[Functi
         for each, secret in secrets(name, **members).items():
             boto3.client("secretsmanager").create_secret(Name=each, SecretString=json.dumps(secret))
         given = {
-            "AWS_DEFAULT_REGION": "us-east-1",
             # Powertools keeps a logger, and where it writes to, by this name.
             "POWERTOOLS_SERVICE_NAME": name,
             "POWERTOOLS_TRACE_DISABLED": "true",

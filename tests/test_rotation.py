@@ -84,8 +84,7 @@ class Deployment:
 
 
 @pytest.fixture
-def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+def deployment(database: Database) -> Iterator[Deployment]:
     with mock_aws():
         client = boto3.client("secretsmanager")
         members = {"openai_api_key": "sk", "supabase_search_key": Keys(database.jwt_secret).search}

@@ -14,9 +14,8 @@ NAME = "sakuin/prod"
 
 
 @pytest.fixture
-def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def manager() -> Iterator[Any]:
     """Secrets Manager, with a secret of one member."""
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
         client = boto3.client("secretsmanager")
         client.create_secret(Name=NAME, SecretString='{"openai_api_key": "sk"}')

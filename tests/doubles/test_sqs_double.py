@@ -85,13 +85,10 @@ def at_moto() -> Sqs:
 
 
 @pytest.fixture(params=["modelled", "moto"])
-def sqs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sqs]:
+def sqs(request: pytest.FixtureRequest) -> Iterator[Sqs]:
     if request.param == "modelled":
         yield modelled()
         return
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     with mock_aws():
         yield at_moto()
 

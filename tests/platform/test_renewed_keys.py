@@ -121,10 +121,7 @@ def test_while_the_secret_cannot_be_read_the_key_of_before_is_used(vendor: Vendo
     assert vendor.shown == ["old"]
 
 
-def test_an_unknown_key_makes_a_worker_read_the_secret_again_but_not_for_each_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+def test_an_unknown_key_makes_a_worker_read_the_secret_again_but_not_for_each_request() -> None:
     with mock_aws():
         parameters.clear_caches()
         client = boto3.client("secretsmanager")

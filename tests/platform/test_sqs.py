@@ -15,14 +15,11 @@ from tests.doubles.sqs import ModelledSqs
 
 
 @pytest.fixture(params=["modelled", "moto"])
-def queue(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqsQueue]:
+def queue(request: pytest.FixtureRequest) -> Iterator[SqsQueue]:
     """Each in turn, empty."""
     if request.param == "modelled":
         yield SqsQueue(ModelledSqs(), "queue")
         return
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
         client = boto3.client("sqs")
         yield SqsQueue(client, client.create_queue(QueueName="queue")["QueueUrl"])

@@ -178,7 +178,6 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
     lost: Database, empty: Database, stand_in: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with account(lost, secrets(SECRET, **keys_of(lost))) as person:
         person.file("pages/junior/解の公式.html")
         person.file(

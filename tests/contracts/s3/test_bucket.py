@@ -20,11 +20,8 @@ AT_A_TIME = 12
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """S3 on moto; the credentials reach no real account."""
-    with pytest.MonkeyPatch.context() as environment, mock_aws():
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            environment.setenv(name, "testing")
-        environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    """S3 on moto."""
+    with mock_aws():
         client = boto3.client("s3")
         for listing in ("ListObjectsV2", "ListObjectVersions"):
             client.meta.events.register(f"provide-client-params.s3.{listing}", _listed_in_pages)

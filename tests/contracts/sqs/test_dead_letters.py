@@ -45,10 +45,7 @@ class Queues:
 
 
 @pytest.fixture
-def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+def queues() -> Iterator[Queues]:
     with mock_aws():
         client, waits = boto3.client("sqs"), list[int]()
 
