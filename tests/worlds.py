@@ -186,12 +186,33 @@ class ChunkRow:
     generation: int
 
 
+@dataclass(kw_only=True)
+class Outside:
+    """What the functions of a world use from outside; each part may be replaced by one that fails.
+
+    `settings` are the deployed ones; `embedders` are those of other models than the first.
+    """
+
+    settings: IndexVersion = SETTINGS
+    embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
+    embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
+    queue: MemoryQueue = field(default_factory=MemoryQueue)
+    queues: Any = field(default_factory=MemoryQueues)
+    bodies: Any = field(default_factory=MemoryBodies)
+    bus: Any = field(default_factory=MemoryBus)
+    sqs: Any = field(default_factory=ModelledSqs)
+
+    def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
+        if model == MODEL:
+            return self.embedders.get(model, self.embedder)
+        return self.embedders.setdefault(model, MemoryEmbedder(model))
+
+
 @dataclass
-class World:
+class World(Outside):
     """Pages and projects of a deployment. `model` None means that no language model is asked.
 
-    `settings` are the deployed ones; `embedders` are those of other models than the first. `searched` may be replaced
-    by one that fails.
+    `searched` may be replaced by one that fails.
     """
 
     database: Database
@@ -203,17 +224,9 @@ class World:
     max_page_bytes: int = 1_000_000
     box_selectors: tuple[str, ...] = DEFAULT_BOX_SELECTORS
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
-    queue: MemoryQueue = field(default_factory=MemoryQueue)
-    embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
-    bodies: MemoryBodies = field(default_factory=MemoryBodies)
-    bus: MemoryBus = field(default_factory=MemoryBus)
-    settings: IndexVersion = SETTINGS
-    embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
-    sqs: Any = field(default_factory=ModelledSqs)
     telemetry: Telemetry = field(default_factory=a_telemetry)
     # A library without Tables.
     store: Any = None
-    queues: Any = field(default_factory=MemoryQueues)
 
     def __post_init__(self) -> None:
         self.index = KnowledgeIndex(self.client)
@@ -287,9 +300,6 @@ class World:
     @property
     def apply_page(self) -> IndexPage:
         return self.events.pages
-
-    def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
-        return self.embedder if model == MODEL else self.embedders.setdefault(model, MemoryEmbedder(model))
 
     # ---------------------------------------------------------------- what agents and operators ask
 
@@ -443,8 +453,8 @@ def _chunk(
 
 
 @dataclass
-class TableWorld:
-    """One project with everything it needs. `store` and `embedder` may be replaced by failing ones.
+class TableWorld(Outside):
+    """One project with everything it needs.
 
     `queues` keep messages until a test delivers them, or are those of `sqs` (`on_sqs`). `versions` are the index
     versions; by default `settings` alone.
@@ -452,21 +462,13 @@ class TableWorld:
 
     client: Client
     store: Any
-    embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
-    queues: Any = field(default_factory=MemoryQueues)
-    bodies: Any = field(default_factory=MemoryBodies)
-    settings: IndexVersion = SETTINGS
     project: str = ""
     dsn: str = field(default="", repr=False)
     chunks_a_page: int = CHUNKS_A_PAGE
     nodes_a_comparison: int = NODES_A_COMPARISON
-    bus: Any = field(default_factory=MemoryBus)
-    embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
-    sqs: Any = field(default_factory=ModelledSqs)
     versions: Callable[[], Sequence[StoredIndexVersion]] | None = None
     # A project without pages.
     bucket: Any = None
-    queue: Any = field(default_factory=MemoryQueue)
 
     @property
     def clients(self) -> Doubles:
@@ -478,11 +480,6 @@ class TableWorld:
             return self.versions()
         suffix = "" if self.settings == SETTINGS else self.index.namespace_suffix()
         return [StoredIndexVersion(self.settings, True, True, self.settings.tables.id, suffix)]
-
-    def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
-        if model == MODEL:
-            return self.embedders.get(model, self.embedder)
-        return self.embedders.setdefault(model, MemoryEmbedder(model))
 
     @property
     def index(self) -> TableIndex:

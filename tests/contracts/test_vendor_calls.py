@@ -8,16 +8,13 @@ import pytest
 from botocore.config import Config
 from openai import DefaultHttpxClient, OpenAI
 from sakuin.errors import Unavailable
-from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 
-from tests.contracts.openai_server import openai_server
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
-from tests.doubles.embedder import MODEL
 
 
 @dataclass
@@ -91,15 +88,3 @@ def test_a_message_of_a_queue_carries_the_work_s_id(vendor: ScriptedServer) -> N
 def test_an_id_loses_what_no_header_may_contain() -> None:
     assert sendable("a\r\nX-Admin: 題\x7f1") == "aX-Admin:1"
     assert len(sendable("x" * 1000)) == 128
-
-
-def test_an_answer_s_tokens_are_counted() -> None:
-    tokens: list[int] = []
-    with openai_server() as server:
-        server.tokens = 7
-        embedder = OpenAIEmbedder(server.session, MODEL, tokens.append)
-        embedder.passages(["a", "b"])
-        embedder.query("c")
-        server.tokens = None
-        embedder.query("an endpoint that counts no tokens")
-    assert tokens == [7, 7]

@@ -76,6 +76,7 @@ def test_a_key_that_is_encoded_wrongly_is_a_key_all_the_same(sent: str) -> None:
     [
         *(f"tables/{ID}/{ID}/7.json/../8.json", f"tables/{ID}/{ID}/-1.json", f"tables/{ID}/{ID}/{'9' * 19}.json"),
         *(f"/tables/{ID}/{ID}/7.json", f"tables/../{ID}/7.json", f"tables/{ID}/{ID}/7.json\n", "learns.yml"),
+        *("tables/readme.txt", f"tables/{ID}/{ID}/7.json.bak"),
     ],
 )
 def test_an_object_that_is_no_document_of_a_table_asks_for_nothing(key: str) -> None:
@@ -98,11 +99,6 @@ def test_a_scan_continues_after_a_whole_number_only(skip: object) -> None:
         return
     assert isinstance(asked, ScanRequest)
     assert isinstance(asked.skip, int)
-
-
-def test_a_batch_of_more_chunks_than_a_message_holds_is_refused() -> None:
-    with pytest.raises(Invalid, match="1000"):
-        embed_message({"embed": {"project_id": ID, "table_id": ID, "chunks": ["x"] * 1001}})
 
 
 @pytest.mark.parametrize("said", [{"Records": 1}, {"Records": []}, {"Records": [[]]}, {"detail": None}, {"id": []}, {}])

@@ -112,6 +112,7 @@ def test_an_event_that_the_bus_does_not_take_stays_and_the_answer_is_good(api: A
         {"name": ""},
         {"name": "検索"},
         {"name": "a b"},
+        {"name": "a.b"},
         {"name": "a\n"},
         {"name": "a" * 65},
         {"type": "create"},

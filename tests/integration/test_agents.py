@@ -20,11 +20,6 @@ pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 Mode = Literal["auto", "legacy", "2026-07-28"]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def called(deployed: Deployed, mode: Mode, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The structured answer of one tool call by the published client."""
     headers = {"Authorization": f"Bearer {deployed.environment['SAKUIN_API_KEY']}"}

@@ -43,11 +43,6 @@ class Conversation:
     text: str
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     """The endpoint of the library, and one of a project with a Search Tool."""

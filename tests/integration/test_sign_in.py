@@ -9,11 +9,6 @@ from tests.oauth.sdk_agent import Agent
 pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_an_agent_that_knows_the_address_alone_searches_after_the_user_has_allowed_it(deployed: Deployed) -> None:
     environment = deployed.environment
     person = Person(deployed.url, environment["SAKUIN_USER_EMAIL"], environment["SAKUIN_USER_PASSWORD"])

@@ -15,11 +15,6 @@ from tests.oauth.mcp_remote import HELLO, SECONDS, expire, remote, search
 from tests.oauth.sdk_agent import Agent, found
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(scope="module")
 def deployed(database: Database, stand_in: str) -> Iterator[Deployment]:
     with deployment(database, stand_in) as made:

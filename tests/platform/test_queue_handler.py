@@ -237,13 +237,6 @@ def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(q
     assert queue.sqs.messages == []
 
 
-def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> None:
-    queue.work.error = RuntimeError("postgres://user:secret@host")
-    assert queue.deliver(receives=MAX_FAILURES)
-    reason = "An unexpected error occurred; see the log"
-    assert (queue.row.reason, queue.work.gave_up) == (reason, [("a page", reason)])
-
-
 def test_a_worker_killed_by_the_last_delivery_leaves_a_reason(queue: Queue) -> None:
     queue.work.error = Killed()
     for receives in (1, MAX_RECEIVES):
@@ -251,13 +244,6 @@ def test_a_worker_killed_by_the_last_delivery_leaves_a_reason(queue: Queue) -> N
             queue.deliver(receives=receives)
     assert queue.row.state == "failed"
     assert queue.row.reason.startswith("The worker ended without an answer")
-
-
-def test_a_worker_that_is_killed_leaves_its_message_hidden_for_its_lease_alone(queue: Queue) -> None:
-    queue.work.error = Killed()
-    with pytest.raises(Killed):
-        queue.deliver()
-    assert queue.hidden == [60]
 
 
 def test_a_message_in_long_work_is_recorded_and_after_its_worker_was_killed_known_to_have_none(queue: Queue) -> None:

@@ -97,12 +97,6 @@ def test_a_page_is_as_many_strings_as_changed(line: Line) -> None:
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
-def test_each_change_is_scanned_though_the_one_before_it_was(line: Line) -> None:
-    for _ in range(2):
-        line.world.call("table_changed", table=line.table, event="TableUpdated", tool=None)
-        assert [outcome for outcome in line.hear(2) if outcome in SCANNED]
-
-
 def test_an_event_whose_scan_failed_on_its_way_scans_again(line: Line) -> None:
     line.world.queues = LosingQueues(failures=1)
     with pytest.raises(Unavailable):

@@ -53,11 +53,6 @@ def test_a_key_is_decoded() -> None:
     assert asked.upload == 12
 
 
-@pytest.mark.parametrize("key", ["tables/readme.txt", f"tables/{PROJECT}/{TABLE}/7.json.bak"])
-def test_an_object_that_is_no_document_asks_for_nothing(key: str) -> None:
-    assert tool_message(uploaded(key)) is None
-
-
 def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
     first, second = (f"tables/{PROJECT}/{TABLE}/{number}.json" for number in (7, 12))
     with pytest.raises(Invalid, match="has 2 records of S3 instead of one"):

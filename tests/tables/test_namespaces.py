@@ -67,23 +67,6 @@ def test_a_worker_that_dies_after_its_first_write_leaves_nothing_of_a_table_that
     assert names(world) == []
 
 
-def test_a_late_write_is_removed_again_although_its_worker_died_after_it(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    world.tool(table, "")
-    world.deliver(world.queues.asked.pop(0))
-
-    def removed() -> None:
-        world.call("delete_table", table=table)
-        world.maintain()
-        world.maintain()
-
-    with pytest.raises(Unavailable):
-        dying_upsert(world, removed).deliver(world.queues.asked.pop(0))
-    assert names(world) == [namespace(world.project, table)]
-    assert world.maintain().removed == 1
-    assert names(world) == []
-
-
 def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: TableWorld) -> None:
     table, _ = indexed(world)
     world.call("delete_table", table=table)

@@ -98,15 +98,6 @@ def test_a_tool_that_is_not_indexed_yet_answers_that_it_is_pending(world: TableW
     assert (answer.index["state"], answer.index["indexed_at"], answer.results) == ("pending", None, ())
 
 
-def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: TableWorld) -> None:
-    pointer = "/" + "/".join(["学" * 100] * 3)
-    endpoint = world.endpoint(
-        world.tool(world.table({"学" * 100: {"学" * 100: {"学" * 100: TEXT}}, "b": TEXT}), pointer)
-    )
-    world.settle()
-    assert world.found(endpoint) == {pointer}
-
-
 def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld) -> None:
     broken = {chr(0xD800): "surrogate", chr(0xDFFF): "surrogate", chr(0): "NUL"}
     bad = {f"bad{number}": TEXT + letter for number, letter in enumerate(broken)}

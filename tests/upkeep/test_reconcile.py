@@ -190,17 +190,6 @@ def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> No
     assert [one.where for one in busy(whole=True).differences] == ["old.html"]
 
 
-def test_a_few_pages_that_are_gone_are_deleted_at_night(world: World) -> None:
-    for number in range(6):
-        world.put(f"{number}.html", ONE)
-    for number in range(3):
-        world.bucket.remove(f"{number}.html")
-    world.bucket.forget_messages()
-    world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
-    world.settle()
-    assert len(texts(world)) == 3
-
-
 def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     world.put("learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
     world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())

@@ -12,7 +12,7 @@ from sakuin.knowledge.postgres import KnowledgeIndex, written_words
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.client import Client, call, connected
+from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import a_chunk, a_source
@@ -456,9 +456,3 @@ def test_a_statement_that_takes_too_long_is_no_outage_of_supabase(
     finally:
         sql.execute("drop function material_counts(); alter function counts_of_materials() rename to material_counts")
     assert raised.value.vendor is None
-
-
-def test_a_database_that_is_away_is_unavailable() -> None:
-    # Nobody listens on the discard port.
-    with pytest.raises(Unavailable):
-        KnowledgeIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], FINGERPRINT)

@@ -47,10 +47,6 @@ def test_of_what_is_left_a_quarter_is_given_at_a_time(counted: Counted) -> None:
     assert (first, second) == (25, 19)
 
 
-def test_keys_do_not_share(counted: Counted) -> None:
-    assert (counted.taken("one"), counted.taken("two", per_minute=7)) == (100, 7)
-
-
 def test_the_next_minute_begins_anew(counted: Counted) -> None:
     counted.taken("k")
     counted.pass_a_minute()

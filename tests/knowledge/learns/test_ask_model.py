@@ -167,17 +167,6 @@ def test_a_page_that_is_deleted_during_the_call_stays_deleted(world: World, mode
     assert (world.state(MATERIAL).status, world.chunks(), pending(world)) == ("deleted", [], 0)
 
 
-def test_a_page_whose_searchable_version_is_gone_is_not_asked_about_for_ever(world: World, model: Model) -> None:
-    version = world.put(KEY, ONE)
-    world.put(KEY, b"%PDF-1.7")
-    world.bucket.remove_version(KEY, version)
-    world.settle()
-    assert (len(world.ask_model()), pending(world), sources(world)) == (1, 0, ["provisional"])
-    world.put(KEY, TWO)
-    world.ask_model()
-    assert (sources(world), model.asked) == (["model"], 1)
-
-
 def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: World, model: Model) -> None:
     world.put(KEY, ONE)
     assert (world.send_learns(), len(world.queue.take_messages())) == (1, 1)

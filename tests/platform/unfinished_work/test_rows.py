@@ -3,12 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
-import pytest
 from psycopg.types.json import Jsonb
-from sakuin.errors import Unavailable
 from sakuin.platform.retry import Defer
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import WorkSubject
 
 from tests.platform.unfinished_work.conftest import A_DAY, Work, of, page
 
@@ -94,9 +91,3 @@ def touched(sql: psycopg.Connection) -> dict[str, int]:
     found = sql.execute(TOUCHED).fetchone()
     assert found is not None
     return dict(zip(("read", "rewritten"), found, strict=True))
-
-
-def test_a_database_that_does_not_answer_is_unavailable() -> None:
-    with pytest.raises(Unavailable) as failure:
-        UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2)).counts()
-    assert failure.value.vendor == "supabase"

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-from sakuin.errors import NotFound
-
 from tests.worlds import TableWorld, long, passages_of
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
@@ -103,17 +100,6 @@ def test_a_renamed_tool_needs_no_scan_and_a_disabled_one_is_back_without_embeddi
         assert len(world.rows(table)) == rows
     assert world.found(endpoint) == {"/a"}
     assert len(world.embedder.embedded) == embedded
-
-
-def test_a_tool_of_another_project_cannot_be_bound(world: TableWorld) -> None:
-    other = world.beside()
-    foreign = other.tool(other.table({"a": A}), "")
-    endpoint = world.endpoint()
-    with pytest.raises(NotFound, match=foreign):
-        world.call("bind_tool", mcp=endpoint, tool=foreign, status="enabled")
-    with pytest.raises(NotFound, match=foreign):
-        world.endpoint(foreign)
-    assert world.sql("select 1 from mcp where project_id = %s and id <> %s", world.project, endpoint) == []
 
 
 def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(world: TableWorld) -> None:

@@ -29,7 +29,9 @@ def test_what_is_no_pointer_is_invalid(pointer: str) -> None:
         tokens(pointer)
 
 
-@pytest.mark.parametrize("step", ["-", "01", "00", "+1", "-1", "1.0", "３", "", "2", "a", "9" * 5000, " 0"])
+@pytest.mark.parametrize(
+    "step", ["-", "01", "00", "+1", "-1", "1.0", "1e0", "0x1", "３", "", "2", "a", "9" * 5000, " 0"]
+)
 def test_an_array_has_no_place_but_its_indexes(step: str) -> None:
     with pytest.raises(NotFound):
         resolve({"foo": ["bar", "baz"]}, f"/foo/{step}")
