@@ -6,11 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.isolation.catalog import functions, tables
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, TOOL_SEARCH, Route
 from tests.isolation.stack import DOMAIN, Stack
-from tests.isolation.test_sql_from_outside import outside
 
 CLIENT = {"client_id": str(uuid4())}
 
@@ -96,27 +94,6 @@ def test_every_other_route_of_the_document_refuses_it(stack: Stack, owner: Tenan
 def test_any_value_of_client_id_is_an_agent_s(stack: Stack, owner: Tenant, client: object) -> None:
     token = stack.token(owner.user, client_id=client)
     assert stack.ask("GET", "/v1/projects", bearer=token).status == 403
-
-
-def test_past_the_api_it_calls_no_function(stack: Stack, owner: Tenant, agent: str) -> None:
-    before, door = stack.rows(), outside(stack, agent)
-    for function in functions(stack):
-        answer = door.post(f"/rpc/{function.name}", json=function.given(owner.ids))
-        assert answer.status_code in (401, 403, 404), (function.name, answer.text)
-    assert stack.rows() == before
-
-
-def test_past_the_api_it_reads_and_writes_no_table(stack: Stack, agent: str) -> None:
-    before, door = stack.rows(), outside(stack, agent)
-    for table in tables(stack):
-        for answer in (
-            door.get(f"/{table}", params={"limit": "1"}),
-            door.post(f"/{table}", json={}),
-            door.patch(f"/{table}", json={}),
-            door.delete(f"/{table}"),
-        ):
-            assert answer.status_code == 403, (table, answer.text)
-    assert stack.rows() == before
 
 
 # ---------------------------------------------------------------- where to sign in

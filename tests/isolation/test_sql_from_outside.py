@@ -32,9 +32,10 @@ def act_for(connection: psycopg.Connection, user: str) -> None:
     connection.execute("set local role service_role")
 
 
-@pytest.fixture(params=["anon", "authenticated"])
+@pytest.fixture(params=["anon", "authenticated", "an agent"])
 def stranger(request: pytest.FixtureRequest, stack: Stack, other: Tenant) -> httpx.Client:
-    return outside(stack, other.token if request.param == "authenticated" else None)
+    tokens = {"anon": None, "authenticated": other.token, "an agent": stack.token(other.user, client_id=str(uuid4()))}
+    return outside(stack, tokens[request.param])
 
 
 def test_no_table_is_read_or_written(stack: Stack, owner: Tenant, stranger: httpx.Client) -> None:

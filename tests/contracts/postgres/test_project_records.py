@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
+from sakuin.errors import Conflict, Invalid, NotFound, OverLimit
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.outbox import Outbox
@@ -43,35 +43,6 @@ class Kept:
 def kept(service: Client, sql: psycopg.Connection) -> Kept:
     emptied(sql)
     return Kept(ProjectRecords(service), Outbox(service))
-
-
-def test_members_are_listed_and_leave_or_are_removed_by_an_owner(kept: Kept) -> None:
-    project = kept.project()
-    for _ in range(2):
-        kept.records.add_member(MEMBER, project, STRANGER.id)
-    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [MEMBER.id, STRANGER.id]
-    assert [one.role for one in kept.records.members(STRANGER, project)] == ["owner", "viewer"]
-    assert all(one.since for one in kept.records.members(None, project))
-    with pytest.raises(Forbidden, match="the role owner"):
-        kept.records.remove_member(STRANGER, project, MEMBER.id)
-    kept.records.remove_member(STRANGER, project, STRANGER.id)
-    kept.records.add_member(MEMBER, project, STRANGER.id, "editor")
-    kept.records.transfer_project(MEMBER, project, STRANGER.id)
-    assert [one.role for one in kept.records.members(STRANGER, project)] == ["editor", "owner"]
-    kept.records.remove_member(STRANGER, project, MEMBER.id)
-    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [STRANGER.id]
-    with pytest.raises(NotFound):
-        kept.records.members(MEMBER, project)
-
-
-def test_the_last_owner_stays_and_another_user_is_not_found(kept: Kept) -> None:
-    project = kept.project()
-    for user in (MEMBER, None):
-        with pytest.raises(Conflict, match="last owner"):
-            kept.records.remove_member(user, project, MEMBER.id)
-        with pytest.raises(NotFound, match="no member"):
-            kept.records.remove_member(user, project, STRANGER.id)
-    assert [one.user_id for one in kept.records.members(MEMBER, project)] == [MEMBER.id]
 
 
 def test_projects_are_counted_for_their_creator_also_after_he_left(kept: Kept, sql: psycopg.Connection) -> None:
