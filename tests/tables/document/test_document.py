@@ -66,10 +66,6 @@ def test_two_surrogates_that_are_one_character_become_one() -> None:
     assert parsed_table(r'["\ud800", "\u0000"]') == ["\ud800", "\0"]
 
 
-def test_the_last_of_two_keys_counts() -> None:
-    assert parsed_table('{"a": 1, "b": 2, "a": 3}') == {"a": 3, "b": 2}
-
-
 def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
     assert parsed_table("\ufeff1") == parsed_table(b"\xef\xbb\xbf1") == 1
 
@@ -115,15 +111,10 @@ def test_nesting_without_end_is_invalid(opening: str, levels: int) -> None:
             parsed_table(text)
 
 
-def test_the_error_for_deep_nesting_names_the_limit() -> None:
-    with pytest.raises(Invalid, match=r"2,000 levels deep. Flatten it."):
-        parsed_table("[" * 10_000 + "]" * 10_000)
-
-
 def test_a_number_of_ten_thousand_digits_takes_no_time() -> None:
     began = time.process_time()
     with pytest.raises(Invalid, match="4,300 digits"):
-        parsed_table(f"[{'9' * 10_000}]")
+        parsed_table(f"[-{'9' * 10_000}]")
     with pytest.raises(Invalid, match="4,300 digits"):
         parsed_table("[" * 1500 + "9" * 10_000 + "]" * 1500)
     assert parsed_table("0." + "1" * 1_000_000) == pytest.approx(1 / 9)
