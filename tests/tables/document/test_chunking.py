@@ -1,7 +1,9 @@
 """Windows of long texts."""
 
+import hashlib
 import itertools
 import re
+import sys
 import time
 import unicodedata
 from random import Random
@@ -11,7 +13,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin.tables.chunking import ChunkText, chunks
+from sakuin.tables.chunking import JOINING, PLAIN, ChunkText, chunks
 
 from tests.effort import times
 
@@ -111,6 +113,24 @@ def test_a_long_text_of_any_kind_is_cut_at_once(kind: str) -> None:
     assert time.process_time() - began < 3
     assert_contract(text, found, 1000, 150)
     assert len(found) <= MANY / 400
+
+
+def test_the_windows_of_texts_are_those_that_were_recorded() -> None:
+    # Other windows are other rows in every index: they need another `CHUNKER`.
+    random, digest = Random(123), hashlib.sha256()
+    for size, overlap in ((1000, 150), (100, 20), (12, 11), (5, 0)) * 25:
+        text = "".join(random.choices(random.sample(PIECES, 12), k=random.randint(1, 900)))
+        spans = [(chunk.char_start, chunk.char_end) for chunk in chunks(text, size=size, overlap=overlap)]
+        digest.update(repr(spans).encode())
+    assert digest.hexdigest() == "0b75ae66c5789112bb668de27f38267269e3ee2e4e1fd6a781e69fb87d035869"
+
+
+def test_a_grapheme_begins_at_each_character_that_is_taken_for_a_beginning() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1)))
+    beginnings = set(re.findall(f"[{PLAIN}]", every))
+    assert beginnings.isdisjoint(regex.findall(r"\p{Extended_Pictographic}|\p{InCB=Consonant}", every))
+    assert beginnings.issubset(regex.findall(r"\p{GCB=Other}|\p{GCB=LV}|\p{GCB=LVT}|[\t\r\n]", every))
+    assert set(regex.findall(r"\p{GCB=Prepend}|\p{GCB=L}|\r", every)) <= set(re.findall(f"[{JOINING}]", every))
 
 
 def test_the_default_sizes_keep_the_contract() -> None:

@@ -11,29 +11,36 @@ from sakuin.errors import Invalid
 CHUNK_SIZE = 1000
 CHUNK_OVERLAP = 150
 
-# The ranks of places to cut at; 0 is inside a grapheme.
-_ANY, _WORD, _CLAUSE, _SENTENCE, _PARAGRAPH = range(1, 6)
-_BEST_FIRST = (_PARAGRAPH, _SENTENCE, _CLAUSE, _WORD, _ANY)
+# Words are many, so that the one at a place is looked for in so few characters first.
+_NEAR = 40
 
-_CLOSING = "」』）】〕〉》”’\"')\\]"
-_SPACES = re.compile(r"\s+")
+_CLOSING = "」』）】〕〉》”’\"')]"
+_LINE_ENDS = "\n\v\f\r\x85\u2028\u2029"
 _SOLID = re.compile(r"\S")
-_CR_LF = re.compile("\r\n")
-_LINE_END = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
+_WORD_EDGE = re.compile(r"\s(?<=\S.)|\S(?<=\s.)", re.DOTALL)
+_LINE_END = re.compile(rf"[{_LINE_ENDS}]\s*+")
+# Python finds a pattern faster if it begins with a class of characters; the class of each is looked up behind it.
+_BLANK_LINE = re.compile(rf"[{_LINE_ENDS}](?:(?<=\r)\n)?+[^\S{_LINE_ENDS}]*+[{_LINE_ENDS}]\s*+")
 
 # Not in 1,000 or a?b=1: a Latin sign ends a clause only before a space or a character that is not ASCII.
-_CLAUSE_END = re.compile(r"[、，､；]|[,;](?![!-~])")
+_CLAUSE_END = re.compile(r"[、，､；,;](?:(?<=[、，､；])|(?![!-~]))")
 
+# The end is the same from every sign of a row on.
+_CLOSINGS = f"[{re.escape(_CLOSING)}]*+"
 _SENTENCE_END = re.compile(
-    rf"(?:[。｡！？]|．(?!\d))++[{_CLOSING}]*+"
-    rf"|(?<![.!?])[.!?]++[{_CLOSING}]*+(?=\s)"
-    r"|(?<![!?])[!?]++(?=[^\x00-\x7f])"
+    rf"[。｡！？．.!?](?:(?<=[。｡！？．])(?<!．(?=\d))(?:[。｡！？]|．(?!\d))*+{_CLOSINGS}"
+    rf"|(?<=[.!?])(?:{_CLOSINGS}(?=\s)|(?<!\.)(?=[^\x00-\x7f])))"
 )
+_NO_CLOSING = re.compile(rf"[^{re.escape(_CLOSING)}]")
+_NO_CLOSING_BEFORE = regex.compile(rf"(?r){_NO_CLOSING.pattern}")
 
-# Any two of these characters are two graphemes, except CR LF. Only the others need the pattern of graphemes.
-_PLAIN = "\t\n\r -~\u3000-\u3029ぁ-ゖァ-ヿ㐀-䶿一-鿿！-｠"
-
-_NOT_PLAIN = re.compile(f"[{_PLAIN}]?(?:[^{_PLAIN}]++[{_PLAIN}]?)++")
+# A grapheme begins at each of these characters, except behind CR, single letters of Hangul (GCB=L) and some signs of
+# Arabic and Indian scripts (GCB=Prepend). Graphemes are read at other characters alone.
+PLAIN = "\t\n\r -~À-ÖØ-öø-ʯͰ-ͷΆΈ-ϿА-ҁҊ-ԯא-תؠ-يก-ะเ-ๆḀ-ỿ\u3000-\u3029ぁ-ゖァ-ヿ㐀-䶿一-鿿가-힣！-｠"
+JOINING = "\r\u1100-\u115f\ua960-\ua97c\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
+JOINING += "\U000111c2\U000111c3\U000113d1\U0001193f\U00011941\U00011a84-\U00011a89\U00011d46\U00011f02"
+_BEGINNING = re.compile(f"(?<![{JOINING}])[{PLAIN}]")
+_BEGINNING_BEFORE = regex.compile(f"(?r){_BEGINNING.pattern}")
 
 # UAX #29, with a pair of surrogates, which Python may store as two characters, as one. Flags are explicit, because
 # `\X` looks back over all flags before it, which takes quadratic time for a row of flags.
@@ -66,95 +73,151 @@ def chunks(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -
     """
     if size < 2 or not 0 <= overlap < size:
         raise Invalid("A chunk needs a size of at least 2 code points, and an overlap from 0 to less than the size.")
-    places = _places(text, size)
-    text_end = _at_or_after(places, len(text.rstrip()))
+    graphemes = _Graphemes(text, size)
+    text_end = graphemes.at_or_after(len(text.rstrip()))
     spans: list[tuple[int, int]] = []
     # `fresh` is the first grapheme that is in no window yet.
-    fresh = _solid(text, places, 0)
+    start = end = fresh = graphemes.solid(0)
     while fresh < text_end:
-        start = _start(text, places, fresh, *spans[-1], size, overlap) if spans else fresh
-        end = text_end if text_end <= start + size else _end(text, places, fresh, start, size, overlap)
+        after_fresh = graphemes.at_or_after(fresh + 1)
+        if spans:
+            earliest = max(start + 1, end - overlap, after_fresh - size)
+            place = _first(graphemes, start, earliest, end - 1)
+            start = fresh if place is None else graphemes.solid(place)
+        if text_end <= start + size:
+            end = text_end
+        else:
+            # At least half of the new part is used, so that the number of windows is bounded.
+            earliest = max(fresh + (size - overlap) // 2, after_fresh)
+            place = _last(graphemes, fresh, earliest, start + size)
+            end = graphemes.at_or_after(_before_spaces(text, start, place))
         spans.append((start, end))
-        fresh = _solid(text, places, end)
+        fresh = graphemes.solid(end)
     return [ChunkText(index, len(spans), text[start:end], start, end) for index, (start, end) in enumerate(spans)]
 
 
-def _start(text: str, places: bytearray, fresh: int, start: int, end: int, size: int, overlap: int) -> int:
-    """Returns the best start in the overlap with the window before from which a window still contains `fresh`."""
-    earliest = max(start + 1, end - overlap, _at_or_after(places, fresh + 1) - size)
-    for rank in _BEST_FIRST:
-        if (place := places.find(rank, earliest, end)) >= 0:
-            return _solid(text, places, place)
-    return fresh
+class _Graphemes:
+    """The places of a text that are not inside a grapheme, read where they are needed."""
+
+    def __init__(self, text: str, size: int) -> None:
+        self.text = text
+        self._line_ends = [sign for sign in _LINE_ENDS if sign in text]
+        self._size = size
+        # The last row of graphemes that was read: its start, and 1 for each place that is not inside one.
+        self._start, self._places = 0, b""
+        self._closing = (0, 0)  # the last row of closing characters
+
+    def is_place(self, place: int) -> bool:
+        if _BEGINNING.match(self.text, place):
+            return True
+        self._read(place)
+        return self._places[place - self._start] == 1
+
+    def at_or_before(self, place: int) -> int:
+        if _BEGINNING.match(self.text, place):
+            return place
+        self._read(place)
+        return self._start + self._places.rfind(1, 0, place - self._start + 1)
+
+    def at_or_after(self, place: int) -> int:
+        if _BEGINNING.match(self.text, place):
+            return place
+        self._read(place)
+        return self._start + self._places.find(1, place - self._start)
+
+    def solid(self, place: int) -> int:
+        """Returns the start of the first grapheme from `place` on that is not white space, or the end of the text."""
+        match = _SOLID.search(self.text, place)
+        return self.at_or_before(match.start()) if match else len(self.text)
+
+    def closing_row(self, place: int) -> tuple[int, int]:
+        """Returns start and end of the row of closing characters around `place`. Each row is read once."""
+        start, end = self._closing
+        if not start <= place < end:
+            before = _NO_CLOSING_BEFORE.search(self.text, 0, place)
+            after = _NO_CLOSING.search(self.text, place)
+            self._closing = before.end() if before else 0, after.start() if after else len(self.text)
+        return self._closing
+
+    def has_line_end(self, start: int, end: int) -> bool:
+        return any(self.text.find(sign, start, end) >= 0 for sign in self._line_ends)
+
+    def _read(self, place: int) -> None:
+        """Reads the graphemes around `place`, from one `_BEGINNING` to the next."""
+        if self._start <= place < self._start + len(self._places):
+            return
+        before = _BEGINNING_BEFORE.search(self.text, 0, place)
+        after = _BEGINNING.search(self.text, place)
+        self._start, end = before.start() if before else 0, after.start() if after else len(self.text)
+        places = bytearray(end - self._start + 1)
+        places[0] = places[-1] = 1
+        for match in _GRAPHEME.finditer(self.text, self._start, end):
+            # One that no window can hold is cut.
+            for start in range(match.start(), match.end(), self._size):
+                places[start - self._start] = 1
+        self._places = bytes(places)
 
 
-def _end(text: str, places: bytearray, fresh: int, start: int, size: int, overlap: int) -> int:
-    """Returns the best end. At least half of the new part is used, so that the number of windows is bounded."""
-    limit = start + size
-    earliest = max(fresh + (size - overlap) // 2, _at_or_after(places, fresh + 1))
-    for rank in _BEST_FIRST:
-        if (place := places.rfind(rank, earliest, limit + 1)) >= 0:
-            break
-    else:
-        place = _at_or_before(places, limit)
-    return _at_or_after(places, start + len(text[start:place].rstrip()))
+def _first(graphemes: _Graphemes, solid: int, earliest: int, latest: int) -> int | None:
+    """Returns the first place of the best rank from `earliest` to `latest`."""
+    for places in _best_first(graphemes, solid, earliest, latest, near=earliest):
+        for place in places:
+            if earliest <= place <= latest and graphemes.is_place(place):
+                return place
+    place = graphemes.at_or_after(earliest)
+    return place if place <= latest else None
 
 
-def _places(text: str, size: int) -> bytearray:
-    """Returns the rank of each place from 0 to `len(text)`."""
-    places = bytearray([_ANY]) * (len(text) + 1)
-    for start, end in _long_graphemes(text):
-        places[start + 1 : end] = bytes(end - start - 1)
-        for place in range(start + size, end, size):
-            places[place] = _ANY
-    for match in _SPACES.finditer(text):
-        rank = _rank_of_space(match[0])
-        _raise(places, match.start(), rank)
-        _raise(places, match.end(), rank)
-    for match in _CLAUSE_END.finditer(text):
-        _raise(places, match.end(), _CLAUSE)
-    for match in _SENTENCE_END.finditer(text):
-        _raise(places, match.end(), _SENTENCE)
-    return places
+def _last(graphemes: _Graphemes, solid: int, earliest: int, latest: int) -> int:
+    """Returns the last place of the best rank from `earliest` to `latest`, or else the last one before."""
+    if earliest <= latest:
+        for places in _best_first(graphemes, solid, earliest, latest, near=latest):
+            for place in reversed(places):
+                if earliest <= place <= latest and graphemes.is_place(place):
+                    return place
+    return graphemes.at_or_before(latest)
 
 
-def _rank_of_space(space: str) -> int:
-    if space == " ":
-        return _WORD
-    lines = len(_LINE_END.findall(space))
-    return _PARAGRAPH if lines > 1 else _SENTENCE if lines else _WORD
+def _best_first(graphemes: _Graphemes, solid: int, earliest: int, latest: int, *, near: int) -> Iterator[list[int]]:
+    """Yields places of each rank in order: paragraphs, sentences, clauses, words.
+
+    They contain all from `earliest` to `latest`, but first those words that are `near` a place. `solid` is the start of
+    a grapheme before `earliest` that is not white space.
+    """
+    text = graphemes.text
+    begin, end = _part(graphemes, solid, earliest, latest)
+    lines: list[int] = []
+    if graphemes.has_line_end(begin, end):
+        yield [place for row in _BLANK_LINE.finditer(text, begin, end) for place in _edges(text, solid, row)]
+        lines = [place for row in _LINE_END.finditer(text, begin, end) for place in _edges(text, solid, row)]
+    sentences = [match.end() for match in _SENTENCE_END.finditer(text, begin, end)]
+    yield sorted(lines + sentences) if lines else sentences
+    yield [match.end() for match in _CLAUSE_END.finditer(text, begin, end)]
+    yield [match.start() for match in _WORD_EDGE.finditer(text, max(near - _NEAR, 1), near + _NEAR)]
+    yield [match.start() for match in _WORD_EDGE.finditer(text, max(begin, 1), end)]
 
 
-def _raise(places: bytearray, place: int, rank: int) -> None:
-    """Raises the rank of a place, except inside a grapheme."""
-    if 0 < places[place] < rank:
-        places[place] = rank
+def _edges(text: str, solid: int, row: re.Match[str]) -> tuple[int, int]:
+    """Returns start and end of the white space around a line end."""
+    return _before_spaces(text, solid, row.start()), row.end()
 
 
-def _long_graphemes(text: str) -> Iterator[tuple[int, int]]:
-    """Yields start and end of every grapheme of more than one code point."""
-    for pair in _CR_LF.finditer(text):
-        yield pair.span()
-    for run in _NOT_PLAIN.finditer(text):
-        for match in _GRAPHEME.finditer(text, *run.span()):
-            start, end = match.span()
-            if end - start > 1:
-                yield start, end
+def _before_spaces(text: str, solid: int, place: int) -> int:
+    """Returns the end of the text before `place` without white space at its end."""
+    return solid + len(text[solid:place].rstrip()) if text[place - 1].isspace() else place
 
 
-def _solid(text: str, places: bytearray, place: int) -> int:
-    """Returns the start of the first grapheme from `place` on that is not white space, or the end of the text."""
-    match = _SOLID.search(text, place)
-    return _at_or_before(places, match.start()) if match else len(text)
-
-
-def _at_or_before(places: bytearray, place: int) -> int:
-    while not places[place]:
-        place -= 1
-    return place
-
-
-def _at_or_after(places: bytearray, place: int) -> int:
-    while not places[place]:
-        place += 1
-    return place
+def _part(graphemes: _Graphemes, solid: int, earliest: int, latest: int) -> tuple[int, int]:
+    """Returns start and end of what has to be read to find all places from `earliest` to `latest`."""
+    text = graphemes.text
+    begin, end = earliest - 1, latest + 2
+    if text[begin].isspace():
+        begin = _before_spaces(text, solid, earliest)
+    elif text[begin] in _CLOSING and (row := graphemes.closing_row(begin))[1] <= latest:
+        begin = max(row[0] - 1, 0)
+    if text[latest].isspace():
+        match = _SOLID.search(text, latest)
+        end = match.start() if match else len(text)
+    elif text[latest] in _CLOSING and (row := graphemes.closing_row(latest))[0] > begin:
+        end = row[1] + 1
+    return begin, end
