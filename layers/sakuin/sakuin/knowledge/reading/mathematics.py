@@ -62,7 +62,8 @@ def _inner(tag: Tag, *, display: bool) -> str:
 
 def _mathml(tag: Tag, *, display: bool = False) -> str:
     display = display or attribute(tag, "display") == "block"
-    annotation = tag.find("annotation", attrs={"encoding": ENCODINGS})
+    inside = (inner for inner in tag.descendants if isinstance(inner, Tag))
+    annotation = next((i for i in inside if i.name == "annotation" and attribute(i, "encoding") in ENCODINGS), None)
     if annotation is not None:
         return _delimited(annotation.get_text(), display=display)
     if attribute(tag, "alttext"):

@@ -2,11 +2,13 @@ r"""MathML as TeX: `\frac{-b ± \sqrt{D}}{2a}`, with the letters and signs of th
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from bs4 import Tag
+from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.language.unicode_text import visible
+from sakuin.language.unicode_text import one_line
 
 # Deeper elements become their text.
 DEEPEST = 100
@@ -41,7 +43,8 @@ def _tex(tag: Tag, depth: int) -> str:
     if name in UNSEEN:
         return ""
     if name in ("mi", "mn", "mo", "mtext", "ms"):
-        return _token(name, _text(tag).replace("\\", "\\backslash ").replace("{", r"\{").replace("}", r"\}"))
+        only = tag.contents[0] if len(tag.contents) == 1 else None
+        return _token(name, str(only) if type(only) is NavigableString else tag.get_text())
     children = [child for child in tag.contents if isinstance(child, Tag)]
     if not children or depth > DEEPEST:
         return " " if name == "mspace" else _text(tag)
@@ -107,7 +110,9 @@ def _table(rows: Sequence[str]) -> str:
     return rf" \begin{{matrix}} {table} \end{{matrix}} " if " & " in table else table
 
 
-def _token(name: str, text: str) -> str:
+@lru_cache(maxsize=4096)
+def _token(name: str, written: str) -> str:
+    text = one_line(written).replace("\\", "\\backslash ").replace("{", r"\{").replace("}", r"\}")
     if name == "mo":
         if not text or TIGHT.fullmatch(text) or text in (r"\{", r"\}"):
             return text
@@ -116,8 +121,9 @@ def _token(name: str, text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    return PREFIX.sub(r"\1", SPACE_IN_BRACKETS.sub("", " ".join(text.split())))
+    words = text.split()
+    return PREFIX.sub(r"\1", SPACE_IN_BRACKETS.sub("", " ".join(words))) if len(words) > 1 else "".join(words)
 
 
 def _text(tag: Tag) -> str:
-    return " ".join(visible(tag.get_text()).split())
+    return one_line(tag.get_text())

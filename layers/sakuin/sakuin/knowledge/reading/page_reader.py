@@ -62,19 +62,19 @@ def read_page(
     `sakuin:category` and so on take precedence.
     """
     text = html_text(html)
-    root, ids = parsed(text)
+    root, tags, ids = parsed(text)
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
         raise UnreadablePage(
             f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
         )
     page_steps = list(steps(root))
-    meta, own = _meta(root)
+    meta, own = _meta(tags)
     settings = page_settings(own)
     by_headings = settings.by_headings or not many
     elements: Sequence[AnchoredElement]
     outline: Outline
     if by_headings:
-        elements, outline = _sections(root, page_steps, ids, settings)
+        elements, outline = _sections(tags, page_steps, ids, settings)
         elements = [] if TEMPLATE.match(text) else elements
         if len(elements) > most_explanations:
             raise UnreadablePage(
@@ -90,15 +90,15 @@ def read_page(
     if by_headings:
         explanations = with_parents(explanations)
     return Page(
-        title=without_numbering(_title(root, outline), counting),
+        title=without_numbering(_title(tags, outline), counting),
         explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
-        links=_links(root),
+        links=_links(tags),
         unnamed_boxes=_unnamed_boxes(root, page_steps, () if by_headings else elements, box_selectors),
-        language=_language(root),
+        language=_language(tags),
         by_headings=by_headings,
         unanchored_headings=unanchored_headings(elements, explanations) if by_headings else (),
         skipped_headings=0 if by_headings else skipped_headings(elements, main_content(page_steps, settings)),
@@ -115,10 +115,10 @@ def _unnamed_boxes(
 
 
 def _sections(
-    root: Tag, page_steps: Sequence[Step], ids: Sequence[str], settings: PageSettings
+    tags: Sequence[Tag], page_steps: Sequence[Step], ids: Sequence[str], settings: PageSettings
 ) -> tuple[list[AnchoredElement], Outline]:
     content = main_content(page_steps, settings)
-    sections = sections_of(content, first_of_duplicates(root, ids), settings, _written_title(root))
+    sections = sections_of(content, first_of_duplicates(tags, ids), settings, _written_title(tags))
     outline = SectionOutline(sections, content[0].tag)
     outline.read(content)
     return [section for section in sections if outline.has_text(section) and _is_explanation(section, outline)], outline
@@ -166,28 +166,28 @@ def _without_numbering(explanation: Explanation, counting: frozenset[Number]) ->
     return replace(explanation, title=without_numbering(explanation.title, counting), headings=headings)
 
 
-def _title(root: Tag, outline: Outline) -> str:
+def _title(tags: Sequence[Tag], outline: Outline) -> str:
     """Returns the only heading of rank 1; of several the one that `<title>` names, or else `<title>`."""
-    written, headings = _written_title(root), outline.page_titles
+    written, headings = _written_title(tags), outline.page_titles
     if len(headings) == 1 or not written:
         return headings[0] if headings else written
     return next((heading for heading in headings if heading in written), written)
 
 
-def _written_title(root: Tag) -> str:
-    element = root.find("title")
+def _written_title(tags: Sequence[Tag]) -> str:
+    element = next((tag for tag in tags if tag.name == "title"), None)
     written = one_line(element.get_text()) if element is not None else ""
     return concept_name(SITE_SUFFIX.sub("", written)) or concept_name(written)
 
 
-def _meta(root: Tag) -> tuple[dict[str, str], dict[str, str]]:
+def _meta(tags: Sequence[Tag]) -> tuple[dict[str, str], dict[str, str]]:
     """Returns meta tags by lower-case name without `sakuin:`, and those with `sakuin:` alone.
 
     A `sakuin:` name wins, then the first with a value.
     """
     own: dict[str, str] = {}
     general: dict[str, str] = {}
-    for tag in root.find_all("meta"):
+    for tag in (tag for tag in tags if tag.name == "meta"):
         name = (attribute(tag, "name") or attribute(tag, "property")).strip().lower()
         value = one_line(attribute(tag, "content"))
         if value:
@@ -196,8 +196,8 @@ def _meta(root: Tag) -> tuple[dict[str, str], dict[str, str]]:
     return general | own, own
 
 
-def _language(root: Tag) -> str | None:
-    html = root.find("html")
+def _language(tags: Sequence[Tag]) -> str | None:
+    html = next((tag for tag in tags if tag.name == "html"), None)
     return one_line(attribute(html, "lang"))[:LONGEST_LANGUAGE] or None if html is not None else None
 
 
@@ -210,9 +210,9 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(items)[:MOST_PREREQUISITES]
 
 
-def _links(root: Tag) -> tuple[str, ...]:
+def _links(tags: Sequence[Tag]) -> tuple[str, ...]:
     """Returns in-page links, except those to an `<a name>`, which browsers follow too."""
-    anchors = root.find_all(["a", "area"])
+    anchors = [tag for tag in tags if tag.name in ("a", "area")]
     names = {attribute(tag, "name") for tag in anchors if "name" in tag.attrs}
     fragments = (fragment_of(tag) for tag in anchors if "href" in tag.attrs)
     return tuple(fragment for fragment in fragments if fragment and fragment not in names)

@@ -28,7 +28,10 @@ BREAK, CELL = "\x1e", "\x1f"
 NOT_TEX = {ord("\\"): "\ufdd0", ord("$"): "\ufdd1"}
 AS_WRITTEN = {0xFDD0: "\\", 0xFDD1: "$"}
 
-SPACES = re.compile("[ \t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+SPACE = "\t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
+# Not a single space, which stays.
+SPACES = re.compile(f"[ {SPACE}](?:[ {SPACE}]+|(?<! ))")
 
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
 

@@ -124,13 +124,13 @@ def skipped_headings(found: Sequence[AnchoredElement], content_steps: Sequence[S
     return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content_steps) - len(found)
 
 
-def first_of_duplicates(root: Tag, ids: Sequence[str]) -> dict[str, Tag]:
+def first_of_duplicates(tags: Sequence[Tag], ids: Sequence[str]) -> dict[str, Tag]:
     """Returns the first element of each id that several elements have: a link leads to that one."""
     repeated = {name for name, times in Counter(ids).items() if times > 1}
     first: dict[str, Tag] = {}
     if repeated:
-        for tag in root.find_all(id=True):
-            if (name := nfc(attribute(tag, "id"))) in repeated:
+        for tag in tags:
+            if "id" in tag.attrs and (name := nfc(attribute(tag, "id"))) in repeated:
                 first.setdefault(name, tag)
     return first
 
