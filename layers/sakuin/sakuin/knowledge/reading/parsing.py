@@ -1,7 +1,7 @@
 """The HTML parser: the tree of a page without opaque elements, and all its ids."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from bs4 import BeautifulSoup, Tag
 from bs4.builder._lxml import LXMLTreeBuilder
@@ -57,8 +57,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
 
     def feed(self, markup: Any) -> None:
         """Reads a whole page into the `BeautifulSoup` of this builder."""
-        assert self.soup is not None
-        self._open, self._last = [self.soup], self.soup
+        self._open, self._last = [cast(BeautifulSoup, self.soup)], self.soup
         super().feed(markup)
         self._end_text()
 
@@ -117,7 +116,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         if not self._texts:
             return
         text, self._texts = "".join(self._texts), []
-        if not self._preserved and not text.strip(self.soup.ASCII_SPACES):
+        if not self._preserved and not text.strip(BeautifulSoup.ASCII_SPACES):
             text = "\n" if "\n" in text else " "
         kind = self.string_containers[self._containers[-1].name] if self._containers else NavigableString
         string = str.__new__(kind, text)
