@@ -18,10 +18,10 @@ from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
 from sakuin.knowledge.reading.sections.anchors import (
     first_of_duplicates,
+    has_ids_of_a_generator,
     section_content,
     section_title,
     sections_of,
-    skipped_headings,
     unanchored_headings,
 )
 from sakuin.knowledge.reading.sections.content import FURNITURE_TITLE, TEMPLATE, main_content
@@ -29,7 +29,7 @@ from sakuin.knowledge.reading.sections.outline import SectionOutline
 from sakuin.knowledge.reading.sections.parents import with_parents
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of
-from sakuin.knowledge.reading.tree import Step, steps
+from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import one_line
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
@@ -101,7 +101,7 @@ def read_page(
         language=_language(tags),
         by_headings=by_headings,
         unanchored_headings=unanchored_headings(elements, explanations) if by_headings else (),
-        skipped_headings=0 if by_headings else skipped_headings(elements, main_content(page_steps, settings)),
+        skipped_headings=0 if by_headings else _skipped_headings(elements, page_steps, settings),
         problems=settings.problems,
     )
 
@@ -122,6 +122,14 @@ def _sections(
     outline = SectionOutline(sections, content[0].tag)
     outline.read(content)
     return [section for section in sections if outline.has_text(section) and _is_explanation(section, outline)], outline
+
+
+def _skipped_headings(found: Sequence[AnchoredElement], page_steps: Sequence[Step], settings: PageSettings) -> int:
+    """Returns how many headings are not indexed, if a site generator made all semantic ids."""
+    if not has_ids_of_a_generator(found):
+        return 0
+    content = main_content(page_steps, settings)
+    return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content) - len(found)
 
 
 def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:

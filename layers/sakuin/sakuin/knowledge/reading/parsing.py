@@ -50,14 +50,15 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._count = 0
         self._opaque: list[str] = []
         self._open: list[Tag] = []
-        self._containers: list[Tag] = []  # those of them whose strings have a class of their own
-        self._preserved: list[Tag] = []  # those of them whose white space stays
+        self._kinds: list[type[NavigableString]] = []  # of the strings in those of them that have their own
+        self._preserved = 0  # how many of them keep white space
         self._texts: list[str] = []
-        self._last: PageElement | None = None
+        self._last: PageElement
 
     def feed(self, markup: Any) -> None:
         """Reads a whole page into the `BeautifulSoup` of this builder."""
-        self._open, self._last = [cast(BeautifulSoup, self.soup)], self.soup
+        self._last = cast(BeautifulSoup, self.soup)
+        self._open = [self._last]
         super().feed(markup)
         self._end_text()
 
@@ -76,10 +77,9 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._end_text()
         element = LeanTag(name, attributes)
         if name in self.string_containers:
-            element.interesting_string_types = {self.string_containers[name]}
-            self._containers.append(element)
-        if name in self.preserve_whitespace_tags:
-            self._preserved.append(element)
+            self._kinds.append(self.string_containers[name])
+            element.interesting_string_types = {self._kinds[-1]}
+        self._preserved += name in self.preserve_whitespace_tags
         self._append(element)
         self._open.append(element)
         self.elements.append(element)
@@ -93,10 +93,10 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             if self._opaque:
                 return
         self._end_text()
-        closed = self._open.pop()
-        for special in (self._containers, self._preserved):
-            if special and special[-1] is closed:
-                special.pop()
+        name = self._open.pop().name
+        if name in self.string_containers:
+            self._kinds.pop()
+        self._preserved -= name in self.preserve_whitespace_tags
 
     def data(self, data: str | bytes) -> None:
         """Adds text."""
@@ -118,22 +118,17 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         text, self._texts = "".join(self._texts), []
         if not self._preserved and not text.strip(BeautifulSoup.ASCII_SPACES):
             text = "\n" if "\n" in text else " "
-        kind = self.string_containers[self._containers[-1].name] if self._containers else NavigableString
-        string = str.__new__(kind, text)
-        self._append(string)
+        self._append(str.__new__(self._kinds[-1] if self._kinds else NavigableString, text))
 
     def _append(self, element: PageElement) -> None:
         """Adds an element or text to the innermost open element, with all links between them."""
-        parent = self._open[-1]
-        before = parent.contents[-1] if parent.contents else None
-        element.parent, element.next_element, element.next_sibling = parent, None, None
-        element.previous_element, element.previous_sibling = self._last, before
-        if self._last is not None:
-            self._last.next_element = element
-        if before is not None:
-            before.next_sibling = element
-        parent.contents.append(element)
-        self._last = element
+        siblings = self._open[-1].contents
+        element.parent, element.previous_element = self._open[-1], self._last
+        element.next_element = element.next_sibling = element.previous_sibling = None
+        if siblings:
+            element.previous_sibling, siblings[-1].next_sibling = siblings[-1], element
+        siblings.append(element)
+        self._last.next_element = self._last = element
 
 
 def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:

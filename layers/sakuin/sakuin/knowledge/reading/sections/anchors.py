@@ -113,15 +113,13 @@ def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence
     return tuple(title for section, title in headings if UNREACHABLE in section.anchor and section is not first)
 
 
-def skipped_headings(found: Sequence[AnchoredElement], content_steps: Sequence[Step]) -> int:
-    """Returns how many headings are not indexed, if a site generator made every semantic id from the heading's title.
+def has_ids_of_a_generator(found: Sequence[AnchoredElement]) -> bool:
+    """Returns whether a site generator made every semantic id from the heading's title.
 
     "Method syntax" has the id `method-syntax` by chance.
     """
     matches = (each.shape == "heading" and _slug(words_of(each.element)) == each.anchor for each in found)
-    if not found or not all(matches):
-        return 0
-    return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content_steps) - len(found)
+    return bool(found) and all(matches)
 
 
 def first_of_duplicates(tags: Sequence[Tag], ids: Sequence[str]) -> dict[str, Tag]:
