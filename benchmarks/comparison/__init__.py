@@ -1,0 +1,1 @@
+"""Sakuin beside what people would use instead, timed by turns in one run."""

@@ -1,0 +1,99 @@
+"""Contestants that take turns, and what is said of their times: medians, spreads and ratios of one run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+RUNS = 5
+# Part of the speed of the release before; whoever loses more is named.
+ALLOWED_LOSS = 0.25
+SAKUIN = "Sakuin"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One of those that do the same work. `settings` are those that its documents recommend, in words."""
+
+    name: str
+    settings: str
+    run: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of several runs, the lowest and the highest."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(median(values), min(values), max(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a table: the time, how many times Sakuin's it is, and further columns."""
+
+    name: str
+    settings: str
+    time: Spread
+    ratio: Spread
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A question with its answer. `unit` is that of the times; without rows it was left out, for the reason `remark`."""
+
+    name: str
+    title: str
+    remark: str
+    unit: str
+    rows: Sequence[Row]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def by_turns(contestants: Sequence[Contestant], runs: int = RUNS) -> dict[str, list[float]]:
+    """Returns the times of each. A first run warms up; then each run begins with another contestant."""
+    times: dict[str, list[float]] = {each.name: [] for each in contestants}
+    for run in range(runs + 1):
+        first = run % len(contestants)
+        for each in [*contestants[first:], *contestants[:first]]:
+            time = each.run()
+            if run:
+                times[each.name].append(time)
+    return times
+
+
+def rows(
+    times: Mapping[str, Sequence[float]],
+    settings: Mapping[str, str],
+    more: Mapping[str, Mapping[str, Any]] | None = None,
+    beside: str = SAKUIN,
+) -> list[Row]:
+    """Returns a row for each; a ratio compares two times of the same run."""
+    return [
+        Row(
+            name,
+            settings.get(name, ""),
+            Spread.of(each),
+            Spread.of([time / other for time, other in zip(each, times[beside], strict=True)]),
+            (more or {}).get(name, {}),
+        )
+        for name, each in times.items()
+    ]
+
+
+def losses(sections: Sequence[Section], before: str) -> list[str]:
+    """Returns what became slower than in the release `before` by more than is allowed, in words."""
+    return [
+        f"{section.title}: {1 - row.ratio.median:.0%} of the speed of {before} is lost"
+        for section in sections
+        for row in section.rows
+        if row.name == before and row.ratio.median < 1 - ALLOWED_LOSS
+    ]
