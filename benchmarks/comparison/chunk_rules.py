@@ -23,8 +23,8 @@ class Cut:
 class Broken:
     """How often the rules are broken: characters, chunks, chunks, places and chunks.
 
-    `lost` are characters, but for white space, that no chunk has. `inside` are chunks that another one contains.
-    `unplaced` are chunks that are not `text[start:end]` in code points. `graphemes` are cut through. `long` are chunks
+    `lost` are characters, but for white space, at no place of a chunk. `inside` are chunks that another one contains.
+    `unplaced` are chunks that are not `text[start:end]` in code points, or not behind the start of the chunk before. `graphemes` are cut through. `long` are chunks
     of more than the wanted size.
     """
 
@@ -39,15 +39,16 @@ class Broken:
 
 
 def broken(text: str, cuts: Sequence[Cut], *, size: int) -> Broken:
-    """Compares the chunks of a string with it. A chunk without a true place counts where its text is found, if at all."""
-    spans, unplaced, after = [], 0, 0
+    """Compares the chunks of a string with it. A chunk without a true place counts where its text is, if anywhere."""
+    spans: list[tuple[int, int]] = []
+    unplaced = 0
     for cut in cuts:
-        is_true = cut.start is not None and cut.end is not None and text[cut.start : cut.end] == cut.text
-        unplaced += not is_true
-        start = cut.start if is_true and cut.start is not None else text.find(cut.text, after)
+        before = spans[-1] if spans else (-1, 0)
+        start = cut.start if _is_true(text, cut, before[0]) else None
+        unplaced += start is None
+        start = _found(text, cut.text, *before) if start is None else start
         if start >= 0:
             spans.append((start, start + len(cut.text)))
-            after = start + 1
     kept = bytearray(len(text))
     for start, end in spans:
         kept[start:end] = b"\1" * (end - start)
@@ -59,6 +60,22 @@ def broken(text: str, cuts: Sequence[Cut], *, size: int) -> Broken:
         graphemes=sum(place not in places for span in spans for place in span),
         long=sum(len(cut.text) > size for cut in cuts),
     )
+
+
+def _is_true(text: str, cut: Cut, start_before: int) -> bool:
+    if cut.start is None or cut.end is None:
+        return False
+    return cut.start > start_before and text[cut.start : cut.end] == cut.text
+
+
+def _found(text: str, chunk: str, start: int, end: int) -> int:
+    """Returns where a chunk may be that follows the one from `start` to `end`: behind it, overlapping, or -1."""
+    behind = _SOLID.search(text, end)
+    solid = len(chunk) - len(chunk.lstrip())
+    if behind and text.startswith(chunk, place := max(0, behind.start() - solid)):
+        return place
+    near = text.find(chunk, max(start + 1, end - len(chunk) // 2))
+    return near if near >= 0 else text.find(chunk, start + 1)
 
 
 def _inside(spans: Sequence[tuple[int, int]]) -> int:

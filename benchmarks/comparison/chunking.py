@@ -50,7 +50,7 @@ class Chunking:
         ]
         remark = (
             f"{len(texts)} strings, {sum(map(len, texts)):,} characters: the sample Table, and generated ones with "
-            "emoji, flags, combining signs and CR LF. How often a rule is broken: characters that no chunk has, chunks "
+            "emoji, flags, combining signs and CR LF. How often a rule is broken: characters at no place of a chunk, chunks "
             "inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks of more "
             f"than {SIZE:,} characters."
         )
