@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.stack import quantile
-
 HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
@@ -61,8 +59,3 @@ def milliseconds(port: int, callers: int, calls: int, message: Callable[[int], t
     if errors:
         raise errors[0]
     return times
-
-
-def quantiles(times: list[float]) -> dict[str, float]:
-    """Returns p50, p95 and p99."""
-    return {f"p{share}": round(quantile(times, share / 100), 2) for share in (50, 95, 99)}

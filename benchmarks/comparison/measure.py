@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from benchmarks.stack import quantile
+
 RUNS = 5
 # Part of the speed of the release before; whoever loses more is named.
 ALLOWED_LOSS = 0.25
@@ -97,3 +99,8 @@ def losses(sections: Sequence[Section], before: str) -> list[str]:
         for row in section.rows
         if row.name == before and row.ratio.median < 1 - ALLOWED_LOSS
     ]
+
+
+def quantiles(times: Sequence[float]) -> dict[str, float]:
+    """Returns p50, p95 and p99."""
+    return {f"p{share}": round(quantile(times, share / 100), 2) for share in (50, 95, 99)}

@@ -75,7 +75,7 @@ def application_of(search: Any, read: Any) -> McpApp:
 def main(kind: str, *where: str) -> None:
     """Serves until the process ends."""
     if kind == "prepared":
-        app = application_of(prepared_search, None)
+        app = application_of(prepared_search, SimpleNamespace(base_url="https://example.test"))
     else:
         url, key, folder = where
         app = application_of(*library_search(url, key, StoredQuestions.of(Path(folder))))

@@ -1,5 +1,6 @@
 """Servers of MCP as processes of either environment, each on a free port of this machine."""
 
+import logging
 import os
 import signal
 import socket
@@ -20,6 +21,8 @@ _READY_SECONDS = 60
 
 def serve(application: Any) -> None:
     """Serves an ASGI application on uvicorn, says on which port, and ends with the process."""
+    # One of them writes several lines a call.
+    logging.disable(logging.INFO)
     # asyncio disables Nagle's delay only for sockets with an explicit protocol.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))

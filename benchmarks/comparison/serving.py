@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.comparison.load import Parameters, milliseconds, quantiles
-from benchmarks.comparison.measure import SAKUIN, Contestant, Section, by_turns, rows
+from benchmarks.comparison.load import Parameters, milliseconds
+from benchmarks.comparison.measure import SAKUIN, Contestant, Section, by_turns, quantiles, rows
 from benchmarks.comparison.server import running_server
 
 CALLERS = 8
