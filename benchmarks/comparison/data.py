@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sakuin_local.places import SAMPLES
@@ -15,6 +15,12 @@ SECTIONS = 12
 GENERATED_STRINGS = 40
 # What splitters get wrong: families, flags, accents that are characters of their own, CR LF.
 SIGNS = ("👩‍👩‍👧‍👦", "🇯🇵", "か\u3099", "e\u0301", "👍🏽", "\r\n", "\r\n\r\n", "。\n", "、")
+_UNRELATED = (
+    ("駅前", "図書館", "港", "市場", "公園", "美術館", "温泉", "商店街", "農園", "灯台", "川べり", "神社"),
+    ("桜", "古本", "魚", "野菜", "噴水", "彫刻", "湯", "屋台", "りんご", "船", "ほたる", "祭り", "猫", "電車"),
+    ("春", "梅雨", "夏", "秋", "初冬", "大晦日", "週末", "夕方", "朝早く", "雨の日"),
+    ("人でにぎわう", "静かになる", "見ごろを迎える", "安く手に入る", "予約が要る", "遠くから見える", "閉まっている"),
+)
 _PAGE = (
     '<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>{title}</title></head><body>'
     '<nav><ul><li><a href="/">Home</a></li></ul></nav><main><h1>{title}</h1>{body}</main></body></html>'
@@ -35,11 +41,25 @@ def pages(more: Path | None = None) -> list[str]:
 def page(number: int, edit: str = "") -> str:
     """Returns a page; `edit` is put into its first rule."""
     chance = random.Random(f"{SEED} {number}")
-    sections = (
-        _SECTION.format(at=at, title=f"{_sentence(chance)[:12]} {at}", text=(edit if not at else "") + _text(chance, 350))
-        for at in range(SECTIONS)
-    )
-    return _PAGE.format(title=f"教材 {number}", body="".join(sections))
+    parts = ((_sentence(chance)[:12], _text(chance, 350)) for _ in range(SECTIONS))
+    return _page(f"教材 {number}", ((title, edit * (not at) + text) for at, (title, text) in enumerate(parts)))
+
+
+def unrelated_page(number: int) -> str:
+    """Returns a page that answers no question about the samples: about places, what is there, and when."""
+    chance = random.Random(f"{SEED} {number} unrelated")
+
+    def sentence() -> str:
+        place, thing, season, state = (chance.choice(words) for words in _UNRELATED)
+        return f"{place}の{thing}は、{season}になると{state}。"
+
+    parts = ((sentence()[:-1], "".join(sentence() for _ in range(chance.randrange(4, 14)))) for _ in range(SECTIONS))
+    return _page(f"町の案内 {number}", parts)
+
+
+def _page(title: str, parts: Iterable[tuple[str, str]]) -> str:
+    sections = (_SECTION.format(at=at, title=f"{title} {at}", text=text) for at, (title, text) in enumerate(parts))
+    return _PAGE.format(title=title, body="".join(sections))
 
 
 def strings() -> list[str]:
@@ -55,11 +75,6 @@ def strings() -> list[str]:
 def large_table(megabytes: float) -> list[str]:
     """Returns the strings of a Table of so many megabytes."""
     return [large_string(number) for number in range(round(megabytes * 1e6 / 2320))]
-
-
-def words_of(text: str) -> Sequence[str]:
-    """Returns the sentences of a text."""
-    return [part for part in text.replace("\n", "").split("。") if part]
 
 
 def _articles() -> Iterator[dict[str, str]]:
