@@ -41,7 +41,7 @@ def main(names: list[str]) -> None:
     with ExitStack() as until_the_end:
         environment = dict(os.environ)
         if ON_A_STACK.keys() & set(wanted):
-            environment["SAKUIN_DATA"] = str(until_the_end.enter_context(_running_stack()))
+            environment["SAKUIN_DATA"] = str(until_the_end.enter_context(running_stack()))
         for name, arguments in {**ALONE, **ON_A_STACK}.items():
             if name in wanted and not _ran(name, arguments, environment):
                 failed.append(name)
@@ -59,7 +59,7 @@ def _ran(name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> 
 
 
 @contextmanager
-def _running_stack() -> Iterator[Path]:
+def running_stack() -> Iterator[Path]:
     """The data folder of `sakuin up`, on a free port, while the block runs."""
     with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder:
         data = Path(folder) / "data"

@@ -56,16 +56,7 @@ class Start:
 
 def main() -> None:
     """Prints the medians."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    stack = Stack()
-    environment, event = _environment(stack), _event(stack)
-    resources = read_template(TEMPLATE)["Resources"]
-    with tempfile.TemporaryDirectory(dir=TOOLS, prefix="cold-start-") as place:
-        names = [layer["Ref"] for layer in resources[FUNCTION]["Properties"]["Layers"]]
-        sources = [(name, REPOSITORY / resources[name]["Properties"]["ContentUri"]) for name in names]
-        layers = [_layer(name, source, Path(place)) for name, source in sources]
-        folder = REPOSITORY / resources[FUNCTION]["Properties"]["CodeUri"]
-        starts = [_start(folder, layers, environment, event) for _ in range(rounds)]
+    starts = measured(Stack(), int(sys.argv[1]) if len(sys.argv) > 1 else 5)
     figures = {
         "INIT": [start.init for start in starts],
         "first search": [start.answers[0] for start in starts],
@@ -74,6 +65,18 @@ def main() -> None:
     }
     for name, milliseconds in figures.items():
         print(f"{name}: {statistics.median(milliseconds):,.0f} ms")
+
+
+def measured(stack: Stack, rounds: int) -> list[Start]:
+    """Starts so many workers, one after the other."""
+    environment, event = _environment(stack), _event(stack)
+    resources = read_template(TEMPLATE)["Resources"]
+    with tempfile.TemporaryDirectory(dir=TOOLS, prefix="cold-start-") as place:
+        names = [layer["Ref"] for layer in resources[FUNCTION]["Properties"]["Layers"]]
+        sources = [(name, REPOSITORY / resources[name]["Properties"]["ContentUri"]) for name in names]
+        layers = [_layer(name, source, Path(place)) for name, source in sources]
+        folder = REPOSITORY / resources[FUNCTION]["Properties"]["CodeUri"]
+        return [_start(folder, layers, environment, event) for _ in range(rounds)]
 
 
 def _layer(name: str, source: Path, place: Path) -> Path:
@@ -121,7 +124,7 @@ def _emulator(
 ) -> Iterator[tuple[int, psutil.Process]]:
     port, api = free_port(), free_port()
     command = [
-        str(_program()),
+        str(emulator_program()),
         "--log-level=debug",
         f"--runtime-interface-emulator-address=127.0.0.1:{port}",
         f"--runtime-api-address=127.0.0.1:{api}",
@@ -173,7 +176,7 @@ def _wait(port: int) -> None:
     raise RuntimeError("the runtime emulator does not listen")
 
 
-def _program() -> Path:
+def emulator_program() -> Path:
     machine = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
     found = sorted(TOOLS.glob(f"sam/lib/python*/site-packages/samcli/local/rapid/aws-lambda-rie-{machine}"))
     if not found:

@@ -94,16 +94,16 @@ def main(count: int) -> None:
         psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
     ):
         sql.execute("set search_path = public, extensions")
-        questions = _filled(sql, rng, count)
+        questions = filled(sql, rng, count)
         print(f"{count} chunks, {QUESTIONS} questions of 8 to 40 terms; median and worst processor time, milliseconds")
         for name, kind, category in (
             ("a question", None, None),
             ("a question to rules", "rule", None),
             (f"a question to one chunk in {RARE}", None, "rare"),
         ):
-            _print_times(name, [_milliseconds(sql, SEARCH, (*each, kind, category)) for each in questions])
+            _print_times(name, [milliseconds(sql, SEARCH, (*each, kind, category)) for each in questions])
         for name, query in OTHERS:
-            _print_times(name, [_milliseconds(sql, query) for _ in range(3)])
+            _print_times(name, [milliseconds(sql, query) for _ in range(3)])
         words = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
         vectors = _megabytes(sql, ["knowledge_vector", "knowledge_vector_embedding", "embedded_text"])
         print(f"{words:,.0f} MB of words, {vectors:,.0f} MB of vectors with their graph")
@@ -111,7 +111,7 @@ def main(count: int) -> None:
         _write_large_page(sql, database, rng)
 
 
-def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
+def filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
     """Fills the index; returns questions made of the vectors and some of the terms of some chunks."""
     words = [f"語{number:x}" for number in range(60_000)]
     grams = [f"^{number:x}" for number in range(20_000)]
@@ -276,7 +276,7 @@ def _slots(terms: Sequence[str]) -> str:
     return json.dumps(slots)
 
 
-def _milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
+def milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
     """Processor time of a query that was asked once before, in steps of a millisecond."""
     sql.execute(query, arguments)
     began = _processor_seconds(sql.info.backend_pid)

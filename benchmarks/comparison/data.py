@@ -48,13 +48,21 @@ def page(number: int, edit: str = "") -> str:
 def unrelated_page(number: int) -> str:
     """Returns a page that answers no question about the samples: about places, what is there, and when."""
     chance = random.Random(f"{SEED} {number} unrelated")
-
-    def sentence() -> str:
-        place, thing, season, state = (chance.choice(words) for words in _UNRELATED)
-        return f"{place}の{thing}は、{season}になると{state}。"
-
-    parts = ((sentence()[:-1], "".join(sentence() for _ in range(chance.randrange(4, 14)))) for _ in range(SECTIONS))
+    parts = (
+        (_unrelated(chance)[:-1], "".join(_unrelated(chance) for _ in range(chance.randrange(4, 14))))
+        for _ in range(SECTIONS)
+    )
     return _page(f"町の案内 {number}", parts)
+
+
+def unrelated_sentence(number: int) -> str:
+    """Returns a sentence as such pages have them."""
+    return _unrelated(random.Random(f"{SEED} {number} sentence"))
+
+
+def _unrelated(chance: random.Random) -> str:
+    place, thing, season, state = (chance.choice(words) for words in _UNRELATED)
+    return f"{place}の{thing}は、{season}になると{state}。"
 
 
 def _page(title: str, parts: Iterable[tuple[str, str]]) -> str:

@@ -78,7 +78,7 @@ def sections(peers: Path, folder: Path, chunks: int) -> Iterator[Section]:
         count = write_library(database, folder, list(gold), chunks)
         yield _parts(database, folder, list(gold), count)
         ports = {SAKUIN: running.enter_context(_own(database, folder))}
-        dsn = _other_database(database)
+        dsn = other_database(database)
         for name, (argument, _) in PEERS.items():
             module = "benchmarks.comparison.peers.stores"
             ports[name] = running.enter_context(running_server(peers, module, argument, str(folder), dsn))
@@ -123,7 +123,7 @@ def _own(database: Database, folder: Path) -> Any:
     return running_server(Path(sys.executable), "benchmarks.comparison.own_server", *where)
 
 
-def _other_database(database: Database) -> str:
+def other_database(database: Database) -> str:
     """Returns the address of an empty database of the same server."""
     with psycopg.connect(database.dsn, autocommit=True) as sql:
         sql.execute("create database peers")

@@ -1,0 +1,170 @@
+"""`make bench`: everything that Sakuin is compared with, in one run, by turns.
+
+`python -m benchmarks.comparison [--only NAME …]` prints tables, and writes docs/benchmarks unless `--only` is given.
+`--data DIR` adds the pages of a folder. `--before REF` is the release that must not have been faster; by default the
+last tag. Ends with 1 if it was, by a quarter or more.
+"""
+
+import argparse
+import io
+import json
+import shlex
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from sakuin import __version__
+
+from benchmarks.comparison import freshness, growth, search, serving
+from benchmarks.comparison.chunking import Chunking
+from benchmarks.comparison.indexing_again import IndexingAgain
+from benchmarks.comparison.measure import SAKUIN, Section, losses
+from benchmarks.comparison.report import Machine, Report, print_section
+from benchmarks.comparison.worker import REPOSITORY, Worker
+
+PEERS = REPOSITORY / ".tools" / "bench" / "bin" / "python"
+PAGES = REPOSITORY / "docs" / "benchmarks"
+_VERSIONS = """
+import json, re, sys
+from importlib.metadata import version
+names = [re.split(r"[\\[ ]", line.strip())[0] for line in open(sys.argv[1]) if line.strip() and line[0] != "#"]
+print(json.dumps({name: version(name) for name in names}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was asked for. `own` has the interpreter and the path of each release of Sakuin."""
+
+    own: dict[str, tuple[Path, tuple[Path, ...]]]
+    folder: Path
+    data: Path | None
+    chunks: int
+    most: int
+    megabytes: float
+
+    def chunking(self) -> Iterator[Section]:
+        with ExitStack() as running:
+            module = "benchmarks.comparison"
+            workers = {
+                name: _stopped(running, Worker(python, f"{module}.own", path=path))
+                for name, (python, path) in self.own.items()
+            }
+            peers = _stopped(running, Worker(PEERS, f"{module}.peers.chunkers"))
+            yield from Chunking(workers, peers, self._folder("chunking"), self.data).sections()
+
+    def again(self) -> Iterator[Section]:
+        with ExitStack() as running:
+            peers = _stopped(running, Worker(PEERS, "benchmarks.comparison.peers.indexing"))
+            yield from IndexingAgain(peers, self._folder("again"), self.megabytes).sections()
+
+    def serving(self) -> Iterator[Section]:
+        yield from serving.sections(self.own, PEERS)
+
+    def search(self) -> Iterator[Section]:
+        yield from search.sections(PEERS, self._folder("search"), self.chunks)
+
+    def growth(self) -> Iterator[Section]:
+        yield from growth.sections(PEERS, self._folder("growth"), self.most)
+
+    def starts(self) -> Iterator[Section]:
+        yield from freshness.sections()
+
+    def _folder(self, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
+
+
+PARTS: dict[str, Callable[[Run], Iterable[Section]]] = {
+    "chunking": Run.chunking,
+    "again": Run.again,
+    "serving": Run.serving,
+    "search": Run.search,
+    "growth": Run.growth,
+    "starts": Run.starts,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the parts; returns 1 if something became slower."""
+    given = _parser().parse_args(arguments)
+    if not PEERS.exists():
+        raise SystemExit("The environment of the peers is not there: run `make bench`")
+    machine, before = Machine.of_this_run(), given.before or _last_tag()
+    versions = {SAKUIN: __version__} | json.loads(
+        subprocess.check_output([PEERS, "-c", _VERSIONS, str(REPOSITORY / "requirements" / "bench.in")], text=True)
+    )
+    print(", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
+    sections: list[Section] = []
+    with ExitStack() as until_the_end:
+        folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="sakuin-bench-")))
+        own = {SAKUIN: (Path(sys.executable), tuple[Path, ...]())}
+        if before:
+            own[before] = (Path(sys.executable), _checked_out(before, folder / "before"))
+        run = Run(own, folder, given.data, given.chunks, given.most, given.megabytes)
+        for name in given.only or PARTS:
+            for section in PARTS[name](run):
+                print_section(section)
+                sections.append(section)
+    lost = losses(sections, before) if before else []
+    for line in lost:
+        print(f"SLOWER: {line}")
+    command = shlex.join(["make", "bench"] if not arguments else ["python", "-m", "benchmarks.comparison", *arguments])
+    if given.data:
+        command = command.replace(shlex.quote(str(given.data)), "DIR")
+    report = Report(sections, machine, versions, command, before, lost)
+    if given.to or not given.only:
+        _write(report, given.to or PAGES)
+    return bool(lost)
+
+
+def _write(report: Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    report.write(folder, __version__, ())
+    results = folder / f"{__version__}.json"
+    command = [str(PEERS), "-m", "benchmarks.comparison.peers.plots", str(results), str(folder)]
+    drawn = subprocess.check_output(command, text=True, cwd=REPOSITORY).split("\n")
+    report.write(folder, __version__, [Path(file) for file in drawn if file])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.comparison")
+    parser.add_argument("--only", nargs="+", choices=PARTS)
+    parser.add_argument("--data", type=Path, help="a folder of further pages")
+    parser.add_argument("--before", help="a commit or tag of Sakuin to compare with")
+    parser.add_argument("--chunks", type=int, default=1000, help="of the search")
+    parser.add_argument("--most", type=int, default=10_000, help="chunks that the growth ends at")
+    parser.add_argument("--megabytes", type=float, default=10, help="of the Table that is indexed again")
+    parser.add_argument("--to", type=Path, help="where the page goes, instead of docs/benchmarks")
+    return parser
+
+
+def _last_tag() -> str | None:
+    command = ["git", "describe", "--tags", "--abbrev=0", "HEAD^"]
+    found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def _checked_out(ref: str, folder: Path) -> tuple[Path, ...]:
+    """Puts the product of a release into a folder; returns what Python imports it from."""
+    archive = subprocess.check_output(["git", "archive", ref, "layers", "cli", "local", "supabase"], cwd=REPOSITORY)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return folder / "layers" / "sakuin", folder / "cli", folder / "local"
+
+
+def _stopped(running: ExitStack, worker: Worker) -> Worker:
+    running.callback(worker.stop)
+    return worker
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
