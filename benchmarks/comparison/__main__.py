@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -109,9 +110,11 @@ def main(arguments: list[str]) -> int:
             own[before] = (Path(sys.executable), _checked_out(before, folder / "before"))
         run = Run(own, folder, given.data, given.chunks, given.most, given.megabytes)
         for name in given.only or PARTS:
+            began = time.monotonic()
             for section in PARTS[name](run):
                 print_section(section)
                 sections.append(section)
+            print(f"{name}: {time.monotonic() - began:.0f} s\n", flush=True)
     lost = losses(sections, before) if before else []
     for line in lost:
         print(f"SLOWER: {line}")

@@ -24,8 +24,8 @@ class Broken:
     """How often the rules are broken: characters, chunks, chunks, places and chunks.
 
     `lost` are characters, but for white space, at no place of a chunk. `inside` are chunks that another one contains.
-    `unplaced` are chunks that are not `text[start:end]` in code points, or not behind the start of the chunk before. `graphemes` are cut through. `long` are chunks
-    of more than the wanted size.
+    `unplaced` are chunks that are not `text[start:end]` in code points, or not behind the start of the chunk before.
+    `graphemes` are cut through. `long` are chunks of more than the wanted size.
     """
 
     lost: int = 0

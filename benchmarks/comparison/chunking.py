@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.comparison import data
 from benchmarks.comparison.chunk_rules import Broken, Cut, broken
-from benchmarks.comparison.measure import SAKUIN, Contestant, Section, by_turns, rows
+from benchmarks.comparison.measure import Contestant, Section, by_turns, rows
 from benchmarks.comparison.worker import Worker
 
 SIZE = 1000
@@ -34,8 +34,8 @@ class Chunking:
         results = self._measured("pages", "read", texts)
         remark = (
             f"{len(texts)} pages, {sum(map(len, texts)):,} characters: the samples, {data.GENERATED_PAGES} generated"
-            f"{' and a folder' if self.more_pages else ''}. Sakuin also finds the anchor of each explanation, its type, "
-            "its title and what an example illustrates, and leaves out navigation."
+            f"{' and a folder' if self.more_pages else ''}. Sakuin also finds the anchor of each explanation, its "
+            "type, its title and what an example illustrates, and leaves out navigation."
         )
         return replace(results, title="Pages to chunks", remark=remark)
 
@@ -45,14 +45,13 @@ class Chunking:
         section = self._measured("strings", "cut", texts)
         file = str(self.folder / "strings.json")
         checked = [
-            replace(row, more=row.more | asdict(_broken(texts, self._cuts(row.name, file))))
-            for row in section.rows
+            replace(row, more=row.more | asdict(_broken(texts, self._cuts(row.name, file)))) for row in section.rows
         ]
         remark = (
             f"{len(texts)} strings, {sum(map(len, texts)):,} characters: the sample Table, and generated ones with "
-            "emoji, flags, combining signs and CR LF. How often a rule is broken: characters at no place of a chunk, chunks "
-            "inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks of more "
-            f"than {SIZE:,} characters."
+            "emoji, flags, combining signs and CR LF. How often a rule is broken: characters at no place of a chunk, "
+            "chunks inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks of "
+            f"more than {SIZE:,} characters."
         )
         return replace(section, title="Strings to chunks", remark=remark, rows=checked)
 
@@ -89,5 +88,3 @@ class Chunking:
 
 def _broken(texts: list[str], cuts: list[list[Cut]]) -> Broken:
     return sum((broken(text, some, size=SIZE) for text, some in zip(texts, cuts, strict=True)), Broken())
-
-

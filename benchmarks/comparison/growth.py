@@ -44,10 +44,10 @@ def sections(peers: Path, folder: Path, most: int) -> Iterator[Section]:
                     times[name] = {**times[name], size: _peer(peers, argument, place, dsn)}
     remark = (
         f"Synthetic chunks. {SAKUIN}: the processor time that Postgres takes for the candidates of a question, with "
-        "questions of 8 to 40 terms; peers: p50 of a call of the tool over MCP, by one caller. `times` is beside the "
-        "engine's own smallest size. Slope: of the logarithms; 0 does not grow, 1 grows as the number of chunks."
+        "questions of 8 to 40 terms; peers: p50 of a call of the tool over MCP, by one caller. Slope: of the "
+        "logarithms; 0 does not grow, 1 grows as the number of chunks."
     )
-    yield Section("growth", "Growth of a search", remark, "ms", list(_rows(times)))
+    yield Section("growth", "Growth of a search", remark, "ms", list(_rows(times)), "the smallest size")
 
 
 def slope(times: Times) -> float:

@@ -48,13 +48,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A question with its answer. `unit` is that of the times; without rows it was left out, for the reason `remark`."""
+    """A question with its answer. `unit` is that of the times, `beside` has the ratio 1.
+
+    Without rows it was left out, for the reason `remark`.
+    """
 
     name: str
     title: str
     remark: str
     unit: str
     rows: Sequence[Row]
+    beside: str = SAKUIN
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -25,7 +25,9 @@ figure is the median, with the lowest and the highest in brackets. **Trust the r
 run. Below 1 a peer is faster than Sakuin, above 1 slower. Each is used as its documents recommend; where nothing else is
 said, its vectors are hashes or stored, so that no embedding model is timed. [What else is measured](../../benchmarks/README.md).
 """
-_BUSY = "**Other programs ran at the same time** (load {load:.1f} before the run): times are too long, ratios less exact."
+_BUSY = (
+    "**Other programs ran at the same time** (load {load:.1f} before the run): times are too long, ratios less exact."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ class Report:
 
     def write(self, folder: Path, version: str, plots: Sequence[Path]) -> None:
         """Writes `VERSION.json` and the page; `plots` are files in the folder, each named after its sections."""
-        (folder / f"{version}.json").write_text(json.dumps(self.as_json(), ensure_ascii=False, indent=1) + "\n", "utf-8")
+        (folder / f"{version}.json").write_text(
+            json.dumps(self.as_json(), ensure_ascii=False, indent=1) + "\n", "utf-8"
+        )
         (folder / PAGE).write_text(self.page({plot.stem: plot.name for plot in plots}), "utf-8")
 
     def as_json(self) -> dict[str, Any]:
@@ -95,9 +99,11 @@ class Report:
         ]
         for name, some in groupby(self.sections, key=lambda section: section.name):
             sections = list(some)
-            parts += [f"## {section.title}\n\n{section.remark}\n\n{_markdown(section)}".rstrip() for section in sections]
+            parts += [
+                f"## {section.title}\n\n{section.remark}\n\n{_markdown(section)}".rstrip() for section in sections
+            ]
             if name in plots:
-                parts.append(f"![{', '.join(section.title for section in sections)}: times Sakuin's]({plots[name]})")
+                parts.append(f"![{', '.join(section.title for section in sections)}]({plots[name]})")
         return "\n\n".join(part.strip() for part in parts) + "\n"
 
     def _guard(self) -> str:
@@ -127,10 +133,16 @@ def print_section(section: Section) -> None:
 
 def _cells(section: Section, *, settings: bool = False) -> Iterable[list[str]]:
     more = list(dict.fromkeys(column for row in section.rows for column in row.more))
-    yield ["", *(["settings"] if settings else []), section.unit, "times", *more]
+    yield ["", *(["settings"] if settings else []), section.unit, f"times {section.beside}", *more]
     for row in section.rows:
         said = [row.settings] if settings else []
-        yield [row.name, *said, _spread(row, "time"), _spread(row, "ratio"), *(_number(row.more.get(key)) for key in more)]
+        yield [
+            row.name,
+            *said,
+            _spread(row, "time"),
+            _spread(row, "ratio"),
+            *(_number(row.more.get(key)) for key in more),
+        ]
 
 
 def _spread(row: Row, name: str) -> str:

@@ -30,7 +30,7 @@ from tests.recorded_vectors import put_into
 
 CALLERS = (1, 8, 32)
 RUNS = 3
-# A run with many callers asks each question several times.
+# Each question once a run.
 CALLS = 85
 _A_PAGE = 24
 _LABELS = Path(__file__).parents[2] / "tests" / "labels" / "knowledge.jsonl"
@@ -53,7 +53,9 @@ class SeededModel(CachedModel):
         seeds = [np.random.default_rng(list(text.encode())) for text in texts]
         noise = [seed.standard_normal(self.base.shape[1]) for seed in seeds]
         picked = [self.base[seed.integers(len(self.base))] for seed in seeds]
-        mixed = np.array([0.8 * base + 0.6 * row / np.linalg.norm(row) for base, row in zip(picked, noise, strict=True)])
+        mixed = np.array(
+            [0.8 * base + 0.6 * row / np.linalg.norm(row) for base, row in zip(picked, noise, strict=True)]
+        )
         return (mixed / np.linalg.norm(mixed, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -148,12 +150,11 @@ def _speed(
     ports: Mapping[str, int], queries: list[str], callers: int, count: int, quality: Mapping[str, Mapping[str, float]]
 ) -> Section:
     taken: dict[str, list[float]] = {name: [] for name in ports}
-    calls = CALLS if callers == 1 else 2 * CALLS
 
     def run(name: str) -> Callable[[], float]:
         def once() -> float:
             asked = lambda number: _question(name, queries[number % len(queries)])  # noqa: E731
-            times = milliseconds(ports[name], callers, calls, asked)
+            times = milliseconds(ports[name], callers, CALLS, asked)
             taken[name] += times
             return quantiles(times)["p50"]
 
@@ -177,22 +178,25 @@ def _parts(database: Database, folder: Path, queries: list[str], count: int) -> 
     timed: Any = replace(search, lexicon=words, index=candidates)
     app = application_of(timed, read)
     handler = persistent_handler(app, app.run)
-    parts: dict[str, list[float]] = {"whole call": [], "Postgres: words": [], "Postgres: candidates": [], SAKUIN: []}
+    whole = "whole call"
+    parts: dict[str, list[float]] = {whole: [], "Postgres: words": [], "Postgres: candidates": [], SAKUIN: []}
     for number in range(-5, CALLS):
         event = request(*_question(SAKUIN, queries[number % len(queries)]), ERAS[0])
         event["headers"]["authorization"] = f"Bearer {KEY}"
         before, began = (words.seconds, candidates.seconds), time.perf_counter()
         assert handler(event, Context())["statusCode"] == 200
-        whole = time.perf_counter() - began
+        call = time.perf_counter() - began
         in_words, in_candidates = words.seconds - before[0], candidates.seconds - before[1]
         if number >= 0:
-            ours = whole - in_words - in_candidates
-            for times, part in zip(parts.values(), (whole, in_words, in_candidates, ours), strict=True):
+            ours = call - in_words - in_candidates
+            for times, part in zip(parts.values(), (call, in_words, in_candidates, ours), strict=True):
                 times.append(part * 1000)
     settings = {
         "Postgres: words": "the lexicon, over PostgREST",
         "Postgres: candidates": "the search and its ranking in this process",
         SAKUIN: "key, MCP, analysis of the question, the answer",
     }
-    remark = f"In this process, without HTTP and without the embedding of the question; {count:,} chunks, {CALLS} calls."
-    return Section("parts", "The parts of a search", remark, "ms", rows(parts, settings, beside="whole call"))
+    remark = (
+        f"In this process, without HTTP and without the embedding of the question; {count:,} chunks, {CALLS} calls."
+    )
+    return Section("parts", "The parts of a search", remark, "ms", rows(parts, settings, beside=whole), whole)

@@ -29,7 +29,10 @@ def sections(own: Mapping[str, tuple[Path, tuple[Path, ...]]], peers: Path) -> I
         for name, argument in PEERS.items():
             module = "benchmarks.comparison.peers.servers"
             ports[name] = running.enter_context(running_server(peers, module, argument))
-        for title, message in (("Calling the smallest tool", _call), ("Listing the tools", lambda _name: ("tools/list", {}))):
+        for title, message in (
+            ("Calling the smallest tool", _call),
+            ("Listing the tools", lambda _name: ("tools/list", {})),
+        ):
             yield _section(title, ports, message)
 
 

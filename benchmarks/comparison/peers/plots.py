@@ -45,7 +45,7 @@ def _draw(file: Path, sections: list[dict[str, Any]]) -> Path:
         axis.barh([row["name"] for row in rows], medians, xerr=errors, color=colors, ecolor="#555555", height=0.6)
         axis.set_xscale("log")
         axis.axvline(1, color=_OWN, linewidth=0.8)
-        axis.set_title(f"{section['title']}: {section['unit']}, times the line of 1 (log)", loc="left", fontsize=9)
+        axis.set_title(f"{section['title']}: times {section['beside']} (log scale)", loc="left", fontsize=9)
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(file, metadata={"Date": None, "Creator": None})

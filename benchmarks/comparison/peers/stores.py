@@ -31,9 +31,7 @@ def lancedb(ids: list[str], texts: list[str], vectors: np.ndarray, folder: Path,
     from lancedb.index import FTS
     from lancedb.rerankers import RRFReranker
 
-    rows = [
-        {"id": id, "text": text, "vector": row.tolist()} for id, text, row in zip(ids, texts, vectors, strict=True)
-    ]
+    rows = [{"id": id, "text": text, "vector": row.tolist()} for id, text, row in zip(ids, texts, vectors, strict=True)]
     table = lance.connect(folder / "lancedb").create_table("chunks", rows, mode="overwrite")
     ngrams = FTS(base_tokenizer="ngram", ngram_min_length=2, ngram_max_length=2, stem=False, remove_stop_words=False)
     table.create_index("text", config=ngrams)
@@ -152,9 +150,7 @@ def _sparse(text: str) -> Any:
 
     words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).lower())
     counts = Counter(zlib.crc32(word[at : at + 2].encode()) for word in words for at in range(max(1, len(word) - 1)))
-    return models.SparseVector(
-        indices=list(counts), values=[count * 2.2 / (count + 1.2) for count in counts.values()]
-    )
+    return models.SparseVector(indices=list(counts), values=[count * 2.2 / (count + 1.2) for count in counts.values()])
 
 
 def main(name: str, folder: str, dsn: str) -> None:
