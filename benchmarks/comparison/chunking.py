@@ -50,8 +50,8 @@ class Chunking:
         remark = (
             f"{len(texts)} strings, {sum(map(len, texts)):,} characters: the sample Table, and generated ones with "
             "emoji, flags, combining signs and CR LF. How often a rule is broken: characters at no place of a chunk, "
-            "chunks inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks of "
-            f"more than {SIZE:,} characters."
+            "chunks inside another, chunks that are not `text[start:end]` in code points, graphemes cut through, chunks "
+            f"of more than {SIZE:,} characters."
         )
         return replace(section, title="Strings to chunks", remark=remark, rows=checked)
 

@@ -1,4 +1,4 @@
-"""The running stack: how long a cold worker takes, and an uploaded page until a search finds it, alone and behind others.
+"""The running stack: how long a cold worker takes, and an uploaded page until a search finds it.
 
 No peer does this; a figure is compared with another one of the same run.
 """

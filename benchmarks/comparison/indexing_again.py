@@ -1,4 +1,4 @@
-"""Indexing again: what embedding, writing and time an unchanged page costs, a changed one, and a change in a large Table."""
+"""Indexing again: what unchanged pages, a changed one, and a change in a large Table cost."""
 
 import json
 import tempfile

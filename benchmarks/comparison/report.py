@@ -21,9 +21,9 @@ PAGE = "results.md"
 _INTRODUCTION = """# Benchmarks beside peers
 
 `make bench` wrote this page: do not edit it. Everybody is measured by turns in one run, after a run that warms up; a
-figure is the median, with the lowest and the highest in brackets. **Trust the ratios**: they compare two times of the same
-run. Below 1 a peer is faster than Sakuin, above 1 slower. Each is used as its documents recommend; where nothing else is
-said, its vectors are hashes or stored, so that no embedding model is timed. [What else is measured](../../benchmarks/README.md).
+figure is the median, with the lowest and the highest in brackets. **Trust the ratios**: they compare two times of the
+same run. Below 1 a peer is faster than Sakuin, above 1 slower. Each is used as its documents recommend; vectors are
+hashes or stored, so that no embedding model is timed. [What else is measured](../../benchmarks/README.md).
 """
 _BUSY = (
     "**Other programs ran at the same time** (load {load:.1f} before the run): times are too long, ratios less exact."
@@ -65,13 +65,6 @@ class Report:
     command: str
     before: str | None
     lost: Sequence[str]
-
-    def print_sections(self) -> None:
-        """Prints a table for each section."""
-        for section in self.sections:
-            print_section(section)
-        for line in self.lost:
-            print(f"SLOWER: {line}")
 
     def write(self, folder: Path, version: str, plots: Sequence[Path]) -> None:
         """Writes `VERSION.json` and the page; `plots` are files in the folder, each named after its sections."""

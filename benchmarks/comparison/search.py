@@ -196,7 +196,5 @@ def _parts(database: Database, folder: Path, queries: list[str], count: int) -> 
         "Postgres: candidates": "the search and its ranking in this process",
         SAKUIN: "key, MCP, analysis of the question, the answer",
     }
-    remark = (
-        f"In this process, without HTTP and without the embedding of the question; {count:,} chunks, {CALLS} calls."
-    )
+    remark = f"In this process, without HTTP and the embedding of the question; {count:,} chunks, {CALLS} calls."
     return Section("parts", "The parts of a search", remark, "ms", rows(parts, settings, beside=whole), whole)

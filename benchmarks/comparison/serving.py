@@ -51,7 +51,7 @@ def _section(title: str, ports: Mapping[str, int], message: Callable[[str], tupl
 
         return once
 
-    settings = {name: _SETTINGS for name in ports}
+    settings = dict.fromkeys(ports, _SETTINGS)
     times = by_turns([Contestant(name, _SETTINGS, run(name)) for name in ports])
     measured = rows(times, settings)
     more: dict[str, dict[str, Any]] = {

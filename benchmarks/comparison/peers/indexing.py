@@ -1,4 +1,4 @@
-"""LangChain's indexing API and LlamaIndex's IngestionPipeline, each with its stores in memory; what they do is counted."""
+"""LangChain's indexing API and LlamaIndex's IngestionPipeline, with stores in memory that count."""
 
 import json
 import zlib

@@ -137,7 +137,8 @@ with semantic_search as (
 )
 select id, content from documents join (
     select coalesce(semantic_search.id, keyword_search.id) as id,
-        coalesce(1.0 / (%(k)s + semantic_search.rank), 0.0) + coalesce(1.0 / (%(k)s + keyword_search.rank), 0.0) as score
+        coalesce(1.0 / (%(k)s + semantic_search.rank), 0.0)
+        + coalesce(1.0 / (%(k)s + keyword_search.rank), 0.0) as score
     from semantic_search full outer join keyword_search on semantic_search.id = keyword_search.id
 ) fused using (id) order by score desc limit %(limit)s
 """
