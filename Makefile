@@ -33,6 +33,7 @@ CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
 BANDIT := $(call stamp,.tools/bandit,requirements/bandit.txt)
 AUDIT := $(call stamp,.tools/audit,requirements/audit.txt)
 DOCS := $(call stamp,.tools/docs,requirements/docs.txt)
+PEERS := $(call stamp,.tools/bench,requirements/bench.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
@@ -41,7 +42,7 @@ BROWSER := $(call stamp,.tools/browser,tests/browser/package-lock.json tests/bro
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam docs lint types template template-checks build pytest wheels local-invoke \
-	hosted-postgres converge fuzz benchmarks audit lock clean
+	hosted-postgres converge fuzz benchmarks bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -117,8 +118,11 @@ converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database
 fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
 	$(BIN)/python -m tests.hostile $(SECONDS)
 
-benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## every benchmark once, at its smallest size
+benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## Sakuin alone: every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks
+
+bench: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) $(PEERS) ## Sakuin beside its peers and its last release; writes docs/benchmarks (OPTIONS="--data DIR")
+	$(BIN)/python -m benchmarks.comparison $(OPTIONS)
 
 # Not part of `make test`: it asks the network, and finds something new without any change.
 audit: $(AUDIT) ## known vulnerabilities of everything that is locked
@@ -157,8 +161,11 @@ $(PACKAGE): $(DEV)
 	@mkdir -p $(@D)
 	@touch $@
 
+# NLTK, which LlamaIndex splits sentences with, reads no file that has a hard link.
+$(PEERS): export UV_LINK_MODE := copy
+
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(DOCS): | $(PACKAGE)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(DOCS) $(PEERS): | $(PACKAGE)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@
