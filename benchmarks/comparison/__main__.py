@@ -1,6 +1,6 @@
 """`make bench`: everything that Sakuin is compared with, in one run, by turns.
 
-`python -m benchmarks.comparison [--only NAME …]` prints tables, and writes docs/benchmarks unless `--only` is given.
+`make bench OPTIONS="--only NAME …"` prints tables; without `--only`, or with `--to FOLDER`, it writes the page, too.
 `--data DIR` adds the pages of a folder. `--before REF` is the release that must not have been faster; by default the
 last tag. Ends with 1 if it was, by a quarter or more.
 """
@@ -118,9 +118,10 @@ def main(arguments: list[str]) -> int:
     lost = losses(sections, before) if before else []
     for line in lost:
         print(f"SLOWER: {line}")
-    command = shlex.join(["make", "bench"] if not arguments else ["python", "-m", "benchmarks.comparison", *arguments])
-    if given.data:
-        command = command.replace(shlex.quote(str(given.data)), "DIR")
+    command = f'make bench OPTIONS="{shlex.join(arguments)}"' if arguments else "make bench"
+    # Whose pages and whose folders these are is nobody's business.
+    for place, name in ((given.data, "DIR"), (given.to, "FOLDER")):
+        command = command.replace(shlex.quote(str(place)), name) if place else command
     report = Report(sections, machine, versions, command, before, lost)
     if given.to or not given.only:
         _write(report, given.to or PAGES)
