@@ -1,6 +1,7 @@
 """What `make bench` says is right: the rules of chunks, ratios, losses, slopes, and the page."""
 
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from sakuin.tables.chunking import chunks
 from benchmarks.comparison import data
 from benchmarks.comparison.chunk_rules import Broken, Cut, broken
 from benchmarks.comparison.growth import slope
-from benchmarks.comparison.measure import SAKUIN, Contestant, Row, Section, Spread, by_turns, losses, rows
+from benchmarks.comparison.measure import SAKUIN, Row, Section, Spread, by_turns, losses, rows
 from benchmarks.comparison.report import Machine, Report
 from benchmarks.comparison.worker import Worker
 
@@ -65,7 +66,7 @@ def test_contestants_begin_by_turns_and_the_first_run_does_not_count() -> None:
         began.append(name)
         return float(next(seconds))
 
-    times = by_turns([Contestant(name, "", lambda name=name: run(name)) for name in "ab"], runs=2)
+    times = by_turns({name: partial(run, name) for name in "ab"}, runs=2)
     assert began == ["a", "b", "b", "a", "a", "b"]
     assert times == {"a": [4.0, 5.0], "b": [3.0, 6.0]}
 
@@ -99,7 +100,7 @@ def test_a_worker_does_what_it_is_told_and_says_what_went_wrong(tmp_path: Path) 
         with pytest.raises(RuntimeError, match="FileNotFoundError"):
             worker.do("cut", file=str(tmp_path / "absent.json"))
     finally:
-        worker.stop()
+        worker.close()
 
 
 def test_the_page_says_where_what_and_how_was_measured() -> None:

@@ -14,21 +14,17 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from sakuin import __version__
 
-from benchmarks.comparison import freshness, growth, search, serving
-from benchmarks.comparison.chunking import Chunking
-from benchmarks.comparison.indexing_again import IndexingAgain
-from benchmarks.comparison.measure import SAKUIN, Section, losses
-from benchmarks.comparison.report import Machine, Report, print_section
-from benchmarks.comparison.worker import REPOSITORY, Worker
+from benchmarks.comparison import chunking, freshness, growth, indexing_again, search, serving
+from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, losses
+from benchmarks.comparison.report import Machine, Report, table
+from benchmarks.comparison.worker import REPOSITORY
 
-PEERS = REPOSITORY / ".tools" / "bench" / "bin" / "python"
 PAGES = REPOSITORY / "docs" / "benchmarks"
 _VERSIONS = """
 import json, re, sys
@@ -38,81 +34,39 @@ print(json.dumps({name: version(name) for name in names}))
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What was asked for. `own` has the interpreter and the path of each release of Sakuin."""
-
-    own: dict[str, tuple[Path, tuple[Path, ...]]]
-    folder: Path
-    data: Path | None
-    chunks: int
-    most: int
-    megabytes: float
-
-    def chunking(self) -> Iterator[Section]:
-        with ExitStack() as running:
-            module = "benchmarks.comparison"
-            workers = {
-                name: _stopped(running, Worker(python, f"{module}.own", path=path))
-                for name, (python, path) in self.own.items()
-            }
-            peers = _stopped(running, Worker(PEERS, f"{module}.peers.chunkers"))
-            yield from Chunking(workers, peers, self._folder("chunking"), self.data).sections()
-
-    def again(self) -> Iterator[Section]:
-        with ExitStack() as running:
-            peers = _stopped(running, Worker(PEERS, "benchmarks.comparison.peers.indexing"))
-            yield from IndexingAgain(peers, self._folder("again"), self.megabytes).sections()
-
-    def serving(self) -> Iterator[Section]:
-        yield from serving.sections(self.own, PEERS)
-
-    def search(self) -> Iterator[Section]:
-        yield from search.sections(PEERS, self._folder("search"), self.chunks)
-
-    def growth(self) -> Iterator[Section]:
-        yield from growth.sections(PEERS, self._folder("growth"), self.most)
-
-    def starts(self) -> Iterator[Section]:
-        yield from freshness.sections()
-
-    def _folder(self, name: str) -> Path:
-        folder = self.folder / name
-        folder.mkdir()
-        return folder
-
-
-PARTS: dict[str, Callable[[Run], Iterable[Section]]] = {
-    "chunking": Run.chunking,
-    "again": Run.again,
-    "serving": Run.serving,
-    "search": Run.search,
-    "growth": Run.growth,
-    "starts": Run.starts,
+PARTS: dict[str, Callable[[Run], Iterator[Section]]] = {
+    "chunking": chunking.sections,
+    "again": indexing_again.sections,
+    "serving": serving.sections,
+    "search": search.sections,
+    "growth": growth.sections,
+    "starts": freshness.sections,
 }
 
 
 def main(arguments: list[str]) -> int:
     """Runs the parts; returns 1 if something became slower."""
     given = _parser().parse_args(arguments)
-    if not PEERS.exists():
+    if not PEERS_PYTHON.exists():
         raise SystemExit("The environment of the peers is not there: run `make bench`")
     machine, before = Machine.of_this_run(), given.before or _last_tag()
     versions = {SAKUIN: __version__} | json.loads(
-        subprocess.check_output([PEERS, "-c", _VERSIONS, str(REPOSITORY / "requirements" / "bench.in")], text=True)
+        subprocess.check_output(
+            [PEERS_PYTHON, "-c", _VERSIONS, str(REPOSITORY / "requirements" / "bench.in")], text=True
+        )
     )
     print(", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
     sections: list[Section] = []
     with ExitStack() as until_the_end:
         folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="sakuin-bench-")))
-        own = {SAKUIN: (Path(sys.executable), tuple[Path, ...]())}
+        own: dict[str, Sequence[Path]] = {SAKUIN: ()}
         if before:
-            own[before] = (Path(sys.executable), _checked_out(before, folder / "before"))
+            own[before] = _checked_out(before, folder / "before")
         run = Run(own, folder, given.data, given.chunks, given.most, given.megabytes)
         for name in given.only or PARTS:
             began = time.monotonic()
             for section in PARTS[name](run):
-                print_section(section)
+                print(f"{section.title}: {section.remark}\n{table(section)}\n", flush=True)
                 sections.append(section)
             print(f"{name}: {time.monotonic() - began:.0f} s\n", flush=True)
     lost = losses(sections, before) if before else []
@@ -134,7 +88,7 @@ def _write(report: Report, folder: Path) -> None:
         old.unlink()
     report.write(folder, __version__, ())
     results = folder / f"{__version__}.json"
-    command = [str(PEERS), "-m", "benchmarks.comparison.peers.plots", str(results), str(folder)]
+    command = [str(PEERS_PYTHON), "-m", "benchmarks.comparison.peers.plots", str(results), str(folder)]
     drawn = subprocess.check_output(command, text=True, cwd=REPOSITORY).split("\n")
     report.write(folder, __version__, [Path(file) for file in drawn if file])
 
@@ -157,17 +111,12 @@ def _last_tag() -> str | None:
     return found.stdout.strip() or None
 
 
-def _checked_out(ref: str, folder: Path) -> tuple[Path, ...]:
+def _checked_out(ref: str, folder: Path) -> Sequence[Path]:
     """Puts the product of a release into a folder; returns what Python imports it from."""
     archive = subprocess.check_output(["git", "archive", ref, "layers", "cli", "local", "supabase"], cwd=REPOSITORY)
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder, filter="data")
     return folder / "layers" / "sakuin", folder / "cli", folder / "local"
-
-
-def _stopped(running: ExitStack, worker: Worker) -> Worker:
-    running.callback(worker.stop)
-    return worker
 
 
 if __name__ == "__main__":

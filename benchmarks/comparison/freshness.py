@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.__main__ import running_stack
 from benchmarks.cold_start import emulator_program, measured
-from benchmarks.comparison.measure import Row, Section, Spread
+from benchmarks.comparison.measure import Row, Run, Section, Spread
 from benchmarks.searching import PAGE, waits_for_answers, waits_for_pages
 from benchmarks.stack import Stack
 
@@ -18,7 +18,7 @@ BACKLOG = 30
 SEARCHES = 20
 
 
-def sections() -> Iterator[Section]:
+def sections(_run: Run) -> Iterator[Section]:
     """Yields both answers, from one stack with the samples."""
     with running_stack() as folder:
         stack = Stack(folder)

@@ -13,13 +13,12 @@ from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
 from benchmarks.comparison.load import milliseconds
-from benchmarks.comparison.measure import SAKUIN, Row, Section, Spread
-from benchmarks.comparison.search import PEERS, other_database
+from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Row, Run, Section, Spread
+from benchmarks.comparison.search import PEERS, STORES, other_database
 from benchmarks.comparison.server import running_server
 from benchmarks.large_index import SEARCH, filled
 from benchmarks.large_index import milliseconds as processor_milliseconds
 
-SMALLEST = 100
 CALLS = 20
 # Further on, local Qdrant takes a second for a question; its documents end there, too.
 MOST_OF_QDRANT = 10_000
@@ -28,9 +27,10 @@ _WIDTH = 384
 Times = Mapping[int, Sequence[float]]
 
 
-def sections(peers: Path, folder: Path, most: int) -> Iterator[Section]:
+def sections(run: Run) -> Iterator[Section]:
     """Yields one section: a line for each engine and size, and the slopes."""
-    sizes = [size for power in range(2, 8) if (size := 10**power) <= most]
+    folder = run.place("growth")
+    sizes = [size for power in range(2, 8) if (size := 10**power) <= run.most]
     times: dict[str, Times] = {SAKUIN: {size: _own(size) for size in sizes}}
     with ExitStack() as running:
         database = running.enter_context(running_database(folder / "database"))
@@ -41,7 +41,7 @@ def sections(peers: Path, folder: Path, most: int) -> Iterator[Section]:
             for name, (argument, _) in PEERS.items():
                 if name != "Qdrant local" or size <= MOST_OF_QDRANT:
                     times.setdefault(name, {})
-                    times[name] = {**times[name], size: _peer(peers, argument, place, dsn)}
+                    times[name] = {**times[name], size: _peer(argument, place, dsn)}
     remark = (
         f"Synthetic chunks. {SAKUIN}: the processor time that Postgres takes for the candidates of a question, with "
         "questions of 8 to 40 terms; peers: p50 of a call of the tool over MCP, by one caller. Slope: of the "
@@ -91,12 +91,12 @@ def _write_library(place: Path, size: int) -> None:
     np.save(place / "questions.npy", chance.standard_normal((len(queries), _WIDTH)).astype(np.float32))
 
 
-def _peer(peers: Path, argument: str, place: Path, dsn: str) -> list[float]:
+def _peer(argument: str, place: Path, dsn: str) -> list[float]:
     queries = json.loads((place / "questions.json").read_text("utf-8"))
     call: Callable[[int], tuple[str, dict[str, object]]] = lambda number: (  # noqa: E731
         "tools/call",
         {"name": "search_chunks", "arguments": {"query": queries[number % len(queries)], "top_k": 5}},
     )
-    with running_server(peers, "benchmarks.comparison.peers.stores", argument, str(place), dsn) as port:
+    with running_server(PEERS_PYTHON, STORES, argument, str(place), dsn) as port:
         milliseconds(port, 1, 3, call)
         return milliseconds(port, 1, CALLS, call)

@@ -4,8 +4,9 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
-from benchmarks.comparison.measure import SAKUIN, Contestant, Section, by_turns, rows
+from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, by_turns, rows
 from benchmarks.comparison.worker import Worker
 from benchmarks.table_stack import HashedEmbedder, Stack, running
 from tests.worlds import World
@@ -26,72 +27,65 @@ Put = Callable[[dict[str, str]], dict[str, int]]
 _OURS = "Postgres and PostgREST as deployed, and the stand-in of turbopuffer; everything durable"
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingAgain:
-    """`folder` takes the data that the processes share."""
-
-    peers: Worker
-    folder: Path
-    megabytes: float
-
-    def sections(self) -> Iterator[Section]:
-        """Yields the three answers."""
+def sections(run: Run) -> Iterator[Section]:
+    """Yields unchanged pages, a page with a change, and a Table with one."""
+    with closing(Worker(PEERS_PYTHON, "benchmarks.comparison.peers.indexing")) as peers:
+        file = run.place("again") / "texts.json"
         with own_pages() as put:
             pages = {f"page-{at}.html": data.page(at) for at in range(PAGES)}
-            contestants = self._contestants("pages", put)
-            self._run(contestants, pages)
-            yield self._section(f"Indexing {PAGES} unchanged pages", contestants, lambda _run: pages)
-            changed = lambda run: {"page-0.html": data.page(0, f"第{run}版。")}  # noqa: E731
-            yield self._section("Indexing a page with one change", contestants, changed)
+            puts = {SAKUIN: put} | _puts(peers, "pages", file)
+            _index(puts, pages)
+            yield _section(f"Indexing {PAGES} unchanged pages", peers, puts, lambda _number: pages)
+            yield _section("Indexing a page with one change", peers, puts, _changed_page)
         with running() as stack:
-            strings = data.large_table(self.megabytes)
-            contestants = self._contestants("table", own_table(stack))
-            self._run(contestants, dict(enumerate_names(strings)))
-            table = lambda run: dict(enumerate_names([*strings[:-1], f"第{run}版。{strings[-1]}"]))  # noqa: E731
-            yield self._section(f"Indexing a Table of {self.megabytes:g} MB with one change", contestants, table)
-
-    def _contestants(self, collection: str, own: Put) -> dict[str, tuple[str, Put]]:
-        def peer(name: str) -> Put:
-            def put(texts: dict[str, str]) -> dict[str, int]:
-                file = self.folder / "again.json"
-                file.write_text(json.dumps(texts), "utf-8")
-                result: dict[str, int] = self.peers.do("put", name=name, collection=collection, file=str(file)).result
-                return result
-
-            return put
-
-        peers = self.peers.do("names").result
-        return {SAKUIN: (_OURS, own)} | {name: (said, peer(name)) for name, said in peers.items()}
-
-    def _run(self, contestants: dict[str, tuple[str, Put]], texts: dict[str, str]) -> None:
-        for _, put in contestants.values():
-            put(texts)
-
-    def _section(
-        self, title: str, contestants: dict[str, tuple[str, Put]], texts: Callable[[int], dict[str, str]]
-    ) -> Section:
-        counted: dict[str, dict[str, int]] = {}
-
-        def timed(name: str, put: Put) -> Callable[[], float]:
-            runs = iter(range(RUNS + 1))
-
-            def once() -> float:
-                given = texts(next(runs))
-                began = time.perf_counter()
-                counted[name] = {"embedding calls": 0, "texts embedded": 0, "rows written": 0} | put(given)
-                return (time.perf_counter() - began) * 1000
-
-            return once
-
-        times = by_turns([Contestant(name, said, timed(name, put)) for name, (said, put) in contestants.items()], RUNS)
-        settings = {name: said for name, (said, _) in contestants.items()}
-        remark = "Vectors are hashes of their texts: no model is timed. Theirs is in memory, ours survives a restart."
-        return Section("again", title, remark, "ms", rows(times, settings, counted))
+            strings = _named(data.large_table(run.megabytes))
+            puts = {SAKUIN: own_table(stack)} | _puts(peers, "table", file)
+            _index(puts, strings)
+            last = list(strings)[-1]
+            title = f"Indexing a Table of {run.megabytes:g} MB with one change"
+            yield _section(title, peers, puts, lambda number: strings | {last: f"第{number}版。{strings[last]}"})
 
 
-def enumerate_names(strings: list[str]) -> Iterator[tuple[str, str]]:
-    """Yields each string with a name."""
-    yield from ((f"/articles/{at}/content", text) for at, text in enumerate(strings))
+def _puts(peers: Worker, collection: str, file: Path) -> dict[str, Put]:
+    def peer(name: str) -> Put:
+        def put(texts: dict[str, str]) -> dict[str, int]:
+            file.write_text(json.dumps(texts), "utf-8")
+            return dict(peers.do("put", name=name, collection=collection, file=str(file)).result)
+
+        return put
+
+    return {name: peer(name) for name in peers.do("names").result}
+
+
+def _index(puts: dict[str, Put], texts: dict[str, str]) -> None:
+    for put in puts.values():
+        put(texts)
+
+
+def _section(title: str, peers: Worker, puts: dict[str, Put], texts: Callable[[int], dict[str, str]]) -> Section:
+    counted: dict[str, dict[str, int]] = {}
+
+    def contestant(name: str) -> Callable[[], float]:
+        numbers = count()
+
+        def once() -> float:
+            given, began = texts(next(numbers)), time.perf_counter()
+            counted[name] = {"embedding calls": 0, "texts embedded": 0, "rows written": 0} | puts[name](given)
+            return (time.perf_counter() - began) * 1000
+
+        return once
+
+    times = by_turns({name: contestant(name) for name in puts}, RUNS)
+    remark = "Vectors are hashes of their texts: no model is timed. Theirs is in memory, ours survives a restart."
+    return Section("again", title, remark, "ms", rows(times, {SAKUIN: _OURS} | peers.do("names").result, counted))
+
+
+def _changed_page(number: int) -> dict[str, str]:
+    return {"page-0.html": data.page(0, f"第{number}版。")}
+
+
+def _named(strings: list[str]) -> dict[str, str]:
+    return {f"/articles/{at}/content": text for at, text in enumerate(strings)}
 
 
 @contextmanager

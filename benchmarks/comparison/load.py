@@ -1,4 +1,4 @@
-"""Callers of an MCP server over HTTP, and how long each call took."""
+"""Callers of MCP servers over HTTP, and how long their calls take."""
 
 import http.client
 import json

@@ -1,25 +1,39 @@
 """Contestants that take turns, and what is said of their times: medians, spreads and ratios of one run."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.comparison.worker import REPOSITORY
 from benchmarks.stack import quantile
 
 RUNS = 5
 # Part of the speed of the release before; whoever loses more is named.
 ALLOWED_LOSS = 0.25
 SAKUIN = "Sakuin"
+PEERS_PYTHON = REPOSITORY / ".tools" / "bench" / "bin" / "python"
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
-    """One of those that do the same work. `settings` are those that its documents recommend, in words."""
+class Run:
+    """What was asked for. `own` has the path of each release of Sakuin; `folder` takes data, gone with the run."""
 
-    name: str
-    settings: str
-    run: Callable[[], float]
+    own: Mapping[str, Sequence[Path]]
+    folder: Path
+    data: Path | None
+    chunks: int
+    most: int
+    megabytes: float
+    python: Path = Path(sys.executable)
+
+    def place(self, name: str) -> Path:
+        """Returns a new folder."""
+        folder = self.folder / name
+        folder.mkdir()
+        return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table: the time, how many times Sakuin's it is, and further columns."""
+    """A line of a table: the settings that the documents recommend, the time, its ratio, and further columns."""
 
     name: str
     settings: str
@@ -64,15 +78,16 @@ class Section:
         return asdict(self)
 
 
-def by_turns(contestants: Sequence[Contestant], runs: int = RUNS) -> dict[str, list[float]]:
+def by_turns(contestants: Mapping[str, Callable[[], float]], runs: int = RUNS) -> dict[str, list[float]]:
     """Returns the times of each. A first run warms up; then each run begins with another contestant."""
-    times: dict[str, list[float]] = {each.name: [] for each in contestants}
+    names = list(contestants)
+    times: dict[str, list[float]] = {name: [] for name in names}
     for run in range(runs + 1):
-        first = run % len(contestants)
-        for each in [*contestants[first:], *contestants[:first]]:
-            time = each.run()
+        first = run % len(names)
+        for name in [*names[first:], *names[:first]]:
+            time = contestants[name]()
             if run:
-                times[each.name].append(time)
+                times[name].append(time)
     return times
 
 

@@ -4,17 +4,15 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import psutil
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.comparison.measure import SAKUIN, Row, Section
+from benchmarks.comparison.measure import SAKUIN, Section, Spread
 from benchmarks.comparison.worker import REPOSITORY
 
 PAGE = "results.md"
@@ -92,9 +90,7 @@ class Report:
         ]
         for name, some in groupby(self.sections, key=lambda section: section.name):
             sections = list(some)
-            parts += [
-                f"## {section.title}\n\n{section.remark}\n\n{_markdown(section)}".rstrip() for section in sections
-            ]
+            parts += [f"## {section.title}\n\n{section.remark}\n\n{table(section)}".rstrip() for section in sections]
             if name in plots:
                 parts.append(f"![{', '.join(section.title for section in sections)}]({plots[name]})")
         return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -113,33 +109,21 @@ def commit() -> str:
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def print_section(section: Section) -> None:
-    """Prints the table of a section."""
-    table = Table(title=f"{section.title} ({section.unit})", title_justify="left", box=None)
-    header, *lines = _cells(section)
-    for column in header:
-        table.add_column(column, justify="left" if column == "" else "right")
-    for line in lines:
-        table.add_row(*line)
-    Console(width=160).print(table if section.rows else f"{section.title}: {section.remark}")
-
-
-def _cells(section: Section, *, settings: bool = False) -> Iterable[list[str]]:
+def table(section: Section) -> str:
+    """Returns the rows of a section in Markdown."""
+    if not section.rows:
+        return ""
     more = list(dict.fromkeys(column for row in section.rows for column in row.more))
-    yield ["", *(["settings"] if settings else []), section.unit, f"times {section.beside}", *more]
+    header = ["", "settings", section.unit, f"times {section.beside}", *more]
+    lines = [header, ["---", "---", *["---:"] * (len(header) - 2)]]
     for row in section.rows:
-        said = [row.settings] if settings else []
-        yield [
-            row.name,
-            *said,
-            _spread(row, "time"),
-            _spread(row, "ratio"),
-            *(_number(row.more.get(key)) for key in more),
-        ]
+        name = f"**{row.name}**" if row.name == SAKUIN else row.name
+        others = (_number(row.more.get(column)) for column in more)
+        lines.append([name, row.settings, _spread(row.time), _spread(row.ratio), *others])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _spread(row: Row, name: str) -> str:
-    value = getattr(row, name)
+def _spread(value: Spread) -> str:
     if value.low == value.high:
         return _number(value.median)
     return f"{_number(value.median)} ({_number(value.low)}–{_number(value.high)})"
@@ -149,12 +133,3 @@ def _number(value: Any) -> str:
     if not isinstance(value, float):
         return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _markdown(section: Section) -> str:
-    if not section.rows:
-        return ""
-    header, *lines = _cells(section, settings=True)
-    marked = [[f"**{line[0]}**" if line[0] == SAKUIN else line[0], *line[1:]] for line in lines]
-    rows = [header, ["---", "---", *["---:"] * (len(header) - 2)], *marked]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

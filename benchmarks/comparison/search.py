@@ -1,9 +1,8 @@
 """Search over MCP: what Sakuin's parts take of a call, and how fast and how right it is beside stores with a tool."""
 
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +16,11 @@ from sakuin_local.places import SAMPLES
 from sakuin_local.supabase.database import Database, running_database
 
 from benchmarks.comparison import data
-from benchmarks.comparison.load import Caller, milliseconds
-from benchmarks.comparison.measure import SAKUIN, Contestant, Section, by_turns, quantiles, rows
+from benchmarks.comparison.load import Caller
+from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, rows
 from benchmarks.comparison.own_server import KEY, StoredQuestions, application_of, library_search
 from benchmarks.comparison.server import running_server
+from benchmarks.comparison.serving import called
 from benchmarks.general import VECTORS
 from benchmarks.mcp_calls import ERAS, Timed, request
 from tests.events import Context
@@ -32,6 +32,7 @@ CALLERS = (1, 8, 32)
 RUNS = 3
 # Each question once a run.
 CALLS = 85
+STORES = "benchmarks.comparison.peers.stores"
 _A_PAGE = 24
 _LABELS = Path(__file__).parents[2] / "tests" / "labels" / "knowledge.jsonl"
 PEERS = {
@@ -71,22 +72,41 @@ class AskedQuestions:
         return self.model.query(text)
 
 
-def sections(peers: Path, folder: Path, chunks: int) -> Iterator[Section]:
-    """Yields the parts of a call, and a comparison for each number of callers over about `chunks` chunks."""
+def sections(run: Run) -> Iterator[Section]:
+    """Yields the parts of a call, and a comparison for each number of callers."""
     labels = [json.loads(line) for line in _LABELS.read_text("utf-8").splitlines()]
     gold = {label["query"]: set(label["gold"]) for label in labels if label["half"] == "held-out"}
+    queries, folder = list(gold), run.place("search")
+    settings = {SAKUIN: _OWN} | {name: said for name, (_, said) in PEERS.items()}
     with ExitStack() as running:
         database = running.enter_context(running_database(folder / "database"))
-        count = write_library(database, folder, list(gold), chunks)
-        yield _parts(database, folder, list(gold), count)
-        ports = {SAKUIN: running.enter_context(_own(database, folder))}
+        count = write_library(database, folder, queries, run.chunks)
+        yield _parts(database, folder, queries, count)
+        where = ("library", database.rest_url, database.service_key, str(folder))
+        own = running_server(run.python, "benchmarks.comparison.own_server", *where)
+        ports = {SAKUIN: running.enter_context(own)}
         dsn = other_database(database)
         for name, (argument, _) in PEERS.items():
-            module = "benchmarks.comparison.peers.stores"
-            ports[name] = running.enter_context(running_server(peers, module, argument, str(folder), dsn))
+            server = running_server(PEERS_PYTHON, STORES, argument, str(folder), dsn)
+            ports[name] = running.enter_context(server)
         quality = {name: _quality(name, port, gold) for name, port in ports.items()}
+        remark = (
+            f"{count:,} chunks: the samples, and pages by seed that answer no question. Everyone has the same texts "
+            f"and stored vectors of the {len(gold)} held-out questions of tests/labels; one process serves on uvicorn."
+        )
         for callers in CALLERS:
-            yield _speed(ports, list(gold), callers, count, quality if callers == 1 else {})
+            measured = called(
+                ports,
+                settings,
+                lambda name, number: _question(name, queries[number % len(queries)]),
+                callers=callers,
+                calls=CALLS,
+                runs=RUNS,
+            )
+            if callers == 1:
+                measured = [replace(row, more={**row.more, **quality[row.name]}) for row in measured]
+            title = f"Searching over MCP, {callers} {'caller' if callers == 1 else 'callers'}"
+            yield Section("search", title, remark, "ms, p50", measured)
 
 
 def write_library(database: Database, folder: Path, queries: list[str], chunks: int) -> int:
@@ -120,11 +140,6 @@ def write_library(database: Database, folder: Path, queries: list[str], chunks: 
     return len(library["ids"])
 
 
-def _own(database: Database, folder: Path) -> Any:
-    where = ("library", database.rest_url, database.service_key, str(folder))
-    return running_server(Path(sys.executable), "benchmarks.comparison.own_server", *where)
-
-
 def other_database(database: Database) -> str:
     """Returns the address of an empty database of the same server."""
     with psycopg.connect(database.dsn, autocommit=True) as sql:
@@ -144,31 +159,6 @@ def _quality(name: str, port: int, gold: Mapping[str, set[str]]) -> dict[str, fl
         found = [hit["id"] for hit in content["results" if name == SAKUIN else "result"]]
         places.append(next((at for at, id in enumerate(found, 1) if id in right), 0))
     return {f"hit@{k}": round(sum(0 < place <= k for place in places) / len(places), 3) for k in (1, 5)}
-
-
-def _speed(
-    ports: Mapping[str, int], queries: list[str], callers: int, count: int, quality: Mapping[str, Mapping[str, float]]
-) -> Section:
-    taken: dict[str, list[float]] = {name: [] for name in ports}
-
-    def run(name: str) -> Callable[[], float]:
-        def once() -> float:
-            asked = lambda number: _question(name, queries[number % len(queries)])  # noqa: E731
-            times = milliseconds(ports[name], callers, CALLS, asked)
-            taken[name] += times
-            return quantiles(times)["p50"]
-
-        return once
-
-    settings = {SAKUIN: _OWN} | {name: said for name, (_, said) in PEERS.items()}
-    times = by_turns([Contestant(name, settings[name], run(name)) for name in ports], RUNS)
-    more = {name: {**quantiles(taken[name]), **quality.get(name, {})} for name in ports}
-    plural = "caller" if callers == 1 else "callers"
-    remark = (
-        f"{count:,} chunks: the samples, and pages by seed that answer no question. Everyone has the same texts and "
-        f"the stored vectors of the {len(queries)} held-out questions of tests/labels; one process serves on uvicorn."
-    )
-    return Section("search", f"Searching over MCP, {callers} {plural}", remark, "ms, p50", rows(times, settings, more))
 
 
 def _parts(database: Database, folder: Path, queries: list[str], count: int) -> Section:

@@ -1,12 +1,11 @@
 """Servers of MCP as processes of either environment, each on a free port of this machine."""
 
 import logging
-import os
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import uvicorn
 
 from benchmarks.comparison.load import Caller
-from benchmarks.comparison.worker import REPOSITORY
+from benchmarks.comparison.worker import start
 
 _READY_SECONDS = 60
 
@@ -31,12 +30,9 @@ def serve(application: Any) -> None:
 
 
 @contextmanager
-def running_server(python: Path, module: str, *arguments: str, path: tuple[Path, ...] = ()) -> Iterator[int]:
+def running_server(python: Path, module: str, *arguments: str, path: Sequence[Path] = ()) -> Iterator[int]:
     """Runs `python -m module`, which calls `serve`, while the block runs; yields the port when it answers."""
-    places = [*map(str, path), str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-    command = [str(python), "-m", module, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY, env=environment)
+    process = start(python, module, *arguments, path=path)
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline() or "0")

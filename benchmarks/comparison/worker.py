@@ -27,19 +27,10 @@ class Done:
 
 
 class Worker:
-    """A running `python -m module`, which calls `serve`. `path` is what is imported before all else."""
+    """A running module that calls `serve`."""
 
-    def __init__(self, python: Path, module: str, *arguments: str, path: Sequence[Path] = ()) -> None:
-        places = [*map(str, path), str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._process = subprocess.Popen(
-            [str(python), "-m", module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONUTF8": "1"},
-        )
+    def __init__(self, python: Path, module: str, path: Sequence[Path] = ()) -> None:
+        self._process = start(python, module, path=path)
 
     def do(self, work: str, **arguments: Any) -> Done:
         """Waits for the work; raises RuntimeError with what went wrong in the process."""
@@ -52,11 +43,19 @@ class Worker:
             raise RuntimeError(f"{work}: {answer['error']}")
         return Done(**answer)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
+
+
+def start(python: Path, module: str, *arguments: str, path: Sequence[Path] = ()) -> "subprocess.Popen[str]":
+    """Starts `python -m module` with pipes; `path` is what is imported before all else."""
+    places = [*map(str, path), str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "PYTHONUTF8": "1"}
+    command, pipe = [str(python), "-m", module, *arguments], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=REPOSITORY, env=environment)
 
 
 def serve(works: Works) -> None:
