@@ -12,10 +12,9 @@ import psycopg
 from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
-from benchmarks.comparison.load import milliseconds
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Row, Run, Section, Spread
 from benchmarks.comparison.search import PEERS, STORES, other_database
-from benchmarks.comparison.server import running_server
+from benchmarks.comparison.server import milliseconds, running_server
 from benchmarks.large_index import SEARCH, filled
 from benchmarks.large_index import milliseconds as processor_milliseconds
 

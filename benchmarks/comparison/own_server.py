@@ -26,10 +26,9 @@ from sakuin_local.embeddings.model import NAME
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from benchmarks.comparison.server import serve
+from benchmarks.comparison.server import KEY, serve
 from tests.events import Ring
 
-KEY = "right-key"
 VERSION = PageIndexVersion(EmbeddingModel(NAME, DIMENSIONS), TEXT_TEMPLATE, ANALYZER, "")
 _HIT = Hit("p#a", "p.html#a", "t", "8", "8", ("a", "b", "c"), 0.9, "rule", "p", "p", None, None, "en", ())
 

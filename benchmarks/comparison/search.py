@@ -16,10 +16,9 @@ from sakuin_local.places import SAMPLES
 from sakuin_local.supabase.database import Database, running_database
 
 from benchmarks.comparison import data
-from benchmarks.comparison.load import Caller
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, rows
-from benchmarks.comparison.own_server import KEY, StoredQuestions, application_of, library_search
-from benchmarks.comparison.server import running_server
+from benchmarks.comparison.own_server import StoredQuestions, application_of, library_search
+from benchmarks.comparison.server import KEY, Caller, running_server
 from benchmarks.comparison.serving import called
 from benchmarks.general import VECTORS
 from benchmarks.mcp_calls import ERAS, Timed, request

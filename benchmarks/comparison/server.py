@@ -1,20 +1,31 @@
-"""Servers of MCP as processes of either environment, each on a free port of this machine."""
+"""Servers of MCP as processes of either environment, and callers that time them; all on this machine."""
 
+import http.client
+import json
 import logging
 import signal
 import socket
 import subprocess
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from benchmarks.comparison.load import Caller
 from benchmarks.comparison.worker import start
 
+KEY = "right-key"
+Parameters = Mapping[str, Any]
+_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-11-25",
+    "Authorization": f"Bearer {KEY}",
+}
 _READY_SECONDS = 60
 
 
@@ -41,6 +52,40 @@ def running_server(python: Path, module: str, *arguments: str, path: Sequence[Pa
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+class Caller:
+    """One connection to `/mcp` of a port of this machine, without a handshake: the servers keep no session."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def call(self, method: str, parameters: Parameters) -> dict[str, Any]:
+        """Returns the result; raises RuntimeError for anything else."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        self._connection.request("POST", "/mcp", json.dumps(message).encode(), _HEADERS)
+        response = self._connection.getresponse()
+        body = response.read()
+        answer: dict[str, Any] = json.loads(body) if response.status == 200 else {}
+        if "result" not in answer or answer["result"].get("isError"):
+            raise RuntimeError(f"{response.status} {body[:500]!r}")
+        return dict(answer["result"])
+
+
+def milliseconds(port: int, callers: int, calls: int, message: Callable[[int], tuple[str, Parameters]]) -> list[float]:
+    """Returns how long each of `calls` calls took that `callers` share; raises the first error of one."""
+    own = threading.local()
+
+    def connect() -> None:
+        own.caller = Caller(port)
+
+    def timed(number: int) -> float:
+        began = time.perf_counter()
+        own.caller.call(*message(number))
+        return (time.perf_counter() - began) * 1000
+
+    with ThreadPoolExecutor(callers, initializer=connect) as pool:
+        return list(pool.map(timed, range(calls)))
 
 
 def _wait(process: "subprocess.Popen[str]", port: int) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 
-from benchmarks.comparison.load import Parameters, milliseconds
 from benchmarks.comparison.measure import PEERS_PYTHON, RUNS, SAKUIN, Row, Run, Section, by_turns, quantiles, rows
-from benchmarks.comparison.server import running_server
+from benchmarks.comparison.server import Parameters, milliseconds, running_server
 
 CALLERS = 8
 CALLS = 240

@@ -1,1 +1,0 @@
-"""Sakuin beside what people would use instead, timed by turns in one run."""
