@@ -15,7 +15,6 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from sakuin import __version__
@@ -56,29 +55,29 @@ def main(arguments: list[str]) -> int:
         )
     )
     print(", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
+    command = f'make bench OPTIONS="{shlex.join(arguments)}"' if arguments else "make bench"
+    # Whose pages and whose folders these are is nobody's business.
+    for place, name in ((given.data, "DIR"), (given.to, "FOLDER")):
+        command = command.replace(shlex.quote(str(place)), name) if place else command
     sections: list[Section] = []
-    with ExitStack() as until_the_end:
-        folder = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="sakuin-bench-")))
+    lost: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="sakuin-bench-") as folder:
         own: dict[str, Sequence[Path]] = {SAKUIN: ()}
         if before:
-            own[before] = _checked_out(before, folder / "before")
-        run = Run(own, folder, given.data, given.chunks, given.most, given.megabytes)
+            own[before] = _checked_out(before, Path(folder, "before"))
+        run = Run(own, Path(folder), given.data, given.chunks, given.most, given.megabytes)
         for name in given.only or PARTS:
             began = time.monotonic()
             for section in PARTS[name](run):
                 print(f"{section.title}: {section.remark}\n{table(section)}\n", flush=True)
                 sections.append(section)
             print(f"{name}: {time.monotonic() - began:.0f} s\n", flush=True)
-    lost = losses(sections, before) if before else []
+            lost = losses(sections, before) if before else []
+            # After each part: a long run that is interrupted has measured something.
+            if given.to or not given.only:
+                _write(Report(sections, machine, versions, command, before, lost), given.to or PAGES)
     for line in lost:
         print(f"SLOWER: {line}")
-    command = f'make bench OPTIONS="{shlex.join(arguments)}"' if arguments else "make bench"
-    # Whose pages and whose folders these are is nobody's business.
-    for place, name in ((given.data, "DIR"), (given.to, "FOLDER")):
-        command = command.replace(shlex.quote(str(place)), name) if place else command
-    report = Report(sections, machine, versions, command, before, lost)
-    if given.to or not given.only:
-        _write(report, given.to or PAGES)
     return bool(lost)
 
 
