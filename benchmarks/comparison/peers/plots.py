@@ -48,7 +48,7 @@ def _draw(file: Path, sections: list[dict[str, Any]]) -> Path:
         axis.set_title(f"{section['title']}: times {section['beside']} (log scale)", loc="left", fontsize=9)
         axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    figure.savefig(file, metadata={"Date": None, "Creator": None})
+    figure.savefig(file, metadata={"Date": None, "Creator": None}, bbox_inches="tight")
     plt.close(figure)
     return file
 
