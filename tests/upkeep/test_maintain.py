@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
-from sakuin.upkeep.maintain import Maintain
+from sakuin.tables.nodes import DeletedPortion, OrphanedIndex, UnindexedTable
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
 OLD = [OrphanedIndex("p", name, "f", "_old") for name in "abc"]
@@ -16,7 +16,10 @@ OLD = [OrphanedIndex("p", name, "f", "_old") for name in "abc"]
 
 @dataclass
 class Leaving:
-    """Records and store of what is to be removed, and a clock. `slow` takes this namespace so many seconds."""
+    """Records and store of what is to be removed, and a clock. `slow` takes this namespace so many seconds.
+
+    `portions` of deleted Tables are left, each of which takes 6 seconds.
+    """
 
     there: set[str]
     gone: set[str] = field(default_factory=set)
@@ -24,6 +27,7 @@ class Leaving:
     failing: set[str] = field(default_factory=set)
     slow: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    portions: int = 0
 
     def orphaned_namespaces(self) -> Collection[str]:
         return self.gone
@@ -49,13 +53,17 @@ class Leaving:
             return 1
         return 0
 
-    def delete_portion(self, *, limit: int) -> None:
-        return None
+    def delete_portion(self, *, limit: int) -> DeletedPortion | None:
+        if not self.portions:
+            return None
+        self.seconds += 6
+        self.portions -= 1
+        return DeletedPortion(limit, self.portions)
 
     def delete_namespace_records(self, names: Collection[str], *, seconds: int) -> None:
         self.gone -= set(names)
 
-    def maintain(self) -> object:
+    def maintain(self) -> MaintenanceResult:
         """A minute's maintenance, by this clock."""
         both: Any = self
         nothing: Any = lambda: 0  # noqa: E731 - stands for several
@@ -92,3 +100,8 @@ def test_deletion_continues_in_the_next_minute() -> None:
     assert len(leaving.there) == 1
     leaving.maintain()
     assert leaving.there == set()
+
+
+def test_rows_that_the_time_does_not_suffice_for_are_left_and_counted() -> None:
+    leaving = Leaving(set(), portions=3)
+    assert [leaving.maintain().deletions_left for _ in range(2)] == [1, 0]
