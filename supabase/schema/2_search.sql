@@ -659,9 +659,9 @@ create function public.list_concepts(
   p_limit integer, p_after_material text default null, p_after_position integer default null,
   p_type text default null, p_category text default null, p_level text default null, p_material text default null,
   p_in text default null
-) returns table (id text, title text, type text, material text, anchor text, "position" integer)
+) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.title, k.type, k.material, k.anchor, k.position
+  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(k.content, 300)
   from knowledge_chunks k
   where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
     and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
@@ -748,3 +748,61 @@ language sql stable set search_path = public, extensions as $$
          order by n.position limit 1)) else '{}' end), '[]')
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
+
+-- The chunks of a page in its order, from p_anchor and p_position on: {id, material, anchor, title, content, section,
+-- page_title, position}. With p_section only those whose anchor, title or heading above is that.
+create function public.read_page(
+  p_material text, p_limit integer, p_anchor text default null, p_section text default null,
+  p_position integer default null
+) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(p) order by p.position), '[]') from (
+    select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position
+    from knowledge_chunks k
+    where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
+      and k.position >= greatest(p_position, (
+        select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)
+    order by k.position limit p_limit) p
+$$;
+
+-- The lines, from 1, that match p_pattern (retrieval/line_pattern.py), after this place in the order of the pages:
+-- {found: [{id, material, anchor, title, content, position, lines}], read, ended, material, position}. It ends after
+-- p_limit chunks with such lines, or after p_seconds: a scan of a large library takes several calls, and none keeps the
+-- database busy for long.
+create function public.find_text(
+  p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
+  p_after_material text default null, p_after_position integer default null
+) returns jsonb
+language plpgsql stable set search_path = public, extensions as $$
+declare
+  deadline constant timestamptz := clock_timestamp() + make_interval(secs => p_seconds);
+  found jsonb[] := '{}';
+  chunks_read integer := 0;
+  lines integer[];
+  k record;
+begin
+  for k in
+    select c.id, c.material, c.anchor, c.title, c.content, c.position from knowledge_chunks c
+    where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
+      and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
+      and not starts_with(c.material, '_sakuin/')
+    order by c.material, c.position
+  loop
+    chunks_read := chunks_read + 1;
+    if k.content ~ p_pattern then
+      lines := array(
+        select l.number from unnest(string_to_array(k.content, chr(10))) with ordinality as l(line, number)
+        where l.line ~ p_pattern order by l.number);
+      if cardinality(lines) > 0 then
+        found := found || (to_jsonb(k) || jsonb_build_object('lines', lines));
+      end if;
+    end if;
+    if cardinality(found) >= p_limit or clock_timestamp() > deadline then
+      return jsonb_build_object('found', found, 'read', chunks_read, 'ended', false,
+                                'material', k.material, 'position', k.position);
+    end if;
+  end loop;
+  return jsonb_build_object('found', found, 'read', chunks_read, 'ended', true);
+exception when invalid_regular_expression then
+  perform require(false, 'PT422', 'This pattern cannot be used: ' || sqlerrm);
+end $$;

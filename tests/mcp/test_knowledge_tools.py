@@ -75,6 +75,10 @@ def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
         ("list_concepts", {}),
         ("list_concepts", {"category": "代数"}),
         ("list_materials", {}),
+        ("read_page", {"page": FORMULA}),
+        ("find_text", {"pattern": "公式|因数"}),
+        ("search_knowledge", {"query": "「公式に代入する」"}),
+        ("search_knowledge", {"query": "「公式に代入するな」"}),
         ("get_chunk_by_id", {"ids": [FORMULA, "no#where"], "neighbours": True}),
     ],
 )
@@ -258,6 +262,8 @@ def test_every_member_of_an_answer_is_described(tools: KnowledgeTools) -> None:
         "get_chunk_by_id": {"id": FORMULA, "neighbours": True},
         "list_concepts": {},
         "list_materials": {},
+        "read_page": {"page": FORMULA},
+        "find_text": {"text": "公式"},
     }
     for tool in tools.listed():
         assert tool.output_schema is not None

@@ -17,7 +17,7 @@ from tests.events import Context, event
 STATELESS = "2026-07-28"
 ERAS = ("2025-06-18", STATELESS)
 ENVELOPE = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}
-TOOLS = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials"]
+TOOLS = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text"]
 # An origin that may call.
 PAGE = "https://page.example"
 

@@ -23,18 +23,21 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
+from sakuin.retrieval.line_pattern import LONGEST_PATTERN
 from sakuin.tables.json_pointer import tokens
 from sakuin.tables.scan import LONGEST_POINTER
 
 MAX_TOP_K = 50
 # Their text, twice, fits into an answer.
 MAX_TOKENS = 4000
+_LEAST_TOKENS = 100
 MAX_QUERY = 1000
 # Postgres stores neither, and an embedding model reads no further than U+0000.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUL = "\0"
 _DIGITS = re.compile("[0-9]{1,9}")
 MOST_IDS = 20
+MAX_TEXT = 200
 MOST_QUERIES = 8
 # Without an example in English, agents translate questions about English pages.
 QUERY_DESCRIPTION = (
@@ -73,6 +76,12 @@ def _not_blank(value: object) -> object:
     return value
 
 
+def _one_line(value: str) -> str:
+    if "\n" in value or "\r" in value:
+        raise ValueError("must be one line")
+    return value
+
+
 TopK = Annotated[
     int,
     Field(ge=1, le=MAX_TOP_K, description="Most results."),
@@ -82,6 +91,11 @@ MaxTokens = Annotated[
     int,
     Field(ge=0, le=MAX_TOKENS, description="Results have their whole `content`, best first, until these are spent."),
     _whole(0, MAX_TOKENS),
+]
+TokensToRead = Annotated[
+    int,
+    Field(ge=_LEAST_TOKENS, le=MAX_TOKENS, description="About how much text."),
+    _whole(_LEAST_TOKENS, MAX_TOKENS),
 ]
 _WHOLE = BeforeValidator(_whole_text)
 Query = Annotated[
@@ -210,6 +224,47 @@ class ChunkArguments(_Arguments):
     def names(self) -> list[str]:
         """Returns the ids or links, one or more."""
         return [self.id] if self.id is not None else self.ids or []
+
+
+class PageArguments(_Arguments):
+    """The arguments of `read_page`."""
+
+    page: Annotated[Id, Field(description="A `material`; or an `id` or `url`, to begin there.")]
+    section: Name | SkipJsonSchema[None] = _optional("Only below this heading.")
+    max_tokens: TokensToRead = 1500
+    cursor: Cursor | SkipJsonSchema[None] = _next()
+
+
+class FindArguments(_Arguments):
+    """The arguments of `find_text`: `text` or `pattern`."""
+
+    text: Annotated[
+        StrictStr | SkipJsonSchema[None],
+        BeforeValidator(_not_blank),
+        _WHOLE,
+        AfterValidator(lambda text: text and _one_line(text)),
+        Field(max_length=MAX_TEXT, description="An exact phrase, in any case."),
+    ] = None
+    pattern: Annotated[
+        StrictStr | SkipJsonSchema[None],
+        _WHOLE,
+        Field(min_length=1, max_length=LONGEST_PATTERN, description="Or a regular expression for a line."),
+    ] = None
+    material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    folder: Folder = None
+    max_tokens: TokensToRead = 1500
+    cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.text is None) == (self.pattern is None):
+            raise ValueError("Send either 'text' or 'pattern'")
+        return self
+
+    @property
+    def filters(self) -> Filters:
+        """Returns the filters."""
+        return Filters(material=self.material, folder=self.folder)
 
 
 class ChatGptSearchArguments(_Arguments):

@@ -47,6 +47,12 @@ class LocatedText:
     title: str
     content: str
 
+    @property
+    def body(self) -> str:
+        """Returns the content without its heading, which repeats the title."""
+        heading, _, body = self.content.partition("\n")
+        return body if self.title.rpartition(" › ")[2] in heading and body.strip() else self.content
+
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeChunk(LocatedText):
@@ -152,7 +158,7 @@ class StoredChunk(LocatedText):
 
 @dataclass(frozen=True, slots=True)
 class ListedConcept:
-    """An entry of the list of concepts. `position` is its place in the page, from 0."""
+    """An entry of the list of concepts. `position` is its place in the page, from 0, `text` its beginning."""
 
     id: str
     title: str
@@ -160,6 +166,37 @@ class ListedConcept:
     material: str
     anchor: str
     position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart(LocatedText):
+    """An explanation in the text of a page. `position` is its place in the page, from 0."""
+
+    section: str | None
+    page_title: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch(LocatedText):
+    """An explanation with the numbers of its lines, from 1, that have the text searched for."""
+
+    position: int
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """The result of a scan of texts, in the order of the pages.
+
+    `read` counts the explanations that were compared; `last` is the material and position of the last one if there are
+    more.
+    """
+
+    matches: tuple[TextMatch, ...]
+    read: int
+    last: tuple[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +249,15 @@ class Hit:
 class KnowledgeAnswer:
     """The answer to a question. `no_good_match`: the answer is probably not among the results, which are the nearest.
 
-    `degraded` is a sentence about the part of the search that was unavailable.
+    `degraded` is a sentence about the part of the search that was unavailable, `not_exact` one about phrases in
+    quotation marks that no result has.
     """
 
     understood: AnalyzedQuery
     results: tuple[Hit, ...]
     no_good_match: bool
     degraded: str | None = None
+    not_exact: str | None = None
 
     @property
     def query(self) -> str:

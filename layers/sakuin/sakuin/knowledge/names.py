@@ -1,10 +1,12 @@
 """The names of materials and chunks, and links to them."""
 
+import re
 import unicodedata
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
 from sakuin.language.unicode_text import nfc
+from sakuin.retrieval.fenced_code import without_code
 
 SUFFIX = ".html"
 
@@ -19,6 +21,13 @@ LONGEST_ANCHOR = 200  # characters: a chunk id is a key in an index of the datab
 
 # Characters to percent-encode in the path or fragment of a URL; Japanese stays readable.
 ENCODED = frozenset(' #?%"<>\\`^{|}')
+
+# The beginning of a text that a browser looks for. A part of a longer line ends before a sign or a space, because
+# browsers find whole words only. The line after a shorter one belongs to it: its words may stand elsewhere, too.
+_LONGEST_LINE, _CLEAR_LINE = 80, 20
+_PART_OF_LINE = re.compile(rf".{{{_CLEAR_LINE},{_LONGEST_LINE}}}(?=[\s。、．，！？!?,;:])")
+_LIST_MARK = re.compile(r"^(?:[-*]|\d+\.)\s+")
+_SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
 
 
 def has_parent_segment(key: str) -> bool:
@@ -49,15 +58,19 @@ def synonyms_folder(key: str, *, prefix: str = "") -> str | None:
     return folder + slash if path.startswith(_folder(prefix)) and name == SYNONYMS_FILE else None
 
 
-def link(material: str, anchor: str, base_url: str = "") -> str:
+def link(material: str, anchor: str, base_url: str = "", *, text: str = "") -> str:
     """Returns `{base_url}/{material}.html#{anchor}`. Japanese stays readable; space and `# ? %` are percent-encoded.
 
-    The link to a part of the page without an anchor leads to the anchor before it, or to the page.
+    The link to a part of the page without an anchor leads to the beginning of its `text` (a text fragment), and to the
+    anchor before it, or to the page, in browsers that do not find the text.
     """
     path = "".join(map(_encoded, nfc(material)))
     if path.startswith("/"):
         path = "%2F" + path[1:]  # "//host" would leave the site
-    fragment = "".join(map(_encoded, nfc(anchor).partition(UNREACHABLE)[0]))
+    near, mark, _ = nfc(anchor).partition(UNREACHABLE)
+    fragment = "".join(map(_encoded, near))
+    if mark and (directive := _text_directive(text)):
+        fragment += f"{UNREACHABLE}text={directive}"
     page = f"{base_url.rstrip('/')}/{path}{SUFFIX}"
     return f"{page}#{fragment}" if fragment else page
 
@@ -75,6 +88,15 @@ def page_link(material: str, base_url: str = "") -> str:
 def chunk_of_link(url: str, base_url: str = "") -> str | None:
     """Returns the chunk id that `link` was made of, also for the form that a browser shows; None if it is no link.
 
+    A link to a text leads to the anchor before it: its own id is not in it.
+    """
+    material, fragment = place_of_link(url, base_url) or ("", "")
+    return chunk_id(material, fragment) if fragment else None
+
+
+def place_of_link(url: str, base_url: str = "") -> tuple[str, str] | None:
+    """Returns the material and the anchor, or "", that a link leads to; None if it is no link to a page.
+
     The host is not compared: a link may be relative, or lead to a copy of the site.
     """
     try:
@@ -84,7 +106,7 @@ def chunk_of_link(url: str, base_url: str = "") -> str | None:
         return None
     path = parts.path.removeprefix(folder) if parts.path.startswith(f"{folder}/") else parts.path
     material = material_of_key(unquote(path.removeprefix("/")))
-    return chunk_id(material, unquote(parts.fragment)) if material and parts.fragment else None
+    return (material, unquote(parts.fragment.partition(UNREACHABLE)[0])) if material else None
 
 
 def is_anchor(text: str) -> bool:
@@ -106,6 +128,24 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
             "page names no explanation, so use the id."
         )
     return material, anchor
+
+
+def _text_directive(text: str) -> str:
+    """Returns the encoded beginning of a text, and what follows a short one; "" if a browser could not find it."""
+    lines = [_LIST_MARK.sub("", line.strip()) for line in without_code(text).split("\n")]
+    first, second, *_ = [*filter(None, lines), "", ""]
+    shown = [_part(first)]
+    if shown[0] and len(first) < _CLEAR_LINE and _part(second):
+        shown.append(_part(second))
+    return ",-".join("".join(_SEPARATORS.get(each) or _encoded(each) for each in part) for part in shown)
+
+
+def _part(line: str) -> str:
+    """Returns a line, or a part of a long one that ends with a word; "" if it has none."""
+    if len(line) <= _LONGEST_LINE:
+        return line
+    found = _PART_OF_LINE.match(line)
+    return found[0].rstrip() if found else ""
 
 
 def _folder(prefix: str) -> str:

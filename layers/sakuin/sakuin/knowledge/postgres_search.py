@@ -12,15 +12,19 @@ from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
     Filters,
     FilterValues,
+    FoundText,
     ListedConcept,
     ListedMaterial,
     LocatedText,
     Match,
+    PagePart,
     StoredChunk,
+    TextMatch,
 )
-from sakuin.knowledge.names import chunk_id, chunk_of_link, link, split_chunk_id
+from sakuin.knowledge.names import chunk_id, chunk_of_link, link, place_of_link, split_chunk_id
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
+from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.index_version import PageIndexVersion
@@ -76,6 +80,10 @@ DEPTH = 100
 ENTRIES_A_PAGE = 100
 # Filter values in a list or an error.
 _VALUES = 50
+# Explanations in one part of a page, and with a text that is searched for.
+PARTS = 50
+# Seconds that one call scans texts: half a million characters or more.
+_SCAN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +177,40 @@ class ReadKnowledge:
         of_link = chunk_of_link(name, self.base_url)
         return (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
 
-    def url(self, material: str, anchor: str) -> str:
-        """Returns the link to an element."""
-        return link(material, anchor, self.base_url)
+    def url(self, material: str, anchor: str, text: str = "") -> str:
+        """Returns the link to an element that begins with `text`."""
+        return link(material, anchor, self.base_url, text=text)
+
+    def page(self, name: str, *, section: str | None = None, position: int | None = None) -> Sequence[PagePart]:
+        """Returns the first explanations of a page in its order, one more than `PARTS` if there are more.
+
+        `name` is a material, or an id or a link; then they begin there, if the page has that anchor. With `position`
+        they begin at that place instead, with `section` they are those below a heading, or of an anchor. There are none
+        if there is no such page or section.
+        """
+        material, _, anchor = nfc(name).rpartition("#")
+        places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor)]
+        for material, anchor in dict.fromkeys(filter(None, places)):
+            start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
+            arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, **start}
+            if rows := call(self.client, "read_page", arguments):
+                return [PagePart(**row) for row in rows]
+        return []
+
+    def find(self, pattern: str, filters: Filters, after: tuple[str, int] | None) -> FoundText:
+        """Returns the lines that match a pattern (retrieval/line_pattern.py), after a material and position.
+
+        Raises `Invalid` for a pattern that Postgres rejects.
+        """
+        material, position = after or (None, None)
+        arguments = {
+            **{"p_pattern": pattern, "p_limit": PARTS, "p_seconds": _SCAN_SECONDS},
+            **{"p_after_material": material, "p_after_position": position},
+            **{"p_material": filters.material, "p_in": filters.beginning},
+        }
+        found = call(self.client, "find_text", arguments)
+        matches = tuple(TextMatch(**{**row, "lines": tuple(row["lines"])}) for row in found["found"])
+        return FoundText(matches, found["read"], None if found["ended"] else (found["material"], found["position"]))
 
     def concepts(
         self, filters: Filters, after: tuple[str, int] | None, *, limit: int = ENTRIES_A_PAGE

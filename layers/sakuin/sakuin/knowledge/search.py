@@ -1,22 +1,30 @@
 """The search for the elements of pages that answer a question."""
 
+import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
+from sakuin.knowledge.postgres_search import DEPTH, KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.line_pattern import comparable
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST
+
+# A sign of inches is no quotation mark.
+_QUOTED = re.compile(
+    r'(?<![\w"])"([^"\n]{2,200})"(?!\w)|「([^「」\n]{2,200})」|[“„]([^“„”\n]{2,200})[”“]|«([^«»\n]{2,200})»'
+)
+_NOT_EXACT = "None of the nearest explanations has {} exactly. find_text searches the text of all pages."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +61,19 @@ class SearchKnowledge:
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """Returns the best `top_k` matches by falling similarity; at most three if even the best is not good enough."""
-        ranked = self.ranked_matches(query, limit=top_k, filters=filters)
-        matches, degraded = ranked.matches, ranked.degraded
-        is_weak = ranked.is_refused
+        phrases = quoted_phrases(query)
+        # The order is the same for every limit.
+        ranked = self.ranked_matches(query, limit=max(top_k, 2 * DEPTH) if phrases else top_k, filters=filters)
+        matches, degraded = ranked.matches[:top_k], ranked.degraded
+        exact = [each for each in ranked.matches if phrases and _has(each, phrases)][:top_k]
+        is_weak = ranked.is_refused and not exact
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
+        shown = exact or shown
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary) for match in shown)
         question = ranked.understood.with_results(match.matched for match in shown)
-        return KnowledgeAnswer(question, hits, is_weak, degraded)
+        not_exact = _NOT_EXACT.format(" ".join(f"“{each}”" for each in phrases)) if phrases and not exact else None
+        return KnowledgeAnswer(question, hits, is_weak, degraded, not_exact)
 
     def ranked_matches(
         self,
@@ -100,11 +113,11 @@ class SearchKnowledge:
         return RankedMatches(question, matches, self.version, degraded)
 
     def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
-        body = _body(match)
+        body = match.body
         matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary)
         return Hit(
             id=match.id,
-            url=link(match.material, match.anchor, self.base_url),
+            url=link(match.material, match.anchor, self.base_url, text=match.content),
             title=match.title,
             content=match.content,
             excerpt=excerpt(body, around=matched),
@@ -132,10 +145,15 @@ def _shown_learns(match: Match) -> tuple[str, ...]:
     return (min(others or match.learns, key=len),)
 
 
-def _body(match: Match) -> str:
-    """Returns the content without its heading, which repeats the title."""
-    heading, _, body = match.content.partition("\n")
-    return body if match.title.rpartition(" › ")[2] in heading and body.strip() else match.content
+def quoted_phrases(query: str) -> list[str]:
+    """Returns the phrases of a question in quotation marks."""
+    found = (next(filter(None, groups)) for groups in _QUOTED.findall(query))
+    return [phrase for phrase in found if phrase == phrase.strip()]
+
+
+def _has(match: Match, phrases: Sequence[str]) -> bool:
+    text = " ".join(comparable(f"{match.title}\n{match.content}").split())
+    return all(" ".join(comparable(phrase).split()) in text for phrase in phrases)
 
 
 class KnowledgeSearches(Protocol):

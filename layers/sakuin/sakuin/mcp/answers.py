@@ -12,6 +12,7 @@ from sakuin.arguments import sentence
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.platform.telemetry import Meter
+from sakuin.retrieval.tokens import estimated_tokens
 
 Answer = dict[str, Any]
 # The form of an answer in its text; it may leave out what only programs need.
@@ -142,6 +143,21 @@ def add_texts(answer: Answer, chunks: Sequence[Answer], *, offset: int) -> tuple
             return 0, offset + fitting
     shown = add_fitting(answer, "chunks", chunks)
     return (shown, 0) if shown < len(chunks) else None
+
+
+def add_text(answer: Answer, text: str, *, max_tokens: int) -> int:
+    """Puts as much of a text into `answer["text"]` as fits, if possible whole lines. Returns its characters."""
+
+    def fits(length: int) -> bool:
+        whole = {**answer, "text": text[:length]}
+        return estimated_tokens(whole["text"]) <= max_tokens and bytes_of(whole) <= ANSWER_BYTES - _CONTINUATION_BYTES
+
+    length = _longest(text, fits)
+    if length < len(text):
+        line = text.rfind("\n", 0, length) + 1
+        length = line if line > length // 2 else length
+    answer["text"] = text[:length].rstrip("\n")
+    return length
 
 
 def _fits(answer: Answer, chunk: Answer) -> bool:

@@ -1,6 +1,6 @@
 """The tools of the knowledge endpoint as MCP tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,15 +11,25 @@ from sakuin.arguments import (
     ChatGptSearchArguments,
     ChunkArguments,
     FetchArguments,
+    FindArguments,
     ListArguments,
     MaterialArguments,
+    PageArguments,
     SearchArguments,
     schema_of,
 )
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Hit, KnowledgeAnswer, LocatedText, StoredChunk, learns_author
+from sakuin.knowledge.model import (
+    Hit,
+    KnowledgeAnswer,
+    LocatedText,
+    PagePart,
+    StoredChunk,
+    TextMatch,
+    learns_author,
+)
 from sakuin.knowledge.names import has_host, page_link
-from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp import knowledge_schemas as schemas
 from sakuin.mcp.answers import (
@@ -27,6 +37,7 @@ from sakuin.mcp.answers import (
     Answer,
     RecordRefused,
     add_fitting,
+    add_text,
     add_texts,
     answered,
     counted,
@@ -40,6 +51,7 @@ from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.line_pattern import exact_pattern, postgres_pattern
 from sakuin.retrieval.tokens import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
@@ -48,6 +60,12 @@ _ITEM_LENGTH = 150
 _CHATGPT_RESULTS = 10
 # A shorter part of `content`, in tokens, tells little more than `excerpt`.
 _LEAST_PART = 100
+# Characters of a found line, and of each of its neighbours.
+_LINE, _BESIDE = 300, 150
+# Between two explanations of a page.
+_BETWEEN = "\n\n"
+# Sections named in an error.
+_SECTIONS = 30
 _METADATA = ("type", "category", "level", "language", "material", "page_title", "section")
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 
@@ -163,7 +181,8 @@ class KnowledgeTools:
         answer: Answer = {"concepts": [], "next_cursor": None}
         self._add_link_note(answer, has_links=bool(concepts))
         entries = [
-            {"id": item.id, "title": item.title, "type": item.type, "url": self.read.url(item.material, item.anchor)}
+            {name: getattr(item, name) for name in ("id", "title", "type")}
+            | {"url": self.read.url(item.material, item.anchor, item.text)}
             for item in concepts
         ]
         shown = add_fitting(answer, "concepts", entries)
@@ -189,6 +208,80 @@ class KnowledgeTools:
             answer["next_cursor"] = cursor_of(materials[shown - 1].material, *question)
         return answer
 
+    def run_page(self, wanted: PageArguments) -> Answer:
+        """Runs `read_page`. A cursor has the place of an explanation in its page, and of a character in its text."""
+        question = ("read_page", wanted.page, wanted.section)
+        position, offset = (None, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+        parts = self.read.page(wanted.page, section=wanted.section, position=position)
+        if not parts:
+            raise self._no_part(wanted)
+        material, title = parts[0].material, parts[0].page_title
+        answer: Answer = {"material": material, "title": title, "url": self.read.url(material, "")}
+        answer |= {"text": "", "next_cursor": None}
+        self._add_link_note(answer, has_links=True)
+        texts = [self._markdown(part) for part in parts[:PARTS]]
+        length = offset + add_text(answer, _BETWEEN.join(texts)[offset:], max_tokens=wanted.max_tokens)
+        number, rest = _place_in(texts, length)
+        if number < len(parts):
+            answer["truncated"] = "The page goes on. Send `next_cursor` for the rest."
+            answer["next_cursor"] = cursor_of(f"{parts[number].position}-{rest}", *question)
+        return answer
+
+    def _no_part(self, wanted: PageArguments) -> NotFound:
+        parts = self.read.page(wanted.page) if wanted.section is not None else ()
+        if not parts:
+            return NotFound(f"There is no page {wanted.page!r}. list_materials lists the pages")
+        titles = dict.fromkeys(title for part in parts for title in (part.section, part.title) if title)
+        return NotFound(f"The page has no section {wanted.section!r}. It has: {', '.join([*titles][:_SECTIONS])}")
+
+    def _markdown(self, part: PagePart) -> str:
+        """Returns a heading with the end of the link that leads to it, as in Pandoc's Markdown, and the text."""
+        fragment = self.read.url(part.material, part.anchor, part.content).partition("#")[2]
+        return f"## {part.title}{f' {{#{fragment}}}' if fragment else ''}\n\n{part.body}"
+
+    def run_find(self, wanted: FindArguments) -> Answer:
+        """Runs `find_text`. A cursor has the place before the next explanation, how many of its lines were shown, and
+        its page.
+        """
+        filters = wanted.filters
+        question = ("find_text", wanted.text, wanted.pattern, asdict(filters))
+        after, lines = None, 0
+        if wanted.cursor is not None:
+            place, first, material = position_of(wanted.cursor, *question).split(" ", 2)
+            after, lines = (material, int(place)), int(first)
+        pattern = exact_pattern(wanted.text) if wanted.text is not None else postgres_pattern(wanted.pattern or "")
+        found = self.read.find(pattern, filters, after)
+        if not found.matches and found.last is None and after is None:
+            self.read.check_filters(filters)
+        places = [(match, number) for match in found.matches for number in match.lines][lines:]
+        answer: Answer = {"places": [], "read": found.read, "next_cursor": None}
+        self._add_link_note(answer, has_links=bool(places))
+        views = _within(
+            (self._place_view(match, line, wanted.text or "") for match, line in places), tokens=wanted.max_tokens
+        )
+        shown = add_fitting(answer, "places", views)
+        if shown < len(places):
+            match, number = places[shown]
+            start = f"{match.position - 1} {match.lines.index(number)} {match.material}"
+            answer["next_cursor"] = cursor_of(start, *question)
+        elif found.last is not None:
+            answer["next_cursor"] = cursor_of(f"{found.last[1]} 0 {found.last[0]}", *question)
+        if answer["next_cursor"]:
+            answer["truncated"] = "Not everything was searched. Send `next_cursor` to go on."
+        return answer
+
+    def _place_view(self, match: TextMatch, number: int, text: str) -> Answer:
+        lines = ["", *match.content.split("\n"), ""]
+        return {
+            "id": match.id,
+            "url": self.read.url(match.material, match.anchor, match.content),
+            "title": match.title,
+            "line": number,
+            "before": excerpt(lines[number - 1], length=_BESIDE),
+            "text": excerpt(lines[number], around=[text], length=_LINE),
+            "after": excerpt(lines[number + 1], length=_BESIDE),
+        }
+
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
         """Runs `search`: the results of `search_knowledge` as names and links."""
         result = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS, max_tokens=0))
@@ -211,7 +304,7 @@ class KnowledgeTools:
             answer["links"] = _RELATIVE_LINKS
 
     def _chunk_view(self, chunk: StoredChunk, *, has_neighbours: bool) -> Answer:
-        view = asdict(chunk) | {"url": self.read.url(chunk.material, chunk.anchor)}
+        view = asdict(chunk) | {"url": self.read.url(chunk.material, chunk.anchor, chunk.content)}
         view["learns_by"] = learns_author(view.pop("learns_source"))
         for side, beside in (("previous", chunk.previous), ("next", chunk.next)):
             del view[side]
@@ -220,7 +313,7 @@ class KnowledgeTools:
         return view
 
     def _neighbour_view(self, beside: LocatedText) -> Answer:
-        url = self.read.url(beside.material, beside.anchor)
+        url = self.read.url(beside.material, beside.anchor, beside.content)
         return {"id": beside.id, "url": url, "title": beside.title, "content": beside.content}
 
 
@@ -283,6 +376,22 @@ _TOOLS = (
         schemas.MATERIALS_OUTPUT,
         KnowledgeTools.run_materials,
     ),
+    _tool(
+        "read_page",
+        "Read a page",
+        schemas.PAGE,
+        PageArguments,
+        schemas.PAGE_OUTPUT,
+        KnowledgeTools.run_page,
+    ),
+    _tool(
+        "find_text",
+        "Find exact text",
+        schemas.FIND,
+        FindArguments,
+        schemas.FIND_OUTPUT,
+        KnowledgeTools.run_find,
+    ),
 )
 
 _CHATGPT_TOOLS = (
@@ -307,7 +416,8 @@ _CHATGPT_TOOLS = (
 
 def _of_question(found: KnowledgeAnswer) -> Answer:
     understood = {"understood_as": found.understood_as} if found.understood_as is not None else {}
-    return {"query": found.query, **understood, "no_good_match": found.no_good_match}
+    phrases = {"not_exact": found.not_exact} if found.not_exact is not None else {}
+    return {"query": found.query, **understood, "no_good_match": found.no_good_match, **phrases}
 
 
 def _fused(found: Sequence[KnowledgeAnswer], *, limit: int) -> Sequence[Hit]:
@@ -353,6 +463,26 @@ def _results(hits: Sequence[Hit], *, max_tokens: int) -> list[Answer]:
         max_tokens = max(0, max_tokens - tokens)
         results.append(result)
     return results
+
+
+def _place_in(texts: Sequence[str], length: int) -> tuple[int, int]:
+    """Returns where a character of the joined texts is: the number of its text, and its place there."""
+    for number, text in enumerate(texts):
+        if length < len(text):
+            return number, max(0, length)
+        length -= len(text) + len(_BETWEEN)
+    return len(texts), 0
+
+
+def _within(views: Iterable[Answer], *, tokens: int) -> list[Answer]:
+    """Returns the first places whose lines have about so many tokens together, at least one."""
+    fitting: list[Answer] = []
+    for view in views:
+        tokens -= estimated_tokens("".join(view[name] for name in ("before", "text", "after")))
+        if tokens < 0 and fitting:
+            break
+        fitting.append(view)
+    return fitting
 
 
 def _of_one(answer: Answer) -> Answer:
