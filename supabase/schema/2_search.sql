@@ -773,7 +773,9 @@ create function public.find_text(
   p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
   p_after_material text default null, p_after_position integer default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions as $$
+language plpgsql stable set search_path = public, extensions
+-- In the order of an index, so that nothing is read before the first comparison.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
   deadline constant timestamptz := clock_timestamp() + make_interval(secs => p_seconds);
   found jsonb[] := '{}';
@@ -782,7 +784,8 @@ declare
   k record;
 begin
   for k in
-    select c.id, c.material, c.anchor, c.title, c.content, c.position from knowledge_chunks c
+    -- As much of a text as its words are indexed of (language/indexing.py).
+    select c.id, c.material, c.anchor, c.title, left(c.content, 100000) as content, c.position from knowledge_chunks c
     where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
       and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
       and not starts_with(c.material, '_sakuin/')

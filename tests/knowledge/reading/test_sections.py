@@ -230,6 +230,27 @@ def test_links_to_what_has_no_anchor_lead_to_the_anchor_before_it_or_to_the_page
     assert link("docs/a", ":~:夜空", "/site") == "/site/docs/a.html"
 
 
+@pytest.mark.parametrize(
+    ("text", "directive"),
+    [
+        ("Boil the water until it sings.", "Boil%20the%20water%20until%20it%20sings."),
+        ("夜空の見方\n\n目が暗さに慣れるまで、待つ。", "夜空の見方,-目が暗さに慣れるまで、待つ。"),
+        ("- one, two-three & four of them", "one%2C%20two%2Dthree%20%26%20four%20of%20them"),
+        ("```\ncode\n```\nThe text after a block of code", "The%20text%20after%20a%20block%20of%20code"),
+        ("word " * 40, "%20".join(["word"] * 16)),
+        ("解の公式に係数を代入すると、" + "あ" * 200, "解の公式に係数を代入すると、" * 0),
+        ("解の公式に係数を代入し、そのあとで計算すると、" + "あ" * 200, "解の公式に係数を代入し、そのあとで計算すると"),
+        ("あ" * 200, ""),
+        ("```\nonly code\n```", ""),
+        ("", ""),
+    ],
+)
+def test_a_link_to_what_has_no_anchor_names_the_beginning_of_its_text(text: str, directive: str) -> None:
+    written = link("docs/a", "top:~:b", "/site", text=text)
+    assert written == "/site/docs/a.html#top" + (f":~:text={directive}" if directive else "")
+    assert link("docs/a", "b", "/site", text=text) == "/site/docs/a.html#b"
+
+
 def test_headings_without_an_anchor_are_counted_but_for_the_title_of_the_page() -> None:
     read = page("<h1>Title</h1><p>x</p><h2>A</h2><p>y</p><h2>A</h2><p>z</p><h2>Empty</h2><h2 id=c>C</h2><p>w</p>")
     assert [one.anchor for one in read.explanations] == [":~:title", ":~:a", ":~:a-2", "c"]

@@ -5,7 +5,7 @@ import unicodedata
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
-from sakuin.language.unicode_text import nfc
+from sakuin.language.unicode_text import nfc, visible
 from sakuin.retrieval.fenced_code import without_code
 
 SUFFIX = ".html"
@@ -24,7 +24,7 @@ ENCODED = frozenset(' #?%"<>\\`^{|}')
 
 # The beginning of a text that a browser looks for. A part of a longer line ends before a sign or a space, because
 # browsers find whole words only. The line after a shorter one belongs to it: its words may stand elsewhere, too.
-_LONGEST_LINE, _CLEAR_LINE = 80, 20
+BEGINNING, _LONGEST_LINE, _CLEAR_LINE = 300, 80, 20  # characters
 _PART_OF_LINE = re.compile(rf".{{{_CLEAR_LINE},{_LONGEST_LINE}}}(?=[\s。、．，！？!?,;:])")
 _LIST_MARK = re.compile(r"^(?:[-*]|\d+\.)\s+")
 _SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
@@ -132,7 +132,7 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
 
 def _text_directive(text: str) -> str:
     """Returns the encoded beginning of a text, and what follows a short one; "" if a browser could not find it."""
-    lines = [_LIST_MARK.sub("", line.strip()) for line in without_code(text).split("\n")]
+    lines = [_LIST_MARK.sub("", line.strip()) for line in visible(without_code(text[:BEGINNING])).split("\n")]
     first, second, *_ = [*filter(None, lines), "", ""]
     shown = [_part(first)]
     if shown[0] and len(first) < _CLEAR_LINE and _part(second):

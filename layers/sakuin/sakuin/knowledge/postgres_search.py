@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.model import (
@@ -21,7 +22,7 @@ from sakuin.knowledge.model import (
     StoredChunk,
     TextMatch,
 )
-from sakuin.knowledge.names import chunk_id, chunk_of_link, link, place_of_link, split_chunk_id
+from sakuin.knowledge.names import UNREACHABLE, chunk_id, chunk_of_link, link, place_of_link, split_chunk_id
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import nfc
@@ -80,9 +81,11 @@ DEPTH = 100
 ENTRIES_A_PAGE = 100
 # Filter values in a list or an error.
 _VALUES = 50
-# Explanations in one part of a page, and with a text that is searched for.
-PARTS = 50
-# Seconds that one call scans texts: half a million characters or more.
+# Explanations in one part of a page, and those with a text that is searched for.
+PARTS, _FOUND = 50, 20
+# Explanations of a page among which a link to a text is looked up.
+_LINKED = 900
+# How long one call compares texts: some 20,000 explanations (docs/decisions/0120).
 _SCAN_SECONDS = 1.0
 
 
@@ -173,9 +176,16 @@ class ReadKnowledge:
         return [next((chunks[id] for id in several if id in chunks), None) for several in meanings]
 
     def _ids(self, name: str) -> tuple[str, ...]:
-        """Returns the ids that a name may mean: itself, and what it is as a link."""
+        """Returns the ids that a name may mean: itself, and what it is as a link. A link to a text has no id in it."""
         of_link = chunk_of_link(name, self.base_url)
-        return (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+        ids = (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+        place = place_of_link(name, self.base_url) if UNREACHABLE in name else None
+        if place is None:
+            return ids
+        fragment = unquote(urlsplit(name).fragment)
+        concepts, _ = self.concepts(Filters(material=place[0]), None, limit=_LINKED)
+        urls = {one.id: self.url(one.material, one.anchor, one.text) for one in concepts}
+        return (*(id for id, url in urls.items() if unquote(urlsplit(url).fragment) == fragment), *ids)
 
     def url(self, material: str, anchor: str, text: str = "") -> str:
         """Returns the link to an element that begins with `text`."""
@@ -204,7 +214,7 @@ class ReadKnowledge:
         """
         material, position = after or (None, None)
         arguments = {
-            **{"p_pattern": pattern, "p_limit": PARTS, "p_seconds": _SCAN_SECONDS},
+            **{"p_pattern": pattern, "p_limit": _FOUND, "p_seconds": _SCAN_SECONDS},
             **{"p_after_material": material, "p_after_position": position},
             **{"p_material": filters.material, "p_in": filters.beginning},
         }

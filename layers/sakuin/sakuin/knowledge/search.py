@@ -10,11 +10,11 @@ from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import DEPTH, KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.line_pattern import comparable
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
@@ -152,8 +152,8 @@ def quoted_phrases(query: str) -> list[str]:
 
 
 def _has(match: Match, phrases: Sequence[str]) -> bool:
-    text = " ".join(comparable(f"{match.title}\n{match.content}").split())
-    return all(" ".join(comparable(phrase).split()) in text for phrase in phrases)
+    text = " ".join(folded(f"{match.title}\n{match.content}").split())
+    return all(" ".join(folded(phrase).split()) in text for phrase in phrases)
 
 
 class KnowledgeSearches(Protocol):

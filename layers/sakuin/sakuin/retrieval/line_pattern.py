@@ -2,8 +2,8 @@ r"""Exact text and a safe subset of regular expressions, as patterns of Postgres
 
 Postgres matches an expression without captures and backreferences with an automaton, in time proportional to the text.
 The subset has literals, `.`, `[…]`, `\d \w \s \b` and their opposites, `^ $`, `|`, groups, and the quantifiers
-`* + ? {m,n}`. Its size is limited with all repetitions written out. Each character stands for all that are the same in
-NFKC and lower case: to normalize each text would take ten times as long.
+`* + ? {m,n}`. Its size is limited with all repetitions written out. Each character stands for all that are the same
+when folded, and a power for both its forms: to fold each text in the database would take ten times as long.
 """
 
 import re
@@ -15,7 +15,7 @@ from functools import cache
 from itertools import chain
 
 from sakuin.errors import Invalid
-from sakuin.language.unicode_text import nfkc, storable
+from sakuin.language.unicode_text import folded, nfkc, visible
 
 LONGEST_PATTERN = 200  # characters
 # Characters and classes, with repetitions written out. 300 take milliseconds to compile.
@@ -30,21 +30,22 @@ _SPECIAL = frozenset("\\^$.[]{}()|*+?-")
 _COMPATIBLE = chain(range(0xA0, 0x3400), range(0xF900, 0x10000), range(0x1D400, 0x1D800))
 
 
-def comparable(text: str) -> str:
-    """Returns a text in NFKC and lower case, as `exact_pattern` compares it."""
-    return nfkc(nfkc(storable(text)).lower())
+_HALF_WIDTH = re.compile("[\uff66-\uff9f]+")
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_AS_POWERS = str.maketrans({raised: f"^{digit}" for digit, raised in enumerate(_RAISED)})
+_POWER_OR_OTHER = re.compile(r"\^([0-9])|.", re.DOTALL)
 
 
 def exact_pattern(text: str) -> str:
     """Returns the pattern of lines that contain a text."""
-    return "(?n)" + "".join(map(_same, comparable(text)))
+    return f"(?n){_same_text(_HALF_WIDTH.sub(lambda kana: nfkc(kana[0]), visible(text)))}"
 
 
 def postgres_pattern(pattern: str) -> str:
     """Returns the pattern for an expression. Raises `Invalid` for what the subset does not have."""
     if len(pattern) > LONGEST_PATTERN:
         raise Invalid(f"'pattern' has {len(pattern):,} characters; the limit is {LONGEST_PATTERN}")
-    reader = _Reader(storable(pattern))
+    reader = _Reader(visible(pattern))
     part = reader.alternatives(depth=0)
     if reader.place < len(reader.pattern):
         raise reader.invalid("has a `)` without `(`")
@@ -179,33 +180,43 @@ class _Reader:
 
 
 def _literal(character: str) -> _Part:
-    text = comparable(character)
-    return _Part("".join(map(_same, text)), max(1, len(text)))
+    return _Part(_same_text(character), max(1, len(folded(character))))
+
+
+def _same_text(text: str) -> str:
+    """Returns what matches a text, each character by itself: a rule of folding for words could change its end."""
+    powers = _POWER_OR_OTHER.finditer(text.translate(_AS_POWERS))
+    return "".join(_power(int(found[1])) if found[1] else _same(found[0]) for found in powers)
+
+
+def _power(digit: int) -> str:
+    return rf"(?:\^\{{?{digit}\}}?|{_RAISED[digit]})"
 
 
 @cache
 def _other_forms() -> dict[str, str]:
-    """Returns, by character in NFKC and lower case, the others that become it."""
+    """Returns, by folded character, the others that become it."""
     forms: defaultdict[str, str] = defaultdict(str)
     for other in map(chr, _COMPATIBLE):
-        if (form := comparable(other)) != other and len(form) == 1:
+        if (form := folded(other)) != other and len(form) == 1:
             forms[form] += other
     return forms
 
 
 def _same(character: str) -> str:
-    """Returns what matches a character in NFKC and lower case, also in two parts: a letter and its mark."""
+    """Returns what matches a character, also in several parts: a letter and its marks, the letters of a ligature."""
     one = _members(character)
-    one = one if len(one) == 1 or one == f"\\{character}" else f"[{one}]"
-    apart = unicodedata.normalize("NFD", character)
-    return one if len(apart) != 2 else f"(?:{one}|{_same(apart[0])}{_same(apart[1])})"
+    one = one if one == _escaped(character) else f"[{one}]"
+    form, apart = folded(character), unicodedata.normalize("NFD", character)
+    parts = form if len(form) > 1 else apart if apart != character else ""
+    return f"(?:{one}|{''.join(map(_same, parts))})" if parts else one
 
 
 def _members(characters: Iterable[str]) -> str:
     """Returns the members of a class that are the same as some characters."""
     members: dict[str, None] = {}
     for character in characters:
-        form = comparable(character)
+        form = folded(character)
         cases = (each for each in (character, form, form.upper()) if len(each) == 1)
         members |= dict.fromkeys((*cases, *_other_forms().get(form, "")))
     return "".join(map(_escaped, members))
