@@ -1,0 +1,240 @@
+"""`read_page` and `find_text`: a page in its order, lines with an exact text, cursors, budgets and errors."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.retrieval.tokens import estimated_tokens
+
+from tests.emptied import emptied
+from tests.mcp.tool_answers import answer, call, said, size
+from tests.worlds import World, Worlds
+
+POTS = """<html lang="en"><title>Pots</title><body><main><h1 id="pots">Pots</h1><p>What to do on a balcony.</p>
+<h2 id="how">How often</h2><p>Water daily.</p>
+<div class="admonition tip"><p class="admonition-title">Tip</p><p>Push a finger into the soil & wait.</p></div>
+<h2>Never at noon</h2><p>The sun burns wet leaves.</p><pre><code>def f(x):
+    return x + 1
+print(f(2))</code></pre></main>"""
+SAILS = "".join(f"<div id='rule-{n}'><h2>Knot {n}</h2><p>{f'Sail {n} well. ' * 40}</p></div>" for n in range(1, 31))
+SIGNS = f"<pre id='ex-signs'>{'&quot;' + chr(92) * 30_000}</pre>"
+CANARY = "<p id='tip-a'>canary 4711</p>"
+LONG = f"<div id='def-long'><h2>Long</h2><p>{'長い文。' * 9_000}</p></div>"
+
+
+@pytest.fixture(scope="module")
+def world(a_world: Worlds, sql: psycopg.Connection) -> Iterator[World]:
+    """Replaces the fixture of all tests here: pages in three folders, and the canary's."""
+    emptied(sql)
+    world = a_world(empty=False, base_url="https://site.example")
+    for name, page in (
+        ("docs/pots", POTS),
+        ("docs/sails", SAILS),
+        ("novel/long", LONG),
+        ("signs", SIGNS),
+        ("_sakuin/a", CANARY),
+    ):
+        world.put(f"{name}.html", page.encode())
+    yield world
+    emptied(sql)
+
+
+def all_of(tools: KnowledgeTools, name: str, **arguments: Any) -> list[dict[str, Any]]:
+    """Returns the answers of a call and of its cursors."""
+    answers = [answer(call(tools, name, **arguments))]
+    while cursor := answers[-1]["next_cursor"]:
+        assert answers[-1]["truncated"]
+        answers.append(answer(call(tools, name, **arguments, cursor=cursor)))
+        assert len(answers) < 200
+    return answers
+
+
+def lines(found: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(place["text"], place["line"]) for place in found["places"]]
+
+
+def test_a_page_is_read_in_its_order_with_the_end_of_each_link(tools: KnowledgeTools) -> None:
+    found = answer(call(tools, "read_page", page="docs/pots"))
+    assert (found["material"], found["title"], found["next_cursor"]) == ("docs/pots", "Pots", None)
+    headings = [line for line in found["text"].split("\n") if line.startswith("## ")]
+    assert headings == [
+        "## Pots {#pots}",
+        "## How often {#how}",
+        "## Push a finger into the soil & wait {#how:~:text=Push%20a%20finger%20into%20the%20soil%20%26%20wait.}",
+        "## Never at noon {#how:~:text=Never%20at%20noon,-The%20sun%20burns%20wet%20leaves.}",
+    ]
+    assert "\n    return x + 1\n" in found["text"]
+    assert found["text"].count("Water daily.") == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "first"),
+    [
+        ("docs/pots", "## Pots"),
+        ("https://site.example/docs/pots.html", "## Pots"),
+        ("docs/pots#how", "## How often"),
+        ("/docs/pots.html#how", "## How often"),
+        ("docs/pots#how:~:never-at-noon", "## Never at noon"),
+        ("/docs/pots.html#how:~:text=Never%20at%20noon", "## How often"),
+        ("docs/pots#no-such-anchor", "## Pots"),
+    ],
+)
+def test_a_page_is_named_as_results_name_it_and_read_from_there_on(
+    tools: KnowledgeTools, page: str, first: str
+) -> None:
+    text = answer(call(tools, "read_page", page=page))["text"]
+    assert text.startswith(first)
+    assert "print(f(2))" in text
+
+
+@pytest.mark.parametrize("section", ["how", "How often"])
+def test_a_section_is_its_explanation_and_what_is_below_its_heading(tools: KnowledgeTools, section: str) -> None:
+    text = answer(call(tools, "read_page", page="docs/pots", section=section))["text"]
+    assert "Water daily." in text
+    assert "Pots {" not in text
+    assert "wet leaves" not in text
+
+
+@pytest.mark.parametrize(("page", "max_tokens"), [("docs/sails", 100), ("docs/sails", 4000), ("novel/long", 4000)])
+def test_the_parts_of_a_page_are_its_whole_text_within_the_budget(
+    tools: KnowledgeTools, page: str, max_tokens: int
+) -> None:
+    answers = all_of(tools, "read_page", page=page, max_tokens=max_tokens)
+    assert all(estimated_tokens(each["text"]) <= max_tokens for each in answers)
+    text = "".join("".join(each["text"].split()) for each in answers)
+    if page == "novel/long":
+        assert text == "##Long{#def-long}" + "長い文。" * 9_000
+    else:
+        assert text == "".join(f"##Knot{n}{{#rule-{n}}}" + f"Sail{n}well." * 40 for n in range(1, 31))
+
+
+def test_an_answer_with_many_signs_to_escape_stays_below_its_size(tools: KnowledgeTools) -> None:
+    result = call(tools, "read_page", page="signs", max_tokens=4000)
+    assert answer(result)["next_cursor"]
+    assert size(result) < 40_000
+
+
+def test_the_page_of_the_canary_is_not_searched(tools: KnowledgeTools) -> None:
+    assert answer(call(tools, "find_text", text="canary 4711"))["places"] == []
+
+
+def test_exact_text_is_found_with_its_place_and_its_neighbours(tools: KnowledgeTools) -> None:
+    found = answer(call(tools, "find_text", text="RETURN x + 1"))
+    (place,) = found["places"]
+    assert (place["before"], place["text"], place["after"]) == ("def f(x):", "return x + 1", "print(f(2))")
+    assert place["id"] == "docs/pots#how:~:never-at-noon"
+    assert place["url"].endswith("#how:~:text=Never%20at%20noon,-The%20sun%20burns%20wet%20leaves.")
+    chunk = answer(call(tools, "get_chunk_by_id", id=place["id"]))["chunk"]
+    assert place["text"] in chunk["content"].split("\n")[place["line"] - 1]
+
+
+def test_a_link_to_a_text_is_also_a_name_of_its_explanation(tools: KnowledgeTools) -> None:
+    place = answer(call(tools, "find_text", text="wet leaves"))["places"][0]
+    chunk = answer(call(tools, "get_chunk_by_id", id=place["url"]))["chunk"]
+    assert (chunk["id"], chunk["url"]) == (place["id"], place["url"])
+    concepts = answer(call(tools, "list_concepts", material="docs/pots"))["concepts"]
+    assert place["url"] in [each["url"] for each in concepts]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"text": "Sail 7 well", "material": "docs/sails"}, ["docs/sails#rule-7"]),
+        ({"text": "Sail 7 well", "in": "novel"}, []),
+        ({"text": "Water daily", "in": "docs"}, ["docs/pots#how"]),
+        ({"pattern": r"\bknot [45]$"}, ["docs/sails#rule-4", "docs/sails#rule-5"]),
+        ({"text": "water weekly"}, []),
+    ],
+)
+def test_text_is_found_in_the_pages_of_the_filters_only(
+    tools: KnowledgeTools, arguments: dict[str, Any], found: list[str]
+) -> None:
+    result = answer(call(tools, "find_text", **arguments))
+    assert [place["id"] for place in result["places"]] == found
+    assert result["next_cursor"] is None
+
+
+def test_a_cursor_reaches_every_line_once_in_the_order_of_the_pages(tools: KnowledgeTools) -> None:
+    answers = all_of(tools, "find_text", pattern="[a-z]", max_tokens=100)
+    places = [(place["id"], place["line"]) for each in answers for place in each["places"]]
+    assert len(places) == len(set(places))
+    whole = all_of(tools, "find_text", pattern="[a-z]", max_tokens=4000)
+    assert places == [(place["id"], place["line"]) for each in whole for place in each["places"]]
+    assert {id for id, _ in places} > {f"docs/sails#rule-{n}" for n in range(1, 31)}
+
+
+def test_a_scan_ends_after_its_time_and_says_what_is_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sakuin.knowledge.postgres_search._SCAN_SECONDS", 0.0)
+    tools = KnowledgeTools(world, ReadKnowledge(world.client, ""))
+    answers = all_of(tools, "find_text", text="Water daily")
+    concepts = answer(call(tools, "list_concepts"))["concepts"]
+    assert sum(each["read"] for each in answers) == len(concepts)
+    assert max(each["read"] for each in answers) == 1
+    assert [place["line"] for each in answers for place in each["places"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("read_page", {}, "'page' is required"),
+        ("read_page", {"page": "nope"}, "There is no page 'nope'. list_materials lists the pages"),
+        ("read_page", {"page": "docs/pots", "section": "Colours"}, "has no section 'Colours'. It has: Pots, How often"),
+        ("read_page", {"page": "docs/pots", "max_tokens": 99}, "'max_tokens' must be a whole number from 100 to 4000"),
+        ("read_page", {"page": "docs/pots", "cursor": "0-0"}, "'cursor' does not belong"),
+        ("read_page", {"page": "docs/pots", "lines": 4}, "'lines' is not an argument"),
+        ("find_text", {}, "Send either 'text' or 'pattern'"),
+        ("find_text", {"text": "a", "pattern": "a"}, "Send either 'text' or 'pattern'"),
+        ("find_text", {"text": " \u200b "}, "'text' must not be blank"),
+        ("find_text", {"text": "a\nb"}, "'text' must be one line"),
+        ("find_text", {"text": "a" * 201}, "'text' has 201 characters; the limit is 200"),
+        ("find_text", {"pattern": "a" * 201}, "'pattern' has 201 characters; the limit is 200"),
+        ("find_text", {"pattern": ""}, "'pattern' must not be empty"),
+        ("find_text", {"pattern": "(?=a)"}, "only groups"),
+        ("find_text", {"pattern": "a{256}"}, "This pattern cannot be used"),
+        ("find_text", {"text": "a", "in": "senior"}, "There is no folder 'senior'"),
+        ("find_text", {"text": "a", "material": "pots"}, "There is no material 'pots'"),
+        ("find_text", {"text": "a", "cursor": "x"}, "'cursor' does not belong"),
+        ("find_text", {"text": "a\0"}, "U+0000"),
+    ],
+)
+def test_a_failure_says_what_to_do(tools: KnowledgeTools, name: str, arguments: dict[str, Any], words: str) -> None:
+    result = call(tools, name, **arguments)
+    assert result.is_error
+    assert words in said(result)
+
+
+def test_a_phrase_in_quotation_marks_is_required_where_it_stands(tools: KnowledgeTools) -> None:
+    for query in (
+        'about "wet leaves"',
+        "about “WET  leaves”",
+        "about «wet leaves»",
+        "「wet leaves」とは",
+        "„wet leaves“",
+    ):
+        found = answer(call(tools, "search_knowledge", query=query))
+        assert [hit["id"] for hit in found["results"]] == ["docs/pots#how:~:never-at-noon"], query
+        assert not found["no_good_match"]
+        assert "not_exact" not in found
+    both = answer(call(tools, "search_knowledge", query='"Sail 7" and "knot 7"'))
+    assert [hit["id"] for hit in both["results"]] == ["docs/sails#rule-7"]
+
+
+def test_a_phrase_that_stands_nowhere_is_said_and_the_ranking_is_the_usual_one(tools: KnowledgeTools) -> None:
+    found = answer(call(tools, "search_knowledge", query='about "dry leaves" at noon'))
+    assert found["not_exact"].startswith("None of the nearest explanations has “dry leaves” exactly.")
+    plain = answer(call(tools, "search_knowledge", query='about " dry leaves " at noon'))
+    assert "not_exact" not in plain
+    assert [hit["id"] for hit in found["results"]] == [hit["id"] for hit in plain["results"]]
+
+
+@pytest.mark.parametrize("query", ['a 5" and a 7" pot', "don't water", 'what is "', '"" leaves', "「」 leaves"])
+def test_other_signs_are_no_phrase(tools: KnowledgeTools, query: str) -> None:
+    assert "not_exact" not in answer(call(tools, "search_knowledge", query=query))
+
+
+def test_several_questions_say_each_which_phrase_is_missing(tools: KnowledgeTools) -> None:
+    found = answer(call(tools, "search_knowledge", queries=['"dry leaves"', '"wet leaves"']))
+    assert [("not_exact" in each) for each in found["queries"]] == [True, False]
