@@ -68,6 +68,7 @@ OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("the first 50 concepts", "select count(*) from list_concepts(p_limit => 50)"),
     ("50 concepts of a rare category", "select count(*) from list_concepts(p_limit => 50, p_category => 'rare')"),
     ("the first 50 pages", "select list_materials(50)"),
+    ("a text that no page has", "select find_text('(?n)no such text', 20, 1.0)"),
 )
 POSTINGS = """
 insert into posting (term, block, chunks, impacts)

@@ -53,7 +53,7 @@ def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict
     tool = deployed.printed("tool", "create", *asked)
     assert tool["search_index"]["state"] == "ready"
     made = deployed.printed("mcp", "create", "--name", "clients", "--tool", tool["tool_id"])
-    knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials"]
+    knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text"]
     listed = ["find_articles", "read_around"]
     question = {"query": "解の公式", "top_k": 2}
     url = f"{deployed.url}/mcp"

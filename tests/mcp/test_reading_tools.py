@@ -56,6 +56,7 @@ def lines(found: dict[str, Any]) -> list[tuple[str, int]]:
     return [(place["text"], place["line"]) for place in found["places"]]
 
 
+@pytest.mark.scenario("knowledge-index/read-page-returns-a-page-in-order")
 def test_a_page_is_read_in_its_order_with_the_end_of_each_link(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "read_page", page="docs/pots"))
     assert (found["material"], found["title"], found["next_cursor"]) == ("docs/pots", "Pots", None)
@@ -121,6 +122,7 @@ def test_the_page_of_the_canary_is_not_searched(tools: KnowledgeTools) -> None:
     assert answer(call(tools, "find_text", text="canary 4711"))["places"] == []
 
 
+@pytest.mark.scenario("knowledge-index/find-text-returns-lines-with-an-exact-text")
 def test_exact_text_is_found_with_its_place_and_its_neighbours(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "find_text", text="RETURN x + 1"))
     (place,) = found["places"]
@@ -206,6 +208,7 @@ def test_a_failure_says_what_to_do(tools: KnowledgeTools, name: str, arguments: 
     assert words in said(result)
 
 
+@pytest.mark.scenario("knowledge-index/a-phrase-in-quotation-marks-is-required")
 def test_a_phrase_in_quotation_marks_is_required_where_it_stands(tools: KnowledgeTools) -> None:
     for query in (
         'about "wet leaves"',
@@ -222,6 +225,7 @@ def test_a_phrase_in_quotation_marks_is_required_where_it_stands(tools: Knowledg
     assert [hit["id"] for hit in both["results"]] == ["docs/sails#rule-7"]
 
 
+@pytest.mark.scenario("knowledge-index/a-phrase-in-quotation-marks-is-required")
 def test_a_phrase_that_stands_nowhere_is_said_and_the_ranking_is_the_usual_one(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "search_knowledge", query='about "dry leaves" at noon'))
     assert found["not_exact"].startswith("None of the nearest explanations has “dry leaves” exactly.")

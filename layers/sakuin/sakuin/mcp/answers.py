@@ -146,7 +146,7 @@ def add_texts(answer: Answer, chunks: Sequence[Answer], *, offset: int) -> tuple
 
 
 def add_text(answer: Answer, text: str, *, max_tokens: int) -> int:
-    """Puts as much of a text into `answer["text"]` as fits, if possible whole lines. Returns its characters."""
+    """Puts as much of a text into `answer["text"]` as fits, if possible whole lines. Returns its length."""
 
     def fits(length: int) -> bool:
         whole = {**answer, "text": text[:length]}
@@ -156,7 +156,7 @@ def add_text(answer: Answer, text: str, *, max_tokens: int) -> int:
     if length < len(text):
         line = text.rfind("\n", 0, length) + 1
         length = line if line > length // 2 else length
-    answer["text"] = text[:length].rstrip("\n")
+    answer["text"] = text[:length]
     return length
 
 

@@ -223,6 +223,8 @@ class KnowledgeTools:
         length = offset + add_text(answer, _BETWEEN.join(texts)[offset:], max_tokens=wanted.max_tokens)
         number, rest = _place_in(texts, length)
         if number < len(parts):
+            if rest == 0:
+                answer["text"] = answer["text"].rstrip("\n") + _BETWEEN
             answer["truncated"] = "The page goes on. Send `next_cursor` for the rest."
             answer["next_cursor"] = cursor_of(f"{parts[number].position}-{rest}", *question)
         return answer
