@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sakuin_cli.settings import CommandSettings
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
-_KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials")
+_KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text")
 
 
 def settings_of(data: Path | None) -> "CommandSettings":

@@ -20,7 +20,7 @@ from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
-from sakuin_cli.commands.search import chunk, search
+from sakuin_cli.commands.search import chunk, find, read, search
 from sakuin_cli.commands.status import status
 from sakuin_cli.examples import add_examples
 
@@ -49,7 +49,7 @@ def commands() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     authors = (init, annotate, learns, push, watch, rm, list_, validate)
-    for command in (*authors, connect, search, chunk, explain, eval, status, reconcile, redrive, doctor):
+    for command in (*authors, connect, search, chunk, read, find, explain, eval, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
     for group in (project, table, tool, mcp, keys, index, member):
         app.add_typer(group.app)

@@ -35,12 +35,15 @@ class CommandSettings:
         needed_by="all; `keys` shows less without it",
     )
     api_key: str = _variable(
-        "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`, `connect`", secret=True
+        "SAKUIN_API_KEY",
+        "a key of `/mcp`, for agents",
+        needed_by="`search`, `chunk`, `read`, `find`, `connect`",
+        secret=True,
     )
     admin_key: str = _variable(
         "SAKUIN_ADMIN_KEY",
         "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`, `connect`; `keys` shows less without it",
+        needed_by="all but `search`, `chunk`, `read`, `find`, `connect`; `keys` shows less without it",
         secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")

@@ -1,4 +1,4 @@
-"""`sakuin search` and `sakuin chunk`."""
+"""`sakuin search`, `chunk`, `read` and `find`."""
 
 from pathlib import Path
 
@@ -100,3 +100,26 @@ def test_an_unknown_chunk_is_reported_in_the_tools_own_sentence(filled: Operator
     assert shown.err.startswith("sakuin: ")
     assert "x#rule-y" in shown.err
     assert set(filled.sakuin("chunk", "x#rule-y", "--json").document) == {"error"}
+
+
+def test_a_page_is_read_to_its_end(filled: Operator, library: Deployment) -> None:
+    shown = filled.sakuin("read", f"{LONG}#method-square")
+    assert shown.code == 0
+    assert shown.out.startswith(f"# 二次方程式の解き方\n/{LONG}.html\n\n## 平方完成 {{#method-square}}\n")
+    library.put("long.html", a_page({"rule-a": "長文: " + "とても長い文です。" * 2_000}))
+    answer = filled.sakuin("read", "long", "--section", "長文", "--json").document
+    assert answer["text"].count("とても長い文です。") == 2_000
+    assert filled.sakuin("read", "nowhere").code == 1
+
+
+def test_exact_text_is_found_or_the_code_is_one(filled: Operator) -> None:
+    found = filled.sakuin("find", "平方の形", "--in", "junior")
+    assert (found.code, found.out.count("\n")) == (0, 1)
+    assert f"/{LONG}.html#method-square:" in found.out
+    places = filled.sakuin("find", "公式(です|で解き)", "--pattern", "--material", LONG, "--json").document["places"]
+    assert {place["id"] for place in places} == {f"{LONG}#rule-formula", f"{LONG}#ex-formula"}
+    assert filled.sakuin("find", "nowhere at all").code == 1
+
+
+def test_a_phrase_that_no_result_has_is_named(filled: Operator) -> None:
+    assert "has “平方の円” exactly" in filled.sakuin("search", "「平方の円」とは").out

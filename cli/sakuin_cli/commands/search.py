@@ -1,4 +1,4 @@
-"""`sakuin search` and `sakuin chunk`: the answers that an agent gets."""
+"""`sakuin search`, `chunk`, `read` and `find`: the answers that an agent gets."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from sakuin_cli.agent import AgentClient
 
 KNOWLEDGE = "search_knowledge"
-_CHUNK = "get_chunk_by_id"
+_CHUNK, _PAGE, _FIND = "get_chunk_by_id", "read_page", "find_text"
+# The most that an agent may ask for in one call.
+_MOST_TOKENS = 4000
 _BAR = 10
 _INDENT = 4
 _DETAILS = (
@@ -72,6 +74,8 @@ def _show(out: "Console", answer: Mapping[str, Any]) -> None:
     if understood := answer.get("understood_as"):
         out.print(Text.assemble(("Searched for ", "dim"), f'"{understood}"'), soft_wrap=True)
         out.print()
+    if not_exact := answer.get("not_exact"):
+        out.print(Text(not_exact, "bold yellow"), soft_wrap=True)
     if answer.get("no_good_match") or not answer["results"]:
         out.print(Text.assemble(("No good match", "bold yellow"), f' for "{answer["query"]}"'), soft_wrap=True)
         if answer["results"]:
@@ -154,3 +158,53 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
         value = chunk[name]
         shown = ", ".join(value) if isinstance(value, list) else value
         out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)), soft_wrap=True)
+
+
+def read(
+    page: Annotated[str, typer.Argument(metavar="PAGE", help="A page's name, or the id or link of a result in it.")],
+    section: Annotated[
+        str | None, typer.Option("--section", metavar="HEADING", help="Only what is below this heading.")
+    ] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show a page, or a part of it, as Markdown, as read_page returns it."""
+    with reporting_errors(as_json) as terminal, terminal.waiting():
+        agent = agent_of(settings_of(data), _PAGE)
+        question = {"page": page, "section": section, "max_tokens": _MOST_TOKENS}
+        answer = agent.call(_PAGE, question)
+        text, cursor = answer["text"], answer["next_cursor"]
+        while cursor:
+            rest = agent.call(_PAGE, {**question, "cursor": cursor})
+            text, cursor = text + rest["text"], rest["next_cursor"]
+    if as_json:
+        terminal.document({name: answer[name] for name in ("material", "title", "url")} | {"text": text})
+    else:
+        typer.echo(f"# {answer['title']}\n{answer['url']}\n\n{text}")
+
+
+def find(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="An exact text, in any case.")],
+    is_pattern: Annotated[bool, typer.Option("--pattern", "-E", help="TEXT is a regular expression.")] = False,
+    material: MaterialOption = None,
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Find the lines of pages that have an exact text, as find_text returns them."""
+    wanted = {"pattern" if is_pattern else "text": text, "material": material, "in": folder}
+    question = {**wanted, "max_tokens": _MOST_TOKENS}
+    with reporting_errors(as_json) as terminal, terminal.waiting():
+        agent = agent_of(settings_of(data), _FIND)
+        answer = agent.call(_FIND, question)
+        places, cursor = list(answer["places"]), answer["next_cursor"]
+        while cursor:
+            rest = agent.call(_FIND, {**question, "cursor": cursor})
+            places, cursor = places + rest["places"], rest["next_cursor"]
+    if as_json:
+        terminal.document({"places": places})
+    else:
+        for place in places:
+            typer.echo(f"{place['url']}:{place['line']}: {place['text']}")
+    if not places:
+        raise typer.Exit(1)
