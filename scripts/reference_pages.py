@@ -19,7 +19,7 @@ _TOOLS = """\
 
 <!-- Written by scripts/reference. Change layers/sakuin/sakuin/mcp instead. -->
 
-What `tools/list` shows an agent. `POST /mcp` has the first four, and with `ChatGptTools=true` also `search` and
+What `tools/list` shows an agent. `POST /mcp` has the first six, and with `ChatGptTools=true` also `search` and
 `fetch`; `POST /mcp/{mcp_id}` has the Search Tools that are bound to the endpoint, and `read_around`.
 [Interfaces](api.md#mcp-post-mcp) says how they behave. `[]` stands for each member of a list.
 """
