@@ -168,6 +168,13 @@ def test_a_cursor_reaches_every_line_once_in_the_order_of_the_pages(tools: Knowl
     assert {id for id, _ in places} > {f"docs/sails#rule-{n}" for n in range(1, 31)}
 
 
+def test_blank_lines_and_expressions_that_match_everything_stay_in_the_budget(tools: KnowledgeTools) -> None:
+    for pattern in ("a*", "^", "|", r"\s*$"):
+        found = answer(call(tools, "find_text", pattern=pattern, max_tokens=100))
+        assert 1 <= len(found["places"]) <= 5
+        assert found["next_cursor"]
+
+
 def test_a_scan_ends_after_its_time_and_says_what_is_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sakuin.knowledge.postgres_search._SCAN_SECONDS", 0.0)
     tools = KnowledgeTools(world, ReadKnowledge(world.client, ""))

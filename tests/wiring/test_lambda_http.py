@@ -45,7 +45,7 @@ def test_invocations_leave_nothing_running(mcp: Handler) -> None:
 
 def test_the_tools_are_listed_behind_the_gateway(mcp: Handler) -> None:
     answer = mcp(event("mcp.list_tools"), Context())
-    assert len(json.loads(answer["body"])["result"]["tools"]) == 4
+    assert len(json.loads(answer["body"])["result"]["tools"]) == 6
 
 
 def test_the_rest_api_answers_the_sample_events(world: World) -> None:

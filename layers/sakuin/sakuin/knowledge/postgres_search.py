@@ -199,7 +199,7 @@ class ReadKnowledge:
         if there is no such page or section.
         """
         material, _, anchor = nfc(name).rpartition("#")
-        places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor)]
+        places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
         for material, anchor in dict.fromkeys(filter(None, places)):
             start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
             arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, **start}

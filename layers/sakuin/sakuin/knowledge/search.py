@@ -65,7 +65,7 @@ class SearchKnowledge:
         # The order is the same for every limit.
         ranked = self.ranked_matches(query, limit=max(top_k, 2 * DEPTH) if phrases else top_k, filters=filters)
         matches, degraded = ranked.matches[:top_k], ranked.degraded
-        exact = [each for each in ranked.matches if phrases and _has(each, phrases)][:top_k]
+        exact = [each for each in ranked.matches if _has(each, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
         shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
         shown = exact or shown

@@ -62,6 +62,8 @@ _CHATGPT_RESULTS = 10
 _LEAST_PART = 100
 # Characters of a found line, and of each of its neighbours.
 _LINE, _BESIDE = 300, 150
+# Of the names and the link of a place: blank lines are not free either.
+_PLACE_TOKENS = 20
 # Between two explanations of a page.
 _BETWEEN = "\n\n"
 # Sections named in an error.
@@ -242,9 +244,7 @@ class KnowledgeTools:
         return f"## {part.title}{f' {{#{fragment}}}' if fragment else ''}\n\n{part.body}"
 
     def run_find(self, wanted: FindArguments) -> Answer:
-        """Runs `find_text`. A cursor has the place before the next explanation, how many of its lines were shown, and
-        its page.
-        """
+        """Runs `find_text`. A cursor has the place before an explanation, its lines that were shown, its page."""
         filters = wanted.filters
         question = ("find_text", wanted.text, wanted.pattern, asdict(filters))
         after, lines = None, 0
@@ -274,14 +274,15 @@ class KnowledgeTools:
 
     def _place_view(self, match: TextMatch, number: int, text: str) -> Answer:
         lines = ["", *match.content.split("\n"), ""]
+        before, line, after = lines[number - 1 : number + 2]
         return {
             "id": match.id,
             "url": self.read.url(match.material, match.anchor, match.content),
             "title": match.title,
             "line": number,
-            "before": excerpt(lines[number - 1], length=_BESIDE),
-            "text": excerpt(lines[number], around=[text], length=_LINE),
-            "after": excerpt(lines[number + 1], length=_BESIDE),
+            "before": excerpt(before, length=_BESIDE),
+            "text": excerpt(line, around=[text], length=_LINE),
+            "after": excerpt(after, length=_BESIDE),
         }
 
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
@@ -477,10 +478,10 @@ def _place_in(texts: Sequence[str], length: int) -> tuple[int, int]:
 
 
 def _within(views: Iterable[Answer], *, tokens: int) -> list[Answer]:
-    """Returns the first places whose lines have about so many tokens together, at least one."""
+    """Returns the first places that have about so many tokens together, at least one."""
     fitting: list[Answer] = []
     for view in views:
-        tokens -= estimated_tokens("".join(view[name] for name in ("before", "text", "after")))
+        tokens -= _PLACE_TOKENS + estimated_tokens("".join(view[name] for name in ("before", "text", "after")))
         if tokens < 0 and fitting:
             break
         fitting.append(view)
