@@ -13,11 +13,13 @@ from aws_lambda_powertools import Logger
 from mangum import Mangum
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.http.app import rest_api
+from sakuin.http.keys import keys_router
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background
+from sakuin.platform.keys import LibraryKeys
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.embeddings import connected as openai
 from sakuin.platform.queue_handler import QueueHandler
@@ -215,7 +217,8 @@ def test_the_schedule_s_worker_fails_without_a_secret(
 def test_the_rest_api_answers_and_logs_without_a_secret(
     a_world: Worlds, worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = rest_api(a_world().library, ring, "1", days=failure)
+    world = a_world()
+    api = rest_api(world.library, ring, "1", admin_routers=[keys_router(failure, LibraryKeys(world.client))])
     handler = http_handler(Mangum(api, lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"

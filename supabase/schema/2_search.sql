@@ -686,8 +686,8 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
--- names are like p_material, those with the same last segment first.
-create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
+-- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
+create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
 language sql stable set search_path = public, extensions set enable_seqscan = off as $$
   -- From one value to the next: an index has each of them once for every chunk.
   with recursive categories as (
@@ -703,26 +703,37 @@ language sql stable set search_path = public, extensions set enable_seqscan = of
     (select m.material, false as is_other from (
        select x.material from material x
        where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
+     where p_in is null or starts_with(m.material, p_in)
      order by m.material limit p_limit)
     union all
     (select m.material, true from material m
      where regexp_replace(m.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '')
+       and (p_in is null or starts_with(m.material, p_in))
        and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
   )
   select jsonb_build_object(
     'types', (select coalesce(jsonb_agg(t.type), '[]')
               from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
               where exists (select from knowledge_chunks k
-                            where k.type = t.type and not starts_with(k.material, '_sakuin/'))),
+                            where k.type = t.type and not starts_with(k.material, '_sakuin/')
+                              and (p_in is null or starts_with(k.material, p_in)))),
     'categories', (select coalesce(jsonb_agg(v.value), '[]')
-                   from (select c.value from categories c where c.value is not null limit p_limit) v),
+                   from (select c.value from categories c where c.value is not null
+                           and (p_in is null or exists (select from knowledge_chunks k
+                                                        where k.category = c.value and starts_with(k.material, p_in)))
+                         limit p_limit) v),
     'levels', (select coalesce(jsonb_agg(v.value), '[]')
-               from (select l.value from levels l where l.value is not null limit p_limit) v),
+               from (select l.value from levels l where l.value is not null
+                       and (p_in is null or exists (select from knowledge_chunks k
+                                                    where k.level = l.value and starts_with(k.material, p_in)))
+                     limit p_limit) v),
     'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
       from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
-            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')) d
-      cross join lateral generate_series(1, cardinality(string_to_array(d.folder, '/'))) n
+            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')
+              and (p_in is null or starts_with(m.material, p_in))) d
+      cross join lateral generate_series(
+        coalesce(cardinality(string_to_array(p_in, '/')) - 1, 1), cardinality(string_to_array(d.folder, '/'))) n
       order by folder limit p_limit) v),
     'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
       select a.material, a.is_other from alike a

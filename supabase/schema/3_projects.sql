@@ -122,12 +122,21 @@ create table public.key_use (
   last_used_on date not null
 );
 
--- Keys of the library (`/mcp`) that the console made; others are in the secret. `key_hash` is the SHA-256 of the key.
+-- Keys that the console and the command made; others are in the secret. `key_hash` is the SHA-256 of the key. One searches
+-- the library or pushes to it, in `folder` alone ('' is all of it), or reads a project, as the viewer `member_id`.
 create table public.library_key (
   key_hash text collate "C" primary key,
   name text not null check (char_length(name) between 1 and 200),
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  purpose text not null default 'search' check (purpose in ('search', 'push', 'read')),
+  folder text collate "C" not null default '' check (folder = '' or purpose <> 'read'),
+  project_id uuid,
+  member_id uuid,
+  expires_at timestamptz,
+  check ((purpose = 'read') = (project_id is not null and member_id is not null)),
+  foreign key (project_id, member_id) references public.project_member on delete cascade
 );
+create index library_key_member on public.library_key (project_id, member_id);
 
 -- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
 -- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
@@ -1064,13 +1073,41 @@ $$;
 
 -- ---------------------------------------------------------------- the use of keys
 
--- Deletes keys that were not used for a year: most of them no longer exist.
--- The keys of the library that the console made.
-create function public.library_key_hashes() returns text[]
+-- The valid keys for searches: the function `mcp` sees no others.
+create function public.search_keys() returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(array_agg(k.key_hash), '{}') from library_key k
+  select coalesce(jsonb_agg(to_jsonb(k)), '[]') from library_key k
+  where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now())
 $$;
 
+-- Creates a key. One that reads a project becomes a member of it, so that row level security binds it, owners see it, and
+-- who removes the member removes the key.
+create function public.create_library_key(
+  p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz
+) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  member constant uuid := case when p_purpose = 'read' then gen_random_uuid() end;
+begin
+  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'A key cannot expire in the past.');
+  perform require((p_purpose = 'read') = (p_project is not null), 'PT422', 'A key has a project to read it, and only then.');
+  if member is not null then
+    perform require(exists (select from project p where p.id = p_project and p.deleted_at is null), 'P0002',
+                    format('There is no project %s', p_project));
+    perform add_member(p_project, member, 'viewer');
+  end if;
+  insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
+  values (check_key_hash(p_key_hash), p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+end $$;
+
+create function public.delete_library_key(p_key_hash text) returns void
+language sql set search_path = public, extensions as $$
+  delete from key_use where key_hash = p_key_hash;
+  with removed as (delete from library_key where key_hash = p_key_hash returning project_id, member_id)
+  delete from project_member m using removed r where m.project_id = r.project_id and m.user_id = r.member_id
+$$;
+
+-- Deletes keys that were not used for a year: most of them no longer exist.
 create function public.record_key_use(p_key_hash text) returns void
 language sql set search_path = public, extensions as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;

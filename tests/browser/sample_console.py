@@ -17,7 +17,7 @@ from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
-from sakuin.platform.keys import LibraryKeys, hash_of_key
+from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
@@ -138,9 +138,9 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     searches = Playground(places, on_this_machine(world, tables), world.read.filter_values)
     library_keys = LibraryKeys(world.client)
 
-    def deployment_keys() -> list[keys.DeploymentKey]:
-        made = [keys.DeploymentKey("knowledge", each.hash, None, each.name) for each in library_keys.all()]
-        return [*made, keys.DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
+    def deployment_keys() -> list[DeploymentKey]:
+        made = [each.shown(None) for each in library_keys.all()]
+        return [*made, DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
 
     library_keys.create("研究室のエージェント")
     return ConsoleClient(

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 from sakuin.console.pages import keys
-from sakuin.platform.keys import LibraryKeys, hash_of_key
+from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 
 from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.events import KEY
@@ -20,9 +20,8 @@ def one_console(a_world: Worlds) -> ConsoleClient:
     world = a_world()
     library = LibraryKeys(world.client)
 
-    def stored() -> list[keys.DeploymentKey]:
-        made = [keys.DeploymentKey("knowledge", each.hash, None, each.name) for each in library.all()]
-        return [*made, keys.DeploymentKey("admin", HASH, "2026-11-22")]
+    def stored() -> list[DeploymentKey]:
+        return [*(each.shown(None) for each in library.all()), DeploymentKey("admin", HASH, "2026-11-22")]
 
     return ConsoleClient(world, first_page(world), lambda shell: keys.routes(shell, stored, library))
 

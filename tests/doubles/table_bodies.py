@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.tables.model import UploadTarget
+from sakuin.platform.s3 import UploadTarget
 
 
 @dataclass

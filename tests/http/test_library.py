@@ -111,12 +111,6 @@ def test_reapply_asks_for_what_is_outdated(api: TestClient) -> None:
     assert (answer.status_code, answer.json()) == (202, {"asked": 0})
 
 
-def test_the_keys_are_shown_with_the_day_of_their_last_use(world: World) -> None:
-    days = {"a" * 64: "2026-11-22"}
-    api = TestClient(rest_api(world.library, ring, "1.2.3", days=lambda: days), headers=AUTHORIZATION)
-    assert api.get("/v1/keys").json() == {"keys": [{"hash": "a" * 64, "last_used_on": "2026-11-22"}]}
-
-
 def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
     noted: list[str] = []
     router = APIRouter()

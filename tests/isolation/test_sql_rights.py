@@ -41,7 +41,7 @@ SEARCH = {
     *(
         "index_versions",
         "has_second_factor",
-        "library_key_hashes",
+        "search_keys",
         "record_key_use",
         "consume_quota",
         "record_refused_question",

@@ -102,10 +102,9 @@ def _skip_reason(place: str) -> str:
 
 def folder_path(folder: str) -> str:
     """Returns a folder as the prefix of keys and materials, NFC: `/junior` → `junior/`; empty for the top."""
-    segments = unicodedata.normalize("NFC", folder).split("/")
-    if ".." in segments:
-        raise Invalid(f"The prefix {folder!r} cannot have the segment `..`")
-    return "".join(f"{segment}/" for segment in segments if segment not in ("", "."))
+    from sakuin.knowledge.names import folder_name
+
+    return f"{name}/" if (name := folder_name(folder)) else ""
 
 
 def files_below(root: Path) -> list[tuple[str, str]]:

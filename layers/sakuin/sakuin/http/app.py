@@ -11,8 +11,9 @@ from pydantic import BaseModel, Field
 from sakuin.explain.requests import ExplanationAsked
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
+from sakuin.http.pushes import PushKey, push_router
 from sakuin.http.unfinished_work import WorkView
-from sakuin.http.views import Day, Time
+from sakuin.http.views import Time
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.model import MaterialState
 from sakuin.limits import Limits
@@ -52,48 +53,6 @@ class StatusView(BaseModel):
     waiting: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
 
 
-class VersionView(BaseModel):
-    """One version of one S3 object."""
-
-    key: str
-    version_id: str
-
-
-class VersionsView(BaseModel):
-    """Uploaded versions."""
-
-    versions: list[VersionView] = Field(max_length=500)
-
-
-class ReceiptView(BaseModel):
-    """The result of an uploaded version."""
-
-    key: str
-    version_id: str
-    outcome: str = Field(description="applied, failed, superseded or waiting")
-    reason: str | None
-
-
-class ReceiptsView(BaseModel):
-    """The results of processed versions."""
-
-    receipts: list[ReceiptView]
-
-
-class AnchorView(BaseModel):
-    """One indexed anchor."""
-
-    anchor: str
-    learns: list[str]
-    learns_given: list[str] | None = Field(description="The author's items; null if the author gave none.")
-
-
-class AnchorsView(BaseModel):
-    """The indexed anchors by material. Materials that are not indexed are omitted."""
-
-    materials: dict[str, list[AnchorView]]
-
-
 class FindingView(BaseModel):
     """A problem of a page."""
 
@@ -117,19 +76,6 @@ class ReapplyView(BaseModel):
     asked: int
 
 
-class KeyUseView(BaseModel):
-    """A used key of the deployment."""
-
-    hash: str = Field(description="The key's hash; `sakuin keys list` shows its first 12 digits.")
-    last_used_on: Day = Field(description="The day, in UTC.")
-
-
-class KeysView(BaseModel):
-    """The keys of the deployment that were used in the last year."""
-
-    keys: list[KeyUseView]
-
-
 def rest_api(
     library: Library,
     keys: KeyRing,
@@ -138,7 +84,7 @@ def rest_api(
     admin_routers: Sequence[APIRouter] = (),
     open_routers: Sequence[APIRouter] = (),
     record_use: RecordUse = lambda _key_hash: None,
-    days: Callable[[], Mapping[str, str]] = dict,
+    push_key: PushKey = lambda _headers: None,
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
     longest_body: int = Limits().api_request_bytes,
     console: Application | None = None,
@@ -147,8 +93,8 @@ def rest_api(
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
     `open_routers` are for everybody.
 
-    `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
-    unfinished work of materials. `console` answers below `/console`, `schema` compares the database
+    `record_use` records the use of a key, `push_key` returns the valid one that pushes, `work_of` the unfinished work of
+    materials. `console` answers below `/console`, `schema` compares the database
     with this version.
     """
     app = DescribedApi(version)
@@ -191,22 +137,6 @@ def rest_api(
         views = [_material(item, work.get(item.material, ())) for item in page.items]
         return MaterialsView(materials=views, next_cursor=page.next_cursor)
 
-    @routes.post("/receipts")
-    def find_receipts(asked: VersionsView) -> ReceiptsView:
-        """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
-        results = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
-        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in results])
-
-    @routes.post("/anchors")
-    def find_anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
-        """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
-        rows = library.records.indexed_materials(materials)
-        views = {
-            material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
-            for material, indexed in rows.items()
-        }
-        return AnchorsView(materials=views)
-
     @routes.get("/validation")
     def list_findings(
         prefix: str = "",
@@ -223,13 +153,9 @@ def rest_api(
         """Indexes every material again that was indexed with another model, text template or analyzer."""
         return ReapplyView(asked=library.reapply_outdated())
 
-    @routes.get("/keys")
-    def list_keys() -> KeysView:
-        """Returns the day of the last use of each key of `/mcp` and `/v1` within a year."""
-        return KeysView(keys=[KeyUseView(hash=key_hash, last_used_on=day) for key_hash, day in days().items()])
-
     for router in routers:
         app.include_router(router, dependencies=[Depends(record_admin)])
+    app.include_router(push_router(library, keys, push_key, record_use))
     for router in open_routers:
         app.include_router(router)
     for router in (routes, *admin_routers):

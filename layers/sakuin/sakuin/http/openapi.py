@@ -12,8 +12,13 @@ _ABOUT = """\
 Every error of these routes is `{"detail", "code", "request_id"}`, also an unexpected one (500, `internal`). Only the \
 gateway's own have `message` instead: 429 above its rate, 413 above its size, 503 when no function could start."""
 _SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "An admin key, or the token of a Supabase user himself"},
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An admin key, the token of a Supabase user himself, or to read a key of the project",
+    },
     "admin": {"type": "http", "scheme": "bearer", "description": "An admin key"},
+    "push": {"type": "http", "scheme": "bearer", "description": "A key that pushes, for its folder, or an admin key"},
     "knowledge": {
         "type": "http",
         "scheme": "bearer",
@@ -60,7 +65,9 @@ def _complete(document: dict[str, Any]) -> None:
             more = [404] * ("{" in path) + [413] * ("requestBody" in operation)
             operation["responses"] = dict(sorted((operation["responses"] | _failures(*more)).items()))
             if path.startswith("/v1/"):
-                operation["security"] = [{"key" if _MEMBERS & {*operation["tags"]} else "admin": []}]
+                tags = {*operation["tags"]}
+                key = "key" if _MEMBERS & tags else "push" if "Pushes" in tags else "admin"
+                operation["security"] = [{key: []}]
     paths |= _searches(schemas)
     document["components"]["securitySchemes"] = _SECURITY
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
 
-from sakuin.errors import SakuinError, Unauthorized
+from sakuin.errors import Forbidden, SakuinError, Unauthorized
 from sakuin.http import views
 from sakuin.http.endpoints import endpoint_routes
 from sakuin.http.errors import check_query, may_fail
@@ -16,7 +16,7 @@ from sakuin.http.routes import member_routes
 from sakuin.http.tables import table_routes
 from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
-from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
+from sakuin.platform.keys import KEY_PREFIX, LibraryKey, RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.outbox import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords, count_request
@@ -46,11 +46,24 @@ class ProjectServices:
             logger.exception("the outbox is not published")
 
 
-def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter, ...]:
-    """Returns the routes. A caller is an admin or a member: 404 for other projects, 403 for what the role forbids."""
+def project_routers(
+    services: ProjectServices,
+    keys: KeyRing,
+    read_key: Callable[[Mapping[str, str]], LibraryKey | None] = lambda _headers: None,
+    record_use: RecordUse = lambda _key_hash: None,
+) -> tuple[APIRouter, ...]:
+    """Returns the routes. A caller is an admin or a member: 404 for other projects, 403 for what the role forbids.
+
+    `read_key` returns the valid key that reads a project, as a member who changes nothing; `record_use` records its
+    use.
+    """
 
     def caller(request: Request) -> User | None:
-        user = caller_of(request.headers, keys, services.user_of)
+        if (key := read_key(request.headers)) is not None:
+            if request.method != "GET":
+                raise Forbidden("This key reads a project and changes nothing")
+            record_use(key.key_hash)
+        user = User(key.member_id or "") if key else caller_of(request.headers, keys, services.user_of)
         if user is not None:
             count_request(services.records.client, user)
         check_query(request)

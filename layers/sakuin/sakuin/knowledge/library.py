@@ -1,9 +1,11 @@
-"""Validation of the materials, and the reindexing of outdated ones."""
+"""The materials in the bucket: their files, their validation, and the reindexing of outdated ones."""
 
+import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sakuin.errors import Invalid, NotFound, UnreadablePage
+from sakuin.errors import Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
@@ -22,12 +24,22 @@ from sakuin.knowledge.validation import (
     unreadable_page,
     waiting_page,
 )
-from sakuin.platform.s3 import S3Bucket
+from sakuin.language.unicode_text import nfc
+from sakuin.limits import check_limit
+from sakuin.platform.s3 import S3Bucket, UploadTarget
+
+_LONGEST_KEY = 1024  # bytes, the limit of S3
+# Programs that read such a key again might take it for another path.
+_AMBIGUOUS = re.compile(r"[\x00-\x1f\x7f\\]|%(?:2e|2f|5c)", re.IGNORECASE)
+_UPLOAD_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Compares the pages of the bucket with the records of the index."""
+    """The pages of the bucket: files for authors, and comparisons with the records of the index.
+
+    A `folder` has no slash at its end, and is empty for the whole library; its caller opens nothing else.
+    """
 
     records: MaterialRecords
     index: KnowledgeIndex
@@ -38,6 +50,58 @@ class Library:
     max_page_bytes: int
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
     most_explanations: int = MOST_EXPLANATIONS
+
+    def files(self, folder: str, *, after: str = "", limit: int = 1000) -> tuple[dict[str, str], str | None]:
+        """Returns the ETags of files by key, of the whole folder in pages, and the `after` of the next page."""
+        return self.bucket.etags_page(self._beginning(folder), after=after, limit=limit)
+
+    def text(self, key: str, folder: str) -> str:
+        """Returns a `learns.yml` or `synonyms.yml`; raises `NotFound`, and `Invalid` if it is not UTF-8."""
+        self.check_key(key, folder)
+        if not is_authored_file(key, self.prefix):
+            raise Invalid(f"{key} is neither a learns.yml nor a synonyms.yml")
+        try:
+            return self.bucket.read(key, max_bytes=LARGEST_FILE).body.decode()
+        except UnicodeDecodeError as error:
+            raise Invalid(f"{key} is not UTF-8: replace it") from error
+
+    def upload_target(self, key: str, folder: str, *, size: int, md5: bytes) -> UploadTarget:
+        """Returns a presigned URL to upload a file with this MD5 within 15 minutes."""
+        self.check_key(key, folder)
+        if nfc(key) != key:
+            raise Invalid(f"The key {key!r} must be NFC")
+        is_page = not is_authored_file(key, self.prefix)
+        most = self.max_page_bytes if is_page else LARGEST_FILE
+        check_limit(size, most, what=f"bytes of {key}", limit="page_bytes" if is_page else "fixed")
+        headers = {
+            "Content-Type": f"{'text/html' if is_page else 'application/yaml'}; charset=utf-8",
+            "Content-Length": str(size),
+            "Content-MD5": base64.b64encode(md5).decode(),
+        }
+        return self.bucket.upload_target(key, seconds=_UPLOAD_SECONDS, headers=headers)
+
+    def remove(self, key: str, folder: str) -> str:
+        """Removes a file and returns the id of its delete marker."""
+        self.check_key(key, folder)
+        return self.bucket.remove(key)
+
+    def check_key(self, key: str, folder: str) -> None:
+        """Raises `Invalid` unless it is the key of an author's file, and `Forbidden` if that is not in the folder."""
+        segments = key.split("/")
+        if len(key.encode()) > _LONGEST_KEY or not {"", ".", ".."}.isdisjoint(segments) or _AMBIGUOUS.search(key):
+            raise Invalid(f"{key[:200]!r} is no key: it begins with a name, and has no `..`, `//`, backslash or %2F")
+        if not key.startswith(self._beginning(folder)) or key.removeprefix(self.prefix).startswith(OWN_FOLDER):
+            raise Forbidden(f"This key opens {self._beginning(folder) or 'pages'!r} alone, and not {key[:200]!r}")
+        if material_of_key(key, prefix=self.prefix) is None and not is_authored_file(key, self.prefix):
+            raise Invalid(f"{key[:200]!r} is neither a page (.html) nor a learns.yml or synonyms.yml")
+
+    def check_material(self, material: str, folder: str) -> None:
+        """Raises `Forbidden` for a material that is not in the folder."""
+        if folder and not nfc(material).startswith(f"{folder}/"):
+            raise Forbidden(f"This key opens {folder!r} alone, and not {material[:200]!r}")
+
+    def _beginning(self, folder: str) -> str:
+        return f"{self.prefix}{folder}/" if folder else self.prefix
 
     def findings(
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50

@@ -30,6 +30,14 @@ _LIST_MARK = re.compile(r"^(?:[-*]|\d+\.)\s+")
 _SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
 
 
+def folder_name(text: str) -> str:
+    """Returns the name of a folder: NFC, without slashes around it; empty for the top. Raises `Invalid` for `..`."""
+    segments = nfc(text).split("/")
+    if ".." in segments:
+        raise Invalid(f"The folder {text!r} cannot have the segment `..`")
+    return "/".join(segment for segment in segments if segment not in ("", "."))
+
+
 def has_parent_segment(key: str) -> bool:
     """Returns whether a segment of the key is `..`: a browser would read the page's link as another path."""
     return ".." in key.split("/")

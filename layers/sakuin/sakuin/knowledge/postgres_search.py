@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -162,10 +162,26 @@ class KnowledgeSearch:
 
 @dataclass(frozen=True, slots=True)
 class ReadKnowledge:
-    """Reads chunks and pages without searching. Links begin with `base_url`."""
+    """Reads chunks and pages without searching. Links begin with `base_url`.
+
+    A caller with a `folder` reads nothing else; it has no slash at its end, and is empty for the whole library.
+    """
 
     client: Client
     base_url: str
+    folder: str = ""
+
+    def within(self, filters: Filters) -> Filters:
+        """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder."""
+        if not self.folder or f"{filters.folder or ''}/".startswith(f"{self.folder}/"):
+            return filters
+        if filters.folder:
+            raise Invalid(_unknown("folder", filters.folder, self.filter_values().folders))
+        return replace(filters, folder=self.folder)
+
+    def _may_read(self, name: str) -> bool:
+        """Returns whether a material, or the id of a chunk, is in the caller's folder."""
+        return not self.folder or name.startswith(f"{self.folder}/")
 
     def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
         """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
@@ -176,14 +192,18 @@ class ReadKnowledge:
         return [next((chunks[id] for id in several if id in chunks), None) for several in meanings]
 
     def _ids(self, name: str) -> tuple[str, ...]:
-        """Returns the ids that a name may mean: itself, and what it is as a link. A link to a text has no id in it."""
+        """Returns the ids that a name may mean: itself, and what it is as a link. A link to a text has no id in it.
+
+        Ids of other folders mean nothing.
+        """
         of_link = chunk_of_link(name, self.base_url)
         ids = (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+        ids = tuple(filter(self._may_read, ids))
         place = place_of_link(name, self.base_url) if UNREACHABLE in name else None
         if place is None:
             return ids
         fragment = unquote(urlsplit(name).fragment)
-        concepts, _ = self.concepts(Filters(material=place[0]), None, limit=_LINKED)
+        concepts, _ = self.concepts(self.within(Filters(material=place[0])), None, limit=_LINKED)
         urls = {one.id: self.url(one.material, one.anchor, one.text) for one in concepts}
         return (*(id for id, url in urls.items() if unquote(urlsplit(url).fragment) == fragment), *ids)
 
@@ -201,6 +221,8 @@ class ReadKnowledge:
         material, _, anchor = nfc(name).rpartition("#")
         places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
         for material, anchor in dict.fromkeys(filter(None, places)):
+            if not self._may_read(material):
+                continue
             start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
             arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, **start}
             if rows := call(self.client, "read_page", arguments):
@@ -246,7 +268,8 @@ class ReadKnowledge:
 
     def filter_values(self, *, like: str | None = None) -> FilterValues:
         """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""
-        found = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like})
+        beginning = Filters(folder=self.folder).beginning
+        found = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like, "p_in": beginning})
         return FilterValues(**{name: tuple(values) for name, values in found.items()})
 
     def check_filters(self, filters: Filters) -> None:
@@ -263,9 +286,11 @@ class ReadKnowledge:
             ("material", filters.material, Filters(material=filters.material), known.materials),
             ("folder", filters.folder or None, Filters(folder=filters.folder), known.folders),
         ):
-            # There may be more values than are listed.
-            if value is not None and value not in values and not self.concepts(alone, None, limit=1)[0]:
-                raise Invalid(_unknown(name, value, values))
+            # There may be more values than are listed. The caller's own folder may be empty.
+            is_own = name == "folder" and value == self.folder
+            if value is None or is_own or value in values or self.concepts(self.within(alone), None, limit=1)[0]:
+                continue
+            raise Invalid(_unknown(name, value, values))
 
 
 def _unknown(name: str, value: str, values: Sequence[str]) -> str:

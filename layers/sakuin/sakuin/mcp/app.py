@@ -19,7 +19,7 @@ from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, questions_in, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
-from sakuin.mcp.server import ENDPOINT
+from sakuin.mcp.server import ENDPOINT, FOLDER
 from sakuin.mcp.users import Users, is_token
 from sakuin.platform.asgi import Message, Receive, Scope, Send, parsed_json, read_body, replayed
 from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
@@ -41,18 +41,20 @@ logger = logging.getLogger(__name__)
 class _Caller:
     """The caller. Its principal is the id of the project of an endpoint; else the hash of a key, a user or `PUBLIC`.
 
-    `allow` takes its searches.
+    `allow` takes its searches. Of the library it reads `folder` alone, if that is not empty.
     """
 
     principal: str
     allow: Allow
     endpoint: Endpoint | None = None
+    folder: str = ""
 
 
 class McpApp:
     """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
 
-    `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
+    `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools,
+    `folder_of` the folder that a key of the library opens, by its hash.
     `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key. `users` may sign in.
     `rest` answers the searches over REST, with the keys and the rate limit of MCP.
     """
@@ -66,6 +68,7 @@ class McpApp:
         tools_server: Server[Any] | None = None,
         endpoint: EndpointOf = lambda _mcp_id, _key_hash: ((), None),
         record_use: RecordUse = lambda _key_hash: None,
+        folder_of: Callable[[str], str] = lambda _key_hash: "",
         allow: Allow = lambda _principal, _searches: None,
         allow_public: Allow | None = None,
         users: Users | None = None,
@@ -77,6 +80,7 @@ class McpApp:
         self._allowed_origins = allowed_origins
         self._endpoint_keys = EndpointKeys(endpoint, wrong or WrongKeys(time.monotonic))
         self._record_use = record_use
+        self._folder_of = folder_of
         self._allow = allow
         self._allow_public = allow_public
         self._users = users
@@ -129,7 +133,7 @@ class McpApp:
             await _refuse_calls(send, messages, error)
             return
         sessions = self.sessions if caller.endpoint is None else self._tool_sessions
-        scope = {**scope, ENDPOINT: caller.endpoint}
+        scope = {**scope, ENDPOINT: caller.endpoint, FOLDER: caller.folder}
         if messages.refusal is not None:
             await _json(send, 400, error_body(messages.refusal))
         elif messages.batch is not None:
@@ -151,7 +155,7 @@ class McpApp:
             arguments = parsed_json(body)
             if more := questions_in(arguments) - 1:
                 caller.allow(caller.principal, more)
-            return self._rest(target, caller.endpoint, arguments)
+            return self._rest(target, caller.endpoint, arguments, caller.folder)
 
         try:
             answer = await anyio.to_thread.run_sync(found)
@@ -165,7 +169,7 @@ class McpApp:
         if target.is_public:
             return self._anybody()
         try:
-            principal, endpoint = self._signed_in(target, headers) or self._key_holder(target, headers)
+            principal, endpoint, folder = self._signed_in(target, headers) or self._key_holder(target, headers)
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
             message = "The keys cannot be checked now. Try again in a moment."
@@ -174,25 +178,26 @@ class McpApp:
             message = "Send Authorization: Bearer <key> with a key of this endpoint, or sign in."
             raise Unauthorized(message) from error
         # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
-        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint)
+        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint, folder)
 
-    def _signed_in(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None] | None:
-        """Returns the user of an access token and the endpoint; None without a token."""
+    def _signed_in(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None, str] | None:
+        """Returns the user of an access token, the endpoint, and no folder; None without a token."""
         token = key_of(headers)
         if self._users is None or token is None or not is_token(token):
             return None
-        return self._users.find(token, target.mcp_id)
+        return *self._users.find(token, target.mcp_id), ""
 
-    def _key_holder(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None]:
-        """Returns the hash of the valid key, and the endpoint that it opens; else `Unauthorized`."""
+    def _key_holder(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None, str]:
+        """Returns the hash of the valid key, and the endpoint or the folder that it opens; else `Unauthorized`."""
+        endpoint = None
         if target.mcp_id is None:
-            key_hash, endpoint = matching_hash(headers, self._keys), None
+            key_hash = matching_hash(headers, self._keys)
         else:
             endpoint, key_hash = self._endpoint_keys.find(target.mcp_id, key_of(headers)) or (None, None)
         if key_hash is None:
             raise Unauthorized
         self._record_use(key_hash)
-        return key_hash, endpoint
+        return key_hash, endpoint, "" if endpoint else self._folder_of(key_hash)
 
     def _sign_in(self, target: Target, scope: Scope) -> str:
         """Returns what a 401 says about signing in. Programs that search over REST have no browser."""

@@ -1,7 +1,7 @@
 """The tools of the knowledge endpoint as MCP tools."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mcp_types import CallToolResult, Tool
@@ -85,6 +85,10 @@ class KnowledgeTools:
     for_chatgpt: bool = False
     record_refused: RecordRefused = record_nothing
 
+    def within(self, folder: str) -> "KnowledgeTools":
+        """Returns the tools of a caller who may read only this folder; the whole library if it is empty."""
+        return replace(self, read=replace(self.read, folder=folder)) if folder else self
+
     def listed(self) -> list[Tool]:
         """Returns the tools for `tools/list`, always in this order."""
         return [tool.shown for tool in self._tools()]
@@ -118,7 +122,7 @@ class KnowledgeTools:
 
         Of several questions, the results are all in one list.
         """
-        filters = wanted.filters
+        filters = self.read.within(wanted.filters)
         question = ("search_knowledge", wanted.questions, asdict(filters))
         start, end = (0, wanted.top_k) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
         search = self.searches.knowledge_search()
@@ -171,7 +175,7 @@ class KnowledgeTools:
 
     def run_concepts(self, wanted: ListArguments) -> Answer:
         """Runs `list_concepts`. A cursor has the place in its page and the page of the last concept."""
-        filters = wanted.filters
+        filters = self.read.within(wanted.filters)
         question = ("list_concepts", asdict(filters))
         after = None
         if wanted.cursor is not None:
@@ -195,11 +199,12 @@ class KnowledgeTools:
 
     def run_materials(self, wanted: MaterialArguments) -> Answer:
         """Runs `list_materials`. A cursor has the name of the last page."""
-        question = ("list_materials", wanted.folder)
+        filters = self.read.within(wanted.filters)
+        question = ("list_materials", filters.folder)
         after = None if wanted.cursor is None else position_of(wanted.cursor, *question)
-        materials, has_more = self.read.materials(wanted.filters, after)
+        materials, has_more = self.read.materials(filters, after)
         if not materials:
-            self.read.check_filters(wanted.filters)
+            self.read.check_filters(filters)
         values = asdict(self.read.filter_values())
         del values["materials"]
         answer: Answer = {"materials": [], "filters": values, "next_cursor": None}
@@ -245,7 +250,7 @@ class KnowledgeTools:
 
     def run_find(self, wanted: FindArguments) -> Answer:
         """Runs `find_text`. A cursor has the place before an explanation, its lines that were shown, its page."""
-        filters = wanted.filters
+        filters = self.read.within(wanted.filters)
         question = ("find_text", wanted.text, wanted.pattern, asdict(filters))
         after, lines = None, 0
         if wanted.cursor is not None:

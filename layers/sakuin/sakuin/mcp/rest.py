@@ -51,10 +51,13 @@ class RestSearch:
     knowledge: KnowledgeTools
     tools: SearchTools
 
-    def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any) -> bytes:
-        """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search."""
+    def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any, folder: str = "") -> bytes:
+        """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search.
+
+        `folder` is the only one of the pages that the caller may search, if it is not empty.
+        """
         if endpoint is None or target.tool_id is None:
-            return _answer(self.knowledge.search, arguments)
+            return _answer(self.knowledge.within(folder).search, arguments)
         tool_id = target.tool_id
         return _answer(lambda checked: self.tools.search(endpoint, tool_id, checked), arguments)
 

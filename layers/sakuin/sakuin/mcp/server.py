@@ -14,8 +14,9 @@ from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
 
-# The key of a request's endpoint in its scope.
+# The keys of a request's endpoint, and of the folder of its caller, in its scope.
 ENDPOINT = "sakuin.endpoint"
+FOLDER = "sakuin.folder"
 _TOOLS_TTL_MS = 60_000
 # The Tools of an endpoint may change at any time, and an unbound Tool must not be listed.
 _BOUND_TOOLS_TTL_MS = 0
@@ -31,8 +32,9 @@ def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
     async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
 
-    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
-        return _known(await anyio.to_thread.run_sync(tools.call, params.name, params.arguments), params.name)
+    async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
+        own = tools.within(context.request.scope[FOLDER])
+        return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
     return _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
 

@@ -1,4 +1,4 @@
-"""API keys: their form, their hashes, the `Authorization` header, and the days of their use."""
+"""API keys: their forms, hashes and purposes, the `Authorization` header, and the days of their use."""
 
 import hashlib
 import hmac
@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from sakuin.errors import SakuinError, Unauthorized
+from sakuin.errors import Conflict, SakuinError, Unauthorized
 from sakuin.platform.supabase.client import Client, answer, call
 
 if TYPE_CHECKING:
@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
 KEY_PREFIX = "sk_sakuin_"
 _REALM = 'Bearer realm="sakuin"'
-_KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+# What a key of the table `library_key` is for, and how it then begins: the API looks no other key up there.
+KeyPurpose = Literal["search", "push", "read"]
+PURPOSES: Sequence[KeyPurpose] = get_args(KeyPurpose)
+_BEGINNINGS: Mapping[KeyPurpose, str] = {"search": "", "push": "push_", "read": "read_"}
+_RANDOM = re.compile("[A-Za-z0-9_-]{43}")
+# Keys of the table, with those that have expired.
+_MOST_KEYS = 1000
 
-# The age in seconds of the hashes of `LibraryKeys`: usually, and after a key was not among them.
+# The age in seconds of the keys of `StoredKeys`: usually, and after a key was not among them.
 _MAX_AGE, _MAX_AGE_OF_NEWER = 60.0, 5.0
 
 # Takes the hash of a valid key that was used.
@@ -31,14 +37,15 @@ RecordUse = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
-def new_key() -> str:
+def new_key(purpose: KeyPurpose = "search") -> str:
     """Returns a key of 32 random bytes in URL-safe base64, behind a prefix that secret scanners can find."""
-    return KEY_PREFIX + secrets.token_urlsafe(32)
+    return KEY_PREFIX + _BEGINNINGS[purpose] + secrets.token_urlsafe(32)
 
 
-def is_key(text: str) -> bool:
-    """Returns whether the text has the form of a key that `new_key` makes."""
-    return _KEY.fullmatch(text) is not None
+def is_key(text: str, purpose: KeyPurpose = "search") -> bool:
+    """Returns whether the text has the form of a key that `new_key` makes for a purpose."""
+    beginning = KEY_PREFIX + _BEGINNINGS[purpose]
+    return text.startswith(beginning) and _RANDOM.fullmatch(text, len(beginning)) is not None
 
 
 def hash_of_key(key: str) -> str:
@@ -137,39 +144,97 @@ class KeyUse:
 
 @dataclass(frozen=True, slots=True)
 class LibraryKey:
-    """A key of the library that the console made. `created_at` is ISO 8601."""
+    """A key that the console or the command made. Times are ISO 8601.
 
-    hash: str
+    One to search or to push opens `folder` alone, which has no slash at its end and is empty for the whole library; one
+    to read opens a project, as its viewer `member_id`.
+    """
+
+    key_hash: str
     name: str
     created_at: str
+    purpose: KeyPurpose = "search"
+    folder: str = ""
+    project_id: str | None = None
+    member_id: str | None = None
+    expires_at: str | None = None
+
+    def shown(self, last_used_on: str | None) -> "DeploymentKey":
+        """Returns it as one of the deployment's keys."""
+        opens = (self.folder, self.project_id, self.created_at, self.expires_at)
+        return DeploymentKey(self.purpose, self.key_hash, last_used_on, self.name, *opens)
+
+    def has_expired(self, now: datetime) -> bool:
+        """Returns whether its time is over."""
+        return self.expires_at is not None and datetime.fromisoformat(self.expires_at) <= now
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class DeploymentKey:
+    """A key of the secret, `knowledge` or `admin`, or a `LibraryKey`, and the day (UTC) of its last use in a year."""
+
+    purpose: Literal["knowledge", "admin"] | KeyPurpose
+    hash: str
+    last_used_on: str | None
+    name: str = ""
+    folder: str = ""
+    project_id: str | None = None
+    created_at: str | None = None
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryKeys:
-    """The table `library_key`: keys of the library that the console made."""
+    """The table `library_key`: keys that the console and the command made."""
 
     client: Client
-    clock: Callable[[], float] = time.monotonic
-    _hashes: tuple[str, ...] = ()
-    _read_at: float | None = field(default=None, init=False)
 
     def all(self) -> Sequence[LibraryKey]:
         """Returns them, oldest first."""
         rows = answer(self.client.table("library_key").select("*").order("created_at").order("key_hash"))
-        return [LibraryKey(row["key_hash"], row["name"], row["created_at"]) for row in rows]
+        return [LibraryKey(**row) for row in rows]
 
-    def create(self, name: str) -> str:
-        """Creates a key and returns it. Only its hash is stored."""
-        key = new_key()
-        answer(self.client.table("library_key").insert({"key_hash": hash_of_key(key), "name": name}))
+    def for_searches(self) -> Sequence[LibraryKey]:
+        """Returns the valid keys that search; the function `mcp` may read no others."""
+        return [LibraryKey(**row) for row in call(self.client, "search_keys", {})]
+
+    def create(
+        self,
+        name: str,
+        purpose: KeyPurpose = "search",
+        *,
+        folder: str = "",
+        project_id: str | None = None,
+        expires_at: datetime | None = None,
+    ) -> str:
+        """Creates a key and returns it. Only its hash is stored. Raises `Conflict` if there are too many."""
+        if len(self.all()) >= _MOST_KEYS:
+            raise Conflict(f"There are {_MOST_KEYS:,} keys. Remove some that are not used, or that have expired")
+        key = new_key(purpose)
+        until = expires_at and expires_at.isoformat()
+        opens = {"p_purpose": purpose, "p_folder": folder, "p_project": project_id, "p_expires_at": until}
+        call(self.client, "create_library_key", {"p_key_hash": hash_of_key(key), "p_name": name, **opens})
         return key
 
     def remove(self, key_hash: str) -> None:
         """Removes a key. Workers accept it for a minute more. A hash that is not there is not an error."""
-        answer(self.client.table("library_key").delete().eq("key_hash", key_hash))
+        call(self.client, "delete_library_key", {"p_key_hash": key_hash})
+
+
+@dataclass(slots=True)
+class StoredKeys:
+    """The keys that `read` returns, as a worker keeps them. Expired ones are left out at once."""
+
+    read: Callable[[], Sequence[LibraryKey]]
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _keys: Mapping[str, LibraryKey] = field(default_factory=dict, init=False)
+    # Also of keys that were removed: one that was accepted a moment before must not open all folders.
+    _folders: dict[str, str] = field(default_factory=dict, init=False)
+    _read_at: float | None = field(default=None, init=False)
 
     def hashes(self, newer: bool) -> Sequence[str]:
-        """Returns their hashes, at most a minute old, with `newer` five seconds.
+        """Returns the hashes of the valid keys, at most a minute old, with `newer` five seconds.
 
         The first read is one with `newer`: a deployment that uses only keys of the secret never reads them. Raises
         `Unavailable` if they were never read and cannot be.
@@ -179,10 +244,30 @@ class LibraryKeys:
         now = self.clock()
         if self._read_at is None or now - self._read_at >= (_MAX_AGE_OF_NEWER if newer else _MAX_AGE):
             try:
-                self._hashes = tuple(call(self.client, "library_key_hashes", {}))
+                self._keys = {key.key_hash: key for key in self.read()}
             except SakuinError:
                 if self._read_at is None:
                     raise
                 logger.warning("the keys of the library cannot be read again", exc_info=True)
             self._read_at = now
-        return self._hashes
+            self._folders |= {key.key_hash: key.folder for key in self._keys.values()}
+        today = self.now()
+        return tuple(key_hash for key_hash, key in self._keys.items() if not key.has_expired(today))
+
+    def folder(self, key_hash: str) -> str:
+        """Returns the folder of a key that searches; empty for one of the secret."""
+        return self._folders.get(key_hash, "")
+
+    def matching(self, headers: Mapping[str, str], purpose: KeyPurpose) -> LibraryKey | None:
+        """Returns the valid key for a purpose in the `Authorization` header, else None.
+
+        A key of another form costs no read.
+        """
+        key = key_of(headers)
+        if key is None or not is_key(key, purpose):
+            return None
+        for newer in (False, True):
+            if found := known_hash(key, self.hashes(newer)):
+                stored = self._keys.get(found)
+                return stored if stored and stored.purpose == purpose else None
+        return None

@@ -43,6 +43,23 @@ class ObjectPage:
 
 
 @dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """A presigned URL for one PUT, and the headers to send with it."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def upload_target(client: Any, bucket: str, key: str, *, seconds: int, headers: Mapping[str, str]) -> UploadTarget:
+    """Returns a presigned URL for a PUT of `key` within `seconds`. S3 rejects it with other `headers` than these."""
+    parameters: dict[str, Any] = {name.replace("-", ""): value for name, value in headers.items()}
+    parameters |= {"ContentLength": int(headers["Content-Length"]), "Bucket": bucket, "Key": key}
+    with translate_errors(key):
+        url = client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
+    return UploadTarget(str(url), headers)
+
+
+@dataclass(frozen=True, slots=True)
 class S3Bucket:
     """A versioned bucket. Reads see every acknowledged write. `client` is boto3's S3 client."""
 
@@ -93,6 +110,13 @@ class S3Bucket:
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=prefix)
             return {item["Key"]: item["ETag"].strip('"') for page in pages for item in page.get("Contents", ())}
 
+    def etags_page(self, prefix: str, *, after: str, limit: int) -> tuple[dict[str, str], str | None]:
+        """Returns at most `limit` of `etags` after the key `after`, and the `after` of the next page; None: the end."""
+        with translate_errors(prefix or self.name):
+            page = self.client.list_objects_v2(Bucket=self.name, Prefix=prefix, StartAfter=after, MaxKeys=limit)
+        tags = {item["Key"]: item["ETag"].strip('"') for item in page.get("Contents", ())}
+        return tags, next(reversed(tags)) if page.get("IsTruncated") and tags else None
+
     def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         """Returns the current versions below `prefix`, and the removed keys, by key, after the key `after`."""
         items: list[BucketObject] = []
@@ -114,6 +138,10 @@ class S3Bucket:
         with translate_errors(key):
             answer = self.client.put_object(Bucket=self.name, Key=key, Body=body, ContentType=content_type)
         return str(answer.get("VersionId", ""))
+
+    def upload_target(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> UploadTarget:
+        """Returns a presigned URL for a PUT of `key` within `seconds`, with these headers."""
+        return upload_target(self.client, self.name, key, seconds=seconds, headers=headers)
 
     def remove(self, key: str) -> str:
         """Writes a delete marker and returns its version id. A missing key is not an error."""

@@ -81,14 +81,6 @@ class PendingUpload:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadTarget:
-    """The URL for an upload by HTTP PUT, and its required headers."""
-
-    url: str
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Tool:
     """A Search Tool; its status is in `metadata["search_index"]`."""
 

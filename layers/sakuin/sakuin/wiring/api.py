@@ -1,6 +1,5 @@
 """The function `api`: the REST API of the library and of projects."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
@@ -37,15 +36,15 @@ def handler(clients: Clients) -> Handler:
     from sakuin.console.supabase_auth import SupabaseAuth
     from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.app import explain_router, rest_api
-    from sakuin.http.console import console_router
     from sakuin.http.doctor import doctor_router
     from sakuin.http.index_versions import index_router
+    from sakuin.http.keys import console_router, keys_router
     from sakuin.http.projects import project_routers
     from sakuin.http.reconciliation import reconcile_router
     from sakuin.http.sign_in import sign_in_router
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.platform.asgi import Application, at_first_request
-    from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
+    from sakuin.platform.keys import DeploymentKey, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.platform.supabase.schema import SchemaCheck
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.dead_letters import DeadLetters
@@ -64,6 +63,19 @@ def handler(clients: Clients) -> Handler:
     queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
     reconcile = reconciling(clients, kept_or_own(clients))
     checks = doctor(clients, secret)
+    key_use, library_keys = KeyUse(client), LibraryKeys(client)
+    stored_keys = StoredKeys(library_keys.all)
+
+    def deployment_keys() -> list[DeploymentKey]:
+        now, stored = secret.now(), library_keys.all()
+        hashes = [*now.knowledge_key_hashes, *now.admin_key_hashes, *(key.key_hash for key in stored)]
+        used = key_use.days(hashes)
+        return [
+            *(DeploymentKey("knowledge", each, used.get(each)) for each in now.knowledge_key_hashes),
+            *(key.shown(used.get(key.key_hash)) for key in stored),
+            *(DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes),
+        ]
+
     admin_routers = (
         work_router(unfinished, work_of),
         queue_router(queues),
@@ -71,14 +83,8 @@ def handler(clients: Clients) -> Handler:
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
         explain_router(AskMcp(clients.mcp_function()).explanation),
+        keys_router(deployment_keys, library_keys),
     )
-    key_use, library_keys = KeyUse(client), LibraryKeys(client)
-
-    def days() -> Mapping[str, str]:
-        now = secret.now()
-        hashes = (each.hash for each in library_keys.all())
-        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes, *hashes])
-
     services = project_services(clients, secret)
     auth = SupabaseAuth(
         settings.supabase_url,
@@ -95,17 +101,6 @@ def handler(clients: Clients) -> Handler:
         from sakuin.console.pages import agents, keys, operation, playground, refused, sign_in
         from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
-
-        def deployment_keys() -> list[keys.DeploymentKey]:
-            now, used = secret.now(), days()
-            return [
-                *(keys.DeploymentKey("knowledge", each, used.get(each)) for each in now.knowledge_key_hashes),
-                *(
-                    keys.DeploymentKey("knowledge", each.hash, used.get(each.hash), each.name)
-                    for each in library_keys.all()
-                ),
-                *(keys.DeploymentKey("admin", each, used.get(each)) for each in now.admin_key_hashes),
-            ]
 
         shell = Shell(sessions, __version__, settings.api_url)
         searches = searching(clients, services.records)
@@ -124,12 +119,12 @@ def handler(clients: Clients) -> Handler:
         library,
         ring,
         __version__,
-        *project_routers(services, ring),
+        *project_routers(services, ring, lambda headers: stored_keys.matching(headers, "read"), record_use),
         console_router(sessions.make_link, ring),
         open_routers=(sign_in_router(sign_in_of(settings, secret)),),
         admin_routers=admin_routers,
         record_use=record_use,
-        days=days,
+        push_key=lambda headers: stored_keys.matching(headers, "push"),
         work_of=work_of,
         longest_body=settings.limits.api_request_bytes,
         console=at_first_request(console),

@@ -154,7 +154,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
-    from sakuin.platform.keys import KeyUse, LibraryKeys, record_once_a_day
+    from sakuin.platform.keys import KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
@@ -174,6 +174,7 @@ def handler(clients: Clients) -> Handler:
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(client).record)
+    stored_keys = StoredKeys(LibraryKeys(client).for_searches)
     explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
     quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, telemetry.meter, searches.warm, record_refused)
@@ -188,11 +189,12 @@ def handler(clients: Clients) -> Handler:
     }
     app = McpApp(
         knowledge_server(tools, __version__),
-        KeyRing(secret, lambda now: now.knowledge_key_hashes, LibraryKeys(client).hashes),
+        KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
         settings.allowed_origins,
         tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
+        folder_of=stored_keys.folder,
         allow=allow,
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
         if settings.public_library

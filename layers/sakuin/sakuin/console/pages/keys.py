@@ -1,8 +1,8 @@
 """The page of the deployment's keys, for admins."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
@@ -10,26 +10,13 @@ from fastapi.responses import Response
 from sakuin.console.agents import LIBRARY_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
 from sakuin.console.shell import Shell, Visit
-from sakuin.errors import Invalid
-from sakuin.platform.keys import LibraryKeys
+from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.knowledge.names import folder_name
+from sakuin.platform.keys import PURPOSES, DeploymentKey, LibraryKeys
 
 # As many digits as `sakuin keys list` shows.
 _SHOWN = 12
-# Keys of the library that the console makes.
-_MOST_KEYS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class DeploymentKey:
-    """The hash of a key, and the day in UTC on which the key was last used within a year.
-
-    `name` is that of a key that the console made, empty for those of the secret.
-    """
-
-    purpose: Literal["knowledge", "admin"]
-    hash: str
-    last_used_on: str | None
-    name: str = ""
+_MOST_DAYS = 3650
 
 
 def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: LibraryKeys) -> APIRouter:
@@ -41,7 +28,9 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
     router = APIRouter()
 
     def page(visit: Visit, problem: str = "", status: int = 200) -> Response:
-        return visit.page("keys.html", status=status, keys=keys(), shown=_SHOWN, problem=problem)
+        return visit.page(
+            "keys.html", status=status, keys=keys(), shown=_SHOWN, purposes=PURPOSES, days=_MOST_DAYS, problem=problem
+        )
 
     @router.get("/keys")
     def list_keys(visit: Annotated[Visit, Depends(shell.admin)]) -> Response:
@@ -51,15 +40,22 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
     def make_key(visit: Annotated[Visit, Depends(shell.admin_form_once)]) -> Response:
         if shell.sessions.admin_key(visit.text("key")) is None:
             return page(visit, "wrong_admin_key", 403)
-        if len(library.all()) >= _MOST_KEYS:
-            return page(visit, "too_many", 409)
-        name = visit.text("name")
+        name, purpose = visit.text("name"), visit.text("purpose") or "search"
         try:
-            key = library.create(name)
-        except Invalid:
-            return page(visit, "name_missing", 422)
+            key = library.create(
+                name,
+                next(one for one in PURPOSES if one == purpose),
+                folder=folder_name(visit.text("folder")),
+                project_id=visit.text("project") or None,
+                expires_at=_after(visit.text("days")),
+            )
+        except Conflict:
+            return page(visit, "too_many", 409)
+        except (Invalid, NotFound, StopIteration):
+            return page(visit, "wrong_fields", 422)
         to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
-        return visit.page("key.html", name=name, key=key, to=to, agents=configurations(to, key))
+        agents = configurations(to, key) if purpose == "search" else ()
+        return visit.page("key.html", name=name, key=key, purpose=purpose, to=to, agents=agents, origin=visit.origin)
 
     @router.get("/keys/new", include_in_schema=False)
     def lead_back(request: Request) -> Response:
@@ -71,3 +67,12 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
         return redirect("/keys", done="key_revoked")
 
     return router
+
+
+def _after(days: str) -> datetime | None:
+    """Returns the time after so many days, None without a number."""
+    if not days:
+        return None
+    if not days.isdecimal() or not 0 < int(days) <= _MOST_DAYS:
+        raise Invalid("Days are a whole number")
+    return datetime.now(UTC) + timedelta(days=int(days))

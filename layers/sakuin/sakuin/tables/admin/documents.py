@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sakuin.errors import Invalid
-from sakuin.platform.s3 import translate_errors
-from sakuin.tables.model import UploadTarget
+from sakuin.platform.s3 import UploadTarget, translate_errors, upload_target
 
 _TYPE = "application/json"
 
@@ -20,16 +19,8 @@ class S3TableDocuments:
     def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         """Returns a presigned URL for one upload of exactly `size` bytes within `seconds`."""
         # All three headers are signed: S3 rejects another length or type, and a second upload to the same key.
-        parameters = {
-            "Bucket": self.bucket,
-            "Key": key,
-            "ContentType": _TYPE,
-            "ContentLength": size,
-            "IfNoneMatch": "*",
-        }
-        with translate_errors(key):
-            url = self.client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
-        return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
+        headers = {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"}
+        return upload_target(self.client, self.bucket, key, seconds=seconds, headers=headers)
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
         """Returns a document. Raises `NotFound`, and `Invalid` before the download if it exceeds `max_bytes`."""

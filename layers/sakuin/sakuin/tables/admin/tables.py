@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
+from sakuin.platform.s3 import UploadTarget
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
-from sakuin.tables.model import StoredTable, Table, Tool, UploadTarget, User
+from sakuin.tables.model import StoredTable, Table, Tool, User
 
 _UPLOAD_SECONDS = 900
 
