@@ -15,8 +15,16 @@ from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import answer_of, put_to_bucket
 
 # The API's limit of one request.
-_A_REQUEST, _LETTERS = 500, 100
+_A_REQUEST, _LETTERS, _UPLOADS = 500, 100, 100
 _BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFiles:
+    """The ETags of files by key; all keys begin with `material_prefix`."""
+
+    material_prefix: str
+    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,28 @@ class DeploymentClient:
             chunks_of = self._call("POST", "anchors", json=some)["materials"]
             found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
         return found
+
+    def files(self) -> LibraryFiles:
+        """Returns the files of the library, of a key that pushes those of its folder."""
+        tags: dict[str, str] = {}
+        for page in _pages(lambda after: self._call("GET", "files", params=_given(after=after))):
+            tags |= page["files"]
+        return LibraryFiles(page["material_prefix"], tags)
+
+    def file_text(self, key: str) -> str:
+        """Returns a `learns.yml` or `synonyms.yml` of the library."""
+        return str(self._call("GET", "files", "text", params={"key": key})["text"])
+
+    def announce_files(self, files: Sequence[views.FileToUpload]) -> list[views.UploadTarget]:
+        """Announces uploads of files; returns their targets in the same order."""
+        targets: list[views.UploadTarget] = []
+        for some in portions(files, _UPLOADS):
+            targets += self._call("POST", "files", "uploads", json={"files": some})["uploads"]
+        return targets
+
+    def remove_file(self, key: str) -> str:
+        """Removes a file and returns the id of its delete marker."""
+        return str(self._call("DELETE", "files", params={"key": key})["version_id"])
 
     def findings(self, *, prefix: str, strict: bool, limit: int) -> Iterator[list[Finding]]:
         """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
@@ -118,9 +148,20 @@ class DeploymentClient:
         ):
             yield page["differences"]
 
-    def key_use(self) -> dict[str, str]:
-        """Returns the day (2026-11-22, UTC) of the last use by key hash; keys not used for a year are left out."""
-        return {item["hash"]: item["last_used_on"] for item in self._call("GET", "keys")["keys"]}
+    def keys(self) -> list[views.Key]:
+        """Returns the keys of the deployment."""
+        return cast(list[views.Key], self._call("GET", "keys")["keys"])
+
+    def create_key(
+        self, name: str, purpose: str, *, folder: str, project: str | None, expires_at: str | None
+    ) -> views.NewKey:
+        """Creates a key to search, push or read."""
+        asked = {"name": name, "purpose": purpose, "folder": folder} | _given(project=project, expires_at=expires_at)
+        return cast(views.NewKey, self._call("POST", "keys", json=asked))
+
+    def remove_key(self, key_hash: str) -> None:
+        """Removes a key that searches, pushes or reads."""
+        self._call("DELETE", "keys", key_hash)
 
     def doctor(self) -> views.Inside:
         """Has the deployment check its database and its vendors' keys."""
@@ -246,9 +287,9 @@ class DeploymentClient:
         """Announces the upload of a Table's next document of `size` bytes."""
         return cast(views.AnnouncedUpload, self._call("POST", "tables", table_id, "uploads", json={"size": size}))
 
-    def upload(self, target: views.UploadTarget, document: bytes) -> None:
-        """Uploads an announced document."""
-        put_to_bucket(target["url"], dict(target["headers"]), document)
+    def upload(self, target: views.UploadTarget, body: bytes) -> str:
+        """Uploads an announced document or file, and returns the id of its version."""
+        return put_to_bucket(target["url"], dict(target["headers"]), body)
 
     def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> views.Table:
         """Changes what is not None. Another threshold has the Table scanned again."""

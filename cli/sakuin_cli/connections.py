@@ -1,14 +1,14 @@
 """Clients for the commands. Imports are inside the functions, so that `sakuin --help` loads none of them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import S3Bucket
-
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.site.signed import Bucket
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
 _KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text")
@@ -28,7 +28,7 @@ def deployment_of(settings: "CommandSettings") -> "DeploymentClient":
     from sakuin_cli.settings import required
 
     url = required(settings.url, "SAKUIN_URL", _URL)
-    key = required(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+    key = required(settings.admin_key or settings.push_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
     # The last segment of an endpoint's URL is its id.
     return DeploymentClient(session(url, key), settings.tools_mcp_url.rstrip("/").rpartition("/")[2])
 
@@ -56,12 +56,23 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
     return AgentClient(url, required(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…"))
 
 
-def bucket_of(settings: "CommandSettings") -> "S3Bucket":
-    """Returns the materials bucket."""
+def push_settings(data: Path | None) -> "CommandSettings":
+    """Reads the settings of a command that pushes; the deployment gives the prefix of keys to one without AWS."""
+    settings = settings_of(data)
+    if not settings.has_only_push_key:
+        return settings
+    return replace(settings, material_prefix=deployment_of(settings).files().material_prefix)
+
+
+def bucket_of(settings: "CommandSettings") -> "Bucket":
+    """Returns the materials bucket, with a key that pushes as the API shows its folder."""
     from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.settings import required
+    from sakuin_cli.site.signed import SignedBucket
 
+    if settings.has_only_push_key:
+        return SignedBucket(deployment_of(settings))
     name = required(settings.bucket, "SAKUIN_BUCKET", "sakuin-materials-123456789012-ap-northeast-1")
     return S3Bucket(aws_client(settings, "s3"), name)
 

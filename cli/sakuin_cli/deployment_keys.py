@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import uuid4
@@ -123,18 +123,24 @@ class DeploymentKeys:
 
     def remove(self, beginning: str) -> StoredKey:
         """Removes the key whose hash begins with `beginning`."""
-        if len(beginning) < _SHORTEST:
-            raise Invalid(f"Give at least {_SHORTEST} digits of the key's hash, as `sakuin keys list` shows it")
-        found = [key for key in self.all() if key.hash.startswith(beginning)]
-        if not found:
-            raise NotFound(f"No key's hash begins with {beginning}. `sakuin keys list` shows all keys")
-        if len(found) > 1:
-            raise Invalid(f"Several keys' hashes begin with {beginning}. Give more digits")
-        key = found[0]
+        by_hash = {key.hash: key for key in self.all()}
+        key = by_hash[only_hash(by_hash, beginning)]
         members, version_id = self.secrets[key.purpose].read()
         hashes = [each for each in _hashes(members, key.purpose) if each != key.hash]
         self.secrets[key.purpose].replace({**members, _MEMBERS[key.purpose]: hashes}, seen=version_id)
         return key
+
+
+def only_hash(hashes: Collection[str], beginning: str) -> str:
+    """Returns the one hash that begins with `beginning`, of at least 8 digits."""
+    if len(beginning) < _SHORTEST:
+        raise Invalid(f"Give at least {_SHORTEST} digits of the key's hash, as `sakuin keys list` shows it")
+    found = [each for each in hashes if each.startswith(beginning)]
+    if not found:
+        raise NotFound(f"No key's hash begins with {beginning}. `sakuin keys list` shows all keys")
+    if len(found) > 1:
+        raise Invalid(f"Several keys' hashes begin with {beginning}. Give more digits")
+    return found[0]
 
 
 def _hashes(members: Mapping[str, object], purpose: Purpose) -> list[str]:

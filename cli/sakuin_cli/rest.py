@@ -10,9 +10,9 @@ _TIMEOUT = httpx.Timeout(35.0, connect=5.0)
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=5.0, write=600.0)
 
 
-def session(url: str, admin_key: str) -> httpx.Client:
+def session(url: str, key: str) -> httpx.Client:
     """Returns an HTTP session with a deployment; it connects with the first request."""
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=_TIMEOUT)
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=_TIMEOUT)
 
 
 def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
@@ -33,8 +33,8 @@ def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
         raise Misconfigured(f"The server at {http.base_url} is not Sakuin. Correct SAKUIN_URL") from error
 
 
-def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> None:
-    """Uploads `body` to a presigned URL."""
+def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> str:
+    """Uploads `body` to a presigned URL and returns the id of the version; empty in a bucket without versions."""
     # Without the session: the bucket must not get its key.
     try:
         answer = httpx.put(url, content=body, headers=headers, timeout=_UPLOAD_TIMEOUT)
@@ -42,15 +42,18 @@ def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> None:
         raise Unavailable("The upload to the bucket failed. Try again in a moment") from error
     if not answer.is_success:
         raise Unavailable(f"The bucket rejected the upload ({answer.status_code}). Try again")
+    return str(answer.headers.get("x-amz-version-id", ""))
 
 
 def _error_of(response: httpx.Response) -> SakuinError:
-    status = response.status_code
-    if status in (401, 403):
+    status, detail = response.status_code, _detail(response)
+    if status == 401:
         return Misconfigured(
-            "The admin key is not valid. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file"
+            "The admin key is not valid. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file. "
+            "A key of SAKUIN_PUSH_KEY pushes and does nothing else"
         )
-    detail = _detail(response)
+    if status == 403:
+        return Misconfigured(detail or "The key does not allow this")
     if status == 404:
         return NotFound(detail or f"{response.url} does not exist. Is SAKUIN_URL the address of a Sakuin deployment?")
     if status == 409:

@@ -46,6 +46,12 @@ class CommandSettings:
         needed_by="all but `search`, `chunk`, `read`, `find`, `connect`; `keys` shows less without it",
         secret=True,
     )
+    push_key: str = _variable(
+        "SAKUIN_PUSH_KEY",
+        "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`, `SAKUIN_BUCKET` and the rights in AWS",
+        needed_by="`push`, `watch`",
+        secret=True,
+    )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
     material_prefix: str = _variable(
         "SAKUIN_MATERIAL_PREFIX",
@@ -107,6 +113,7 @@ class CommandSettings:
             url=environ.get("SAKUIN_URL", "").strip().rstrip("/"),
             api_key=environ.get("SAKUIN_API_KEY", "").strip(),
             admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
+            push_key=environ.get("SAKUIN_PUSH_KEY", "").strip(),
             bucket=environ.get("SAKUIN_BUCKET", "").strip(),
             material_prefix=folder_prefix(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
             secret=environ.get("SAKUIN_SECRET", "").strip(),
@@ -125,6 +132,11 @@ class CommandSettings:
                 "profile_name": environ.get("AWS_PROFILE") or None,
             },
         )
+
+    @property
+    def has_only_push_key(self) -> bool:
+        """Whether pages are pushed through the API, with a key of one folder: an admin key comes first."""
+        return bool(self.push_key) and not self.admin_key
 
     def project_id(self, named: str | None) -> str:
         """Returns the project of `--project`, otherwise the one of the settings."""

@@ -159,6 +159,34 @@ class Inside(TypedDict):
     problems: list[Mapping[str, str]]
 
 
+class FileToUpload(TypedDict):
+    """A file to upload. `md5` is in hex."""
+
+    key: str
+    size: int
+    md5: str
+
+
+class Key(TypedDict):
+    """A key of the deployment. Those of the secret have no name."""
+
+    hash: str
+    purpose: str
+    name: str
+    folder: str
+    project: str | None
+    created_at: str | None
+    expires_at: str | None
+    last_used_on: str | None
+
+
+class NewKey(TypedDict):
+    """A new key."""
+
+    key: str
+    hash: str
+
+
 class UploadTarget(TypedDict):
     url: str
     headers: Mapping[str, str]

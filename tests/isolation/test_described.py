@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import boto3
 import pytest
-from sakuin.platform.keys import hash_of_key
+from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.retrieval.index_version import TableCut
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin_local.supabase.database import Database
@@ -27,6 +27,8 @@ EVALUATION |= {"figures": {}, "passed": True}
 BODIES: dict[str, Any] = {
     "POST /v1/receipts": {"versions": []},
     "POST /v1/anchors": [],
+    "POST /v1/files/uploads": {"files": []},
+    "POST /v1/keys": {"name": "one", "purpose": "search"},
     "POST /v1/dead-letters": {"action": "discard"},
     "POST /v1/reconcile": {"kind": "pages"},
     "POST /v1/index/activate": {},
@@ -35,6 +37,12 @@ BODIES: dict[str, Any] = {
     **{name: {"query": "公式"} for name in SEARCHES},
 }
 ROUTES = {route.name: route for route in MEMBERS}
+PUSHES = (("GET", "/v1/files/text"), ("DELETE", "/v1/files"))
+OF_PUSHES = [
+    *map(" ".join, PUSHES),
+    "GET /v1/files",
+    *(f"POST /v1/{path}" for path in ("receipts", "anchors", "files/uploads")),
+]
 LONGEST = 100_000
 TOO_LARGE = {"x": "x" * LONGEST}
 Observed = dict[str, set[int]]
@@ -68,7 +76,7 @@ class Caller:
     def __call__(
         self, name: str, body: Any = ..., *, bearer: str | None, ids: Ids | None = None, query: str = "", **headers: str
     ) -> int:
-        known = {**self.tenant.ids, "name": "next", **(ids or {})}
+        known = {**self.tenant.ids, "name": "next", "key_hash": "0" * 64, **(ids or {})}
         method, _, path = name.partition(" ")
         sent = self.body(name, known) if body is ... else body
         answer = self.stack.ask(method, path.format_map(known) + query, sent, bearer=bearer, **headers)
@@ -116,6 +124,8 @@ def call_without_database(call: Caller, names: Iterable[str]) -> None:
     call.stack.gateway.broken = True
     for name in names:
         call(name, bearer=call.key(name))
+    for name in OF_PUSHES:
+        assert call(name, bearer=new_key("push")) == 503
     call.stack.gateway.broken = False
 
 
@@ -137,6 +147,36 @@ def call_with_used_up_quotas(call: Caller) -> None:
         # A worker grants some searches without asking.
         while call(name, {}, bearer=call.key(name)) != 429:
             pass
+
+
+def call_with_keys(call: Caller) -> None:
+    """Calls the routes of keys and of pushes: for what there is, for what there is not, and from another folder."""
+    stack, admin = call.stack, call.stack.admin_key
+    project = {"name": "one", "purpose": "read", "project": str(uuid4())}
+    assert call("POST /v1/keys", project, bearer=admin) == 404
+    key = stack.ask("POST", "/v1/keys", {"name": "one", "purpose": "push", "folder": "math"}, bearer=admin).json
+    boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key="math/learns.yml", Body=b"{}")
+    for method, path in PUSHES:
+        assert call(f"{method} {path}", bearer=key["key"], query="?key=math/learns.yml") == 200
+        assert call(f"{method} {path}", bearer=key["key"], query="?key=other/learns.yml") == 403
+    assert call("GET /v1/files/text", bearer=admin, query="?key=learns.yml") == 404
+    upload = {"key": "other/a.html", "size": 1, "md5": "0" * 32}
+    assert call("POST /v1/files/uploads", {"files": [upload]}, bearer=key["key"]) == 403
+    version = {"key": "other/a.html", "version_id": "1"}
+    assert call("POST /v1/receipts", {"versions": [version]}, bearer=key["key"]) == 403
+    assert call("POST /v1/anchors", ["other/a"], bearer=key["key"]) == 403
+    limit = "update quota set value = %s where name = 'requests_per_minute'"
+    stack.sql.execute(limit, (1,))
+    for name in OF_PUSHES:
+        assert call(name, bearer=key["key"]) == 429
+    stack.sql.execute(limit, (1_000_000,))
+    assert call("DELETE /v1/keys/{key_hash}", bearer=admin, ids={"key_hash": key["hash"]}) == 204
+    rows = (
+        "insert into library_key (key_hash, name) select lpad(i::text, 64, '0'), 'one' from generate_series(1, 1000) i"
+    )
+    stack.sql.execute(rows)
+    assert call("POST /v1/keys", bearer=admin) == 409
+    stack.sql.execute("truncate library_key")
 
 
 def call_in_conflict(call: Caller) -> None:
@@ -184,6 +224,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     call("POST /v1/dead-letters", {"action": "discard", "ids": ["nothing"]}, bearer=stack.admin_key)
     call_without_database(call, operations)
     call_in_conflict(call)
+    call_with_keys(call)
     guest = stack.token(call.tenant.ids["user_id"])
     agent = stack.token(call.tenant.user, client_id=str(uuid4()))
     for route in MEMBERS:

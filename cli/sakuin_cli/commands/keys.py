@@ -1,7 +1,8 @@
 """`sakuin keys`: the keys of `/mcp` and `/v1` of a deployment."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,6 +15,7 @@ from sakuin_cli.terminal import Terminal, reporting_errors
 if TYPE_CHECKING:
     from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
     from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.views import Key
 
 # Enough digits to distinguish keys.
 _SHOWN = 12
@@ -24,16 +26,39 @@ app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.",
 @app.command()
 def new(
     purpose: Annotated[
-        Literal["knowledge", "admin"],
-        typer.Option("--for", help="For agents (/mcp) or for operators (/v1)."),
+        Literal["knowledge", "admin", "search", "push", "read"],
+        typer.Option(
+            "--for",
+            help="search (/mcp), push (pages), read (a project): made through the API. knowledge (/mcp), admin (/v1): "
+            "in the deployment's secret.",
+        ),
     ],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Whose key it is; not of the secret.")] = "",
+    folder: Annotated[
+        str, typer.Option("--in", metavar="FOLDER", help="To search or push: this folder alone.", show_default="all")
+    ] = "",
+    project: Annotated[str | None, typer.Option("--project", metavar="ID", help="To read: this project.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, max=3650, help="The key ends after so many days.")
+    ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Create a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
+    if purpose not in ("knowledge", "admin") and not name:
+        raise typer.BadParameter("say whose key it is", param_hint="--name")
+    if purpose in ("knowledge", "admin") and (name or folder or project or days):
+        raise typer.BadParameter(f"{purpose} has no --name, --in, --project or --days", param_hint="--for")
     with reporting_errors(as_json) as terminal:
-        created, key = _keys(settings_of(data)).create(purpose)
-    terminal.fields({"key": key, **_shown(created)})
+        settings = settings_of(data)
+        if purpose == "knowledge" or purpose == "admin":
+            created, key = _keys(settings).create(purpose)
+            shown = _shown(created)
+        else:
+            until = (datetime.now(UTC) + timedelta(days=days)).isoformat() if days else None
+            made = deployment_of(settings).create_key(name, purpose, folder=folder, project=project, expires_at=until)
+            key, shown = made["key"], {"hash": made["hash"][:_SHOWN], "for": purpose}
+    terminal.fields({"key": key, **shown})
 
 
 @app.command()
@@ -51,17 +76,23 @@ def database(as_json: JsonOption = False) -> None:
 
 @app.command(name="list")
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
-    """List the hashes of the valid keys, oldest first, and the day on which each was last used."""
+    """List the hashes of the keys, oldest first, what they open, and the day on which each was last used."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         settings = settings_of(data)
-        keys = _keys(settings)
-        stored = keys.all()
-        days = _days(settings) if stored else {}
+        of_api = {key["hash"]: key for key in _of_api(settings)}
+        secret = _keys(settings).all() if settings.secret or not of_api else ()
+        made = [key for key in of_api.values() if key["name"] or not secret]
+        rows = [{**_shown(key), "last_used_on": _last_use(of_api.get(key.hash))} for key in secret]
+        rows += [
+            {"hash": key["hash"][:_SHOWN], "for": key["purpose"], "last_used_on": key["last_used_on"]}
+            | {name: value for name, value in key.items() if name in ("name", "folder", "project", "expires_at")}
+            for key in made
+        ]
     if as_json:
-        terminal.document({"keys": [{**_shown(each), "last_used_on": days.get(each.hash)} for each in stored]})
+        terminal.document({"keys": rows})
         return
-    if stored:
-        _show(terminal, stored, days)
+    if rows:
+        _show(terminal, rows)
 
 
 @app.command()
@@ -72,8 +103,17 @@ def rm(
 ) -> None:
     """Remove a key. It is invalid within five minutes."""
     with reporting_errors(as_json) as terminal:
-        removed = _keys(settings_of(data)).remove(hash)
-    terminal.fields({**_shown(removed), "removed": True})
+        from sakuin_cli.deployment_keys import only_hash
+
+        settings = settings_of(data)
+        made = {key["hash"]: key["purpose"] for key in _of_api(settings) if key["name"]}
+        if any(each.startswith(hash) for each in made):
+            whole = only_hash(made, hash)
+            deployment_of(settings).remove_key(whole)
+            shown = {"hash": whole[:_SHOWN], "for": made[whole]}
+        else:
+            shown = _shown(_keys(settings).remove(hash))
+    terminal.fields({**shown, "removed": True})
 
 
 def _keys(settings: "CommandSettings") -> "DeploymentKeys":
@@ -82,21 +122,29 @@ def _keys(settings: "CommandSettings") -> "DeploymentKeys":
     return DeploymentKeys.of(settings)
 
 
-def _days(settings: "CommandSettings") -> Mapping[str, str]:
-    """Returns the day of the last use by hash; empty if the deployment cannot be asked."""
+def _of_api(settings: "CommandSettings") -> "Sequence[Key]":
+    """Returns the keys that the deployment tells; none if it cannot be asked. Only those of the secret have no name."""
     if not (settings.url and settings.admin_key):
-        return {}
+        return []
     try:
-        return deployment_of(settings).key_use()
+        return deployment_of(settings).keys()
     except SakuinError:
-        return {}
+        return []
 
 
-def _show(terminal: Terminal, stored: "Sequence[StoredKey]", days: Mapping[str, str]) -> None:
-    rows = [("hash", "for", "last used")]
-    rows += [(each.hash[:_SHOWN], each.purpose, days.get(each.hash, "—")) for each in stored]
-    for hash, purpose, day in rows:
-        terminal.out.print(f"{hash:<{_SHOWN}}  {purpose:<9}  {day}", highlight=False)
+def _last_use(key: "Key | None") -> str | None:
+    return key["last_used_on"] if key else None
+
+
+def _show(terminal: Terminal, keys: Sequence[dict[str, str | None]]) -> None:
+    terminal.out.print(f"{'hash':<{_SHOWN}}  {'for':<9}  last used", highlight=False)
+    for key in keys:
+        more = [key["name"]] if key.get("name") else []
+        more += [f"in {place}" for place in (key.get("folder"), key.get("project")) if place]
+        more += [f"until {str(key['expires_at'])[:10]}"] if key.get("expires_at") else []
+        words = f"{key['hash']:<{_SHOWN}}  {key['for']:<9}  {key['last_used_on'] or '—':<10}"
+        line = "  ".join([words, *filter(None, more)])
+        terminal.out.print(line.rstrip(), highlight=False, soft_wrap=True)
 
 
 def _shown(key: "StoredKey") -> dict[str, str]:

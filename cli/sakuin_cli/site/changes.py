@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from sakuin.errors import Misconfigured, SakuinError, Unavailable, waiting_for
 
 from sakuin_cli.files import read_bytes
+from sakuin_cli.site.signed import SignedBucket
 from sakuin_cli.terminal import OnProgress
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import S3Bucket
-
     from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.site.signed import Bucket
     from sakuin_cli.site.uploads import Upload, Uploads
 
 _UPLOADS_AT_ONCE = 8
@@ -46,17 +46,19 @@ class Change:
 
 
 def push_files(
-    bucket: "S3Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
+    bucket: "Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
 ) -> list[Change]:
     """Uploads files and waits until each is searchable or has failed; returns them ordered by key."""
     # A wrong key or address must fail before the upload.
     client.upload_results([])
     written: list[Change] = []
+    if isinstance(bucket, SignedBucket):
+        bucket.announce(uploads.files)
     for file in _uploaded(bucket, uploads.files):
         written.append(file)
         on_progress("uploaded", len(written), len(uploads.files))
     try:
-        finished = _with_results(client, written, seconds, "searchable", on_progress)
+        finished = _with_results(bucket, client, written, seconds, "searchable", on_progress)
     except Unavailable as error:
         number = sum(file.version_id is not None for file in written)
         raise Unavailable(
@@ -67,7 +69,7 @@ def push_files(
 
 
 def remove_keys(
-    bucket: "S3Bucket",
+    bucket: "Bucket",
     client: "DeploymentClient",
     keys: "Sequence[tuple[str, str | None]]",
     *,
@@ -79,7 +81,7 @@ def remove_keys(
     newer = "a newer version was uploaded at the same time; it stays"
     return [
         replace(one, reason=newer) if one.outcome == "superseded" and one.reason is None else one
-        for one in _with_results(client, removed, seconds, "removed", on_progress)
+        for one in _with_results(bucket, client, removed, seconds, "removed", on_progress)
     ]
 
 
@@ -88,14 +90,14 @@ def not_uploaded(upload: "Upload", reason: str) -> Change:
     return Change(upload.key, upload.material, upload.path, None, "not_uploaded", reason)
 
 
-def _removed(bucket: "S3Bucket", key: str, material: str | None) -> Change:
+def _removed(bucket: "Bucket", key: str, material: str | None) -> Change:
     try:
         return Change(key, material, None, bucket.remove(key), "pending")
     except Unavailable as error:
         return Change(key, material, None, None, "not_removed", str(error))
 
 
-def _uploaded(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[Change]:
+def _uploaded(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[Change]:
     """Uploads learns.yml and synonyms.yml, then several pages at once; yields each file after its upload."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -112,14 +114,14 @@ def _uploaded(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[Chang
         pool.shutdown(cancel_futures=True)
 
 
-def _tried(bucket: "S3Bucket", upload: "Upload") -> Change:
+def _tried(bucket: "Bucket", upload: "Upload") -> Change:
     try:
         return _stored(bucket, upload)
     except Unavailable as error:
         return not_uploaded(upload, str(error))
 
 
-def _stored(bucket: "S3Bucket", upload: "Upload") -> Change:
+def _stored(bucket: "Bucket", upload: "Upload") -> Change:
     try:
         body = read_bytes(upload.path)
         version_id = bucket.write(upload.key, body, content_type=_HTML if upload.material else _YAML)
@@ -133,7 +135,12 @@ def _stored(bucket: "S3Bucket", upload: "Upload") -> Change:
 
 
 def _with_results(
-    client: "DeploymentClient", changes: Sequence[Change], seconds: float, phase: str, on_progress: OnProgress
+    bucket: "Bucket",
+    client: "DeploymentClient",
+    changes: Sequence[Change],
+    seconds: float,
+    phase: str,
+    on_progress: OnProgress,
 ) -> list[Change]:
     versions = [(one.key, one.version_id) for one in changes if one.key and one.version_id]
     began, times = time.monotonic(), [0.0]
@@ -144,7 +151,9 @@ def _with_results(
 
     results = await_upload_results(client, versions, poll(seconds), on_progress=show)
     late = sorted({key for key, version_id in versions if (key, version_id) not in results})
-    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
+    # The work of a deployment is shown to admins.
+    may_ask = late and not isinstance(bucket, SignedBucket)
+    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if may_ask else {}
     after: list[Change] = []
     for one in changes:
         if result := results.get((one.key or "", one.version_id or "")):

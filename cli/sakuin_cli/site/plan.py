@@ -19,9 +19,8 @@ from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 from sakuin_cli.terminal import first_of
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import S3Bucket
-
     from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.site.signed import Bucket
 
 State = Literal["new", "changed", "unchanged"]
 # How many lost entries are named.
@@ -54,7 +53,7 @@ class Plan:
 
 
 def plan_of(
-    bucket: "S3Bucket",
+    bucket: "Bucket",
     uploads: Uploads,
     site: Site,
     *,
@@ -155,7 +154,7 @@ def _material(key: str, prefix: str) -> str | None:
     return None if material is None or material.startswith(OWN_FOLDER) else material
 
 
-def reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
+def reason_to_refuse(bucket: "Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
     """Returns why a `learns.yml` or `synonyms.yml` is not uploaded, empty if it is."""
     new = read_bytes(file.path)
     try:

@@ -16,11 +16,10 @@ from sakuin_cli.site.plan import etag, losses_of, reason_to_refuse
 from sakuin_cli.site.uploads import Upload, Uploads, uploads_below
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import S3Bucket
-
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.config import Site
+    from sakuin_cli.site.signed import Bucket
 
 # Title and content by anchor.
 Texts = Mapping[str, tuple[str, str]]
@@ -50,7 +49,7 @@ class FollowedChange:
 class Follower:
     """The files of a site as they were last pushed; `waiting` shows that a push of changes is not finished."""
 
-    bucket: "S3Bucket"
+    bucket: "Bucket"
     client: "DeploymentClient"
     settings: "CommandSettings"
     site: "Site"

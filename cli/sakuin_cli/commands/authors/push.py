@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import bucket_of, deployment_of, settings_of
+from sakuin_cli.connections import bucket_of, deployment_of, push_settings
 from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, TimeoutOption, check_paths
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
@@ -54,7 +54,7 @@ def push(
         check_paths(site.paths)
         if delete and not all(path.is_dir() for path in site.paths):
             raise typer.BadParameter("It needs folders: it deletes what is not in them", param_hint="--delete")
-        settings = settings_of(data)
+        settings = push_settings(data)
         began = time.monotonic()
         plan = plan_push(site, settings, replace=replace, delete=delete, lose=yes)
         if dry_run:

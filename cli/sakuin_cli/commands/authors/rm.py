@@ -12,10 +12,9 @@ from sakuin_cli.options import AUTHORED_FILES, DataOption, JsonOption, TimeoutOp
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import S3Bucket
-
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.site.changes import Change
+    from sakuin_cli.site.signed import Bucket
 
 
 def rm(
@@ -68,7 +67,7 @@ def rm(
     raise typer.Exit(0 if all(one.done for one in changes) else 1)
 
 
-def _key(bucket: "S3Bucket", client: "DeploymentClient", name: str, prefix: str) -> str | None:
+def _key(bucket: "Bucket", client: "DeploymentClient", name: str, prefix: str) -> str | None:
     """Returns the stored key of a material or of a `learns.yml`, whose spelling may differ; None without one."""
     if name.rpartition("/")[2] in AUTHORED_FILES:
         key = f"{prefix}{name.strip('/')}"
@@ -77,7 +76,7 @@ def _key(bucket: "S3Bucket", client: "DeploymentClient", name: str, prefix: str)
     return None if record is None else record["key"]
 
 
-def _keys_below(bucket: "S3Bucket", name: str, prefix: str) -> list[str]:
+def _keys_below(bucket: "Bucket", name: str, prefix: str) -> list[str]:
     """Returns the stored keys below a folder; none for a name that is no folder."""
     from sakuin_cli.site.plan import keys_below
     from sakuin_cli.site.uploads import folder_path

@@ -10,7 +10,7 @@ import typer
 from sakuin.errors import SakuinError
 
 from sakuin_cli.commands.authors.push import plan_push, push_plan
-from sakuin_cli.connections import bucket_of, deployment_of, settings_of
+from sakuin_cli.connections import bucket_of, deployment_of, push_settings
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
@@ -45,7 +45,7 @@ def watch(
         from sakuin_cli.site.watch import Follower, saved
 
         site = site_of([folder] if folder else None, prefix)
-        settings = settings_of(data)
+        settings = push_settings(data)
         began = time.monotonic()
         plan = plan_push(site, settings)
         pushed = push_plan(terminal, plan, settings, delete=False, seconds=timeout)

@@ -105,7 +105,7 @@ class Sessions:
         valid = self._valid(session_id, tokens) if tokens else None
         if valid is None:
             return None
-        count_request(self.client, valid.user)
+        count_request(self.client, valid.user.id)
         return Session(session_id, valid)
 
     def sign_out(self, session: Session) -> None:

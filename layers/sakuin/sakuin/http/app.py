@@ -93,9 +93,8 @@ def rest_api(
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
     `open_routers` are for everybody.
 
-    `record_use` records the use of a key, `push_key` returns the valid one that pushes, `work_of` the unfinished work of
-    materials. `console` answers below `/console`, `schema` compares the database
-    with this version.
+    `record_use` records the use of a key, `push_key` returns the valid one that pushes, `work_of` the unfinished work
+    of materials. `console` answers below `/console`, `schema` compares the database with this version.
     """
     app = DescribedApi(version)
     app.add_middleware(AtMost, size=longest_body)

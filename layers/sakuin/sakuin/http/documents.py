@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
 
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
 
 THRESHOLD = "chunk_threshold_chars"
+
+
+async def _raw(request: Request) -> bytes:
+    return await request.body()
+
+
+# The body as it was sent.
+Raw = Annotated[bytes, Depends(_raw)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from sakuin.http import views
-from sakuin.http.errors import may_fail
-from sakuin.http.routes import member_routes
+from sakuin.http.errors import may_fail, member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -55,6 +55,11 @@ def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
     # Named and not given as a model: FastAPI would build a validator for each status of each route.
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{Error.__name__}"}}}
     return {status: {"description": MEANINGS[status], "content": content} for status in statuses}
+
+
+def member_routes(subject: str) -> APIRouter:
+    """Returns an empty router for members and admins, with the errors that all of its routes may answer with."""
+    return APIRouter(prefix="/v1", tags=[subject], responses=may_fail(401, 403, 422, 429, 503))
 
 
 class AtMost:

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, NotFound
 from sakuin.http.errors import may_fail
 from sakuin.http.views import Day, Time
 from sakuin.knowledge.names import folder_name
@@ -30,7 +30,7 @@ class KeyView(BaseModel):
     purpose: Literal["knowledge", "admin", "search", "push", "read"]
     name: str
     folder: str = Field(description="The folder of the library that it opens alone; empty for all of it.")
-    project_id: UUID | None = Field(description="The project that it reads.")
+    project: UUID | None = Field(validation_alias="project_id", description="The project that it reads.")
     created_at: Time | None
     expires_at: Time | None
     last_used_on: Day | None = Field(description="The day, in UTC, within a year.")
@@ -48,7 +48,7 @@ class KeyAsked(BaseModel):
     name: str = Field(min_length=1, max_length=200)
     purpose: KeyPurpose = Field(description="search: `/mcp` and `/v1/search`; push: uploads; read: one project.")
     folder: str = Field(default="", max_length=500, description="To search or to push: this folder alone.")
-    project_id: UUID | None = Field(default=None, description="To read: this project.")
+    project: UUID | None = Field(default=None, description="To read: this project.")
     expires_at: AwareDatetime | None = Field(default=None, description="Without it the key is valid until removed.")
 
 
@@ -73,7 +73,7 @@ def keys_router(keys: Callable[[], Sequence[DeploymentKey]], library: LibraryKey
         """Creates a key with one purpose and shows it, only once. No route creates an admin key."""
         if asked.folder and asked.purpose == "read":
             raise Invalid("A key that reads a project has no folder")
-        project = str(asked.project_id) if asked.project_id else None
+        project = str(asked.project) if asked.project else None
         folder, until = folder_name(asked.folder), asked.expires_at
         key = library.create(asked.name, asked.purpose, folder=folder, project_id=project, expires_at=until)
         return NewKeyView(key=key, hash=hash_of_key(key))
@@ -81,6 +81,8 @@ def keys_router(keys: Callable[[], Sequence[DeploymentKey]], library: LibraryKey
     @routes.delete("/keys/{key_hash}", status_code=204)
     def remove_key(key_hash: str) -> None:
         """Removes a key that was made here or in the console; it ends within a minute."""
+        if key_hash not in {key.key_hash for key in library.all()}:
+            raise NotFound("There is no such key here. Keys of the secret are removed with `sakuin keys rm`")
         library.remove(key_hash)
 
     return routes

@@ -11,8 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from sakuin.errors import Forbidden, SakuinError, Unauthorized
 from sakuin.http import views
 from sakuin.http.endpoints import endpoint_routes
-from sakuin.http.errors import check_query, may_fail
-from sakuin.http.routes import member_routes
+from sakuin.http.errors import check_query, may_fail, member_routes
 from sakuin.http.tables import table_routes
 from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
@@ -65,7 +64,7 @@ def project_routers(
             record_use(key.key_hash)
         user = User(key.member_id or "") if key else caller_of(request.headers, keys, services.user_of)
         if user is not None:
-            count_request(services.records.client, user)
+            count_request(services.records.client, user.id)
         check_query(request)
         return user
 

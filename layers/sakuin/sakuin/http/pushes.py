@@ -14,7 +14,7 @@ from sakuin.knowledge.library import Library
 from sakuin.platform.keys import LibraryKey, RecordUse, matching_hash
 from sakuin.platform.secrets import KeyRing
 
-# Returns the valid key in these headers that pushes, None if there is none.
+# Returns the valid key in these headers that pushes, and counts its request; None if there is none.
 PushKey = Callable[[Mapping[str, str]], LibraryKey | None]
 
 _MOST_UPLOADS = 100
@@ -112,7 +112,6 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
             record_use(admin)
             folder = None
         elif (key := push_key(request.headers)) is not None:
-            record_use(key.key_hash)
             folder = key.folder
         else:
             raise Unauthorized("Send the header Authorization: Bearer <a key that pushes, or an admin key>")
@@ -121,7 +120,7 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
 
     # The folder of the key; None for an admin.
     own = Annotated[str | None, Depends(folder_of)]
-    routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 403, 422, 429, 503))
+    routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 422, 429, 503))
 
     @routes.get("/files")
     def list_files(
@@ -134,12 +133,12 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
         prefix = library.prefix
         return FilesView(material_prefix=prefix, folder=folder or "", files=files, next_cursor=next_cursor)
 
-    @routes.get("/files/text", responses=may_fail(404))
+    @routes.get("/files/text", responses=may_fail(403, 404))
     def read_text(folder: own, key: str) -> TextView:
         """Returns a `learns.yml` or `synonyms.yml`."""
         return TextView(text=library.text(key, folder or ""))
 
-    @routes.post("/files/uploads")
+    @routes.post("/files/uploads", responses=may_fail(403))
     def announce_uploads(folder: own, asked: UploadsAsked) -> UploadTargetsView:
         """Returns presigned URLs. The answer to the PUT names the version in `x-amz-version-id`."""
         targets = [
@@ -148,12 +147,12 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
         ]
         return UploadTargetsView(uploads=[UploadTargetView.model_validate(target) for target in targets])
 
-    @routes.delete("/files")
+    @routes.delete("/files", responses=may_fail(403))
     def remove_file(folder: own, key: str) -> RemovedView:
         """Removes a file. One that does not exist is not an error."""
         return RemovedView(version_id=library.remove(key, folder or ""))
 
-    @routes.post("/receipts")
+    @routes.post("/receipts", responses=may_fail(403))
     def find_receipts(folder: own, asked: VersionsView) -> ReceiptsView:
         """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
         for item in asked.versions if folder is not None else ():
@@ -161,7 +160,7 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
         results = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
         return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in results])
 
-    @routes.post("/anchors")
+    @routes.post("/anchors", responses=may_fail(403))
     def find_anchors(folder: own, materials: Annotated[list[str], Field(max_length=_MOST_VERSIONS)]) -> AnchorsView:
         """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
         for material in materials:

@@ -8,8 +8,8 @@ from fastapi.responses import Response
 
 from sakuin.errors import Invalid
 from sakuin.http import documents, views
-from sakuin.http.errors import may_fail
-from sakuin.http.routes import Raw, member_routes
+from sakuin.http.documents import Raw
+from sakuin.http.errors import may_fail, member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.document import written_table

@@ -1,5 +1,6 @@
 """The function `api`: the REST API of the library and of projects."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
@@ -44,9 +45,10 @@ def handler(clients: Clients) -> Handler:
     from sakuin.http.sign_in import sign_in_router
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.platform.asgi import Application, at_first_request
-    from sakuin.platform.keys import DeploymentKey, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
+    from sakuin.platform.keys import DeploymentKey, KeyUse, LibraryKey, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.platform.supabase.schema import SchemaCheck
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.tables.admin.postgres import count_request
     from sakuin.upkeep.dead_letters import DeadLetters
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
     from sakuin.upkeep.queues import Queues
@@ -65,6 +67,12 @@ def handler(clients: Clients) -> Handler:
     checks = doctor(clients, secret)
     key_use, library_keys = KeyUse(client), LibraryKeys(client)
     stored_keys = StoredKeys(library_keys.all)
+
+    def push_key(headers: Mapping[str, str]) -> LibraryKey | None:
+        if (key := stored_keys.matching(headers, "push")) is not None:
+            record_use(key.key_hash)
+            count_request(client, key.key_hash)
+        return key
 
     def deployment_keys() -> list[DeploymentKey]:
         now, stored = secret.now(), library_keys.all()
@@ -124,7 +132,7 @@ def handler(clients: Clients) -> Handler:
         open_routers=(sign_in_router(sign_in_of(settings, secret)),),
         admin_routers=admin_routers,
         record_use=record_use,
-        push_key=lambda headers: stored_keys.matching(headers, "push"),
+        push_key=push_key,
         work_of=work_of,
         longest_body=settings.limits.api_request_bytes,
         console=at_first_request(console),

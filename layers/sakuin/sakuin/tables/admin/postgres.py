@@ -25,13 +25,13 @@ from sakuin.tables.model import (
 from sakuin.tables.scan import problem_of
 
 
-def count_request(client: Client, user: User) -> None:
-    """Takes a request from the user's minute; `OverLimit` if none is left.
+def count_request(client: Client, principal: str) -> None:
+    """Takes a request from the minute of a user, or of a key by its hash; `OverLimit` if none is left.
 
     It is a transaction of its own, before the request: what fails afterwards counts, too.
     """
     quota = {"p_name": "requests_per_minute", "p_seconds": 60, "p_what": "requests of a user in a minute"}
-    call(client, "take_quota", {"p_principal": user.id, "p_amount": 1, **quota})
+    call(client, "take_quota", {"p_principal": principal, "p_amount": 1, **quota})
 
 
 @dataclass(frozen=True, slots=True)

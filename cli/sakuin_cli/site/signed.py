@@ -1,0 +1,57 @@
+"""The materials bucket as a key that pushes sees it: its folder, over the API and presigned URLs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import md5
+
+from sakuin.platform.s3 import S3Bucket, StoredObject
+
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.files import read_bytes
+from sakuin_cli.site.uploads import Upload
+from sakuin_cli.views import FileToUpload, UploadTarget
+
+
+@dataclass(frozen=True, slots=True)
+class SignedBucket:
+    """What `sakuin push` needs of `S3Bucket`. Thread-safe."""
+
+    client: DeploymentClient
+    _targets: dict[tuple[str, str], UploadTarget] = field(default_factory=dict, init=False)
+
+    def announce(self, uploads: Iterable[Upload]) -> None:
+        """Asks for the addresses of many uploads at once. Each is valid for 15 minutes."""
+        files = [_file(upload.key, read_bytes(upload.path)) for upload in uploads]
+        for file, target in zip(files, self.client.announce_files(files), strict=True):
+            self._targets[file["key"], file["md5"]] = target
+
+    def etags(self, prefix: str) -> Mapping[str, str]:
+        """Returns the ETag of each key below `prefix`, by key, in order."""
+        return {key: tag for key, tag in self.client.files().tags.items() if key.startswith(prefix)}
+
+    def current_version(self, key: str) -> str | None:
+        """Returns the ETag in place of the version; None without a file."""
+        return self.etags(key).get(key)
+
+    def read(self, key: str, *, max_bytes: int) -> StoredObject:
+        """Returns a `learns.yml` or `synonyms.yml`; the API limits its size."""
+        return StoredObject(self.client.file_text(key).encode()[:max_bytes], None)
+
+    def write(self, key: str, body: bytes, *, content_type: str) -> str:
+        """Uploads a file and returns the id of its version. The API gives the same `content_type`."""
+        file = _file(key, body)
+        target = self._targets.pop((key, file["md5"]), None)
+        if target is None:
+            (target,) = self.client.announce_files([file])
+        return self.client.upload(target, body)
+
+    def remove(self, key: str) -> str:
+        """Writes a delete marker and returns its version id."""
+        return self.client.remove_file(key)
+
+
+Bucket = S3Bucket | SignedBucket
+
+
+def _file(key: str, body: bytes) -> FileToUpload:
+    return {"key": key, "size": len(body), "md5": md5(body, usedforsecurity=False).hexdigest()}
