@@ -1,12 +1,14 @@
 """A small deployment in this process: the functions' own handlers, the test database, AWS in memory, OpenAI's API."""
 
+import base64
 import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
+from hashlib import md5
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, unquote
 
 import psycopg
 from moto.core import DEFAULT_ACCOUNT_ID
@@ -26,6 +28,8 @@ from tests.events import Context
 from tests.functions import MATERIALS, QUEUES, Functions, functions_of
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
+# Where S3 would take uploads, and where this deployment does.
+_BUCKET_URL, _BUCKET_PATH = f"https://{MATERIALS}.s3.amazonaws.com/", "/bucket/"
 
 
 @dataclass
@@ -198,7 +202,24 @@ def _handler(deployment: Deployment) -> Any:
             return {"statusCode": deployment.failures.pop(0), "headers": {}, "body": ""}
         if path == "/v1/receipts" and not deployment.stuck:
             deployment.settle()
+        if path.startswith(_BUCKET_PATH):
+            return _uploaded(deployment, event)
         answer: dict[str, Any] = (agents if path.startswith("/mcp") else rest)(event, context)
+        if path == "/v1/files/uploads":
+            answer["body"] = answer["body"].replace(_BUCKET_URL, deployment.url + _BUCKET_PATH)
+            answer["headers"] |= {"content-length": str(len(answer["body"].encode()))}
         return answer
 
     return handle
+
+
+def _uploaded(deployment: Deployment, event: dict[str, Any]) -> dict[str, Any]:
+    """What S3 does with a PUT to a presigned URL: it compares the headers, and names the version."""
+    body = event.get("body") or ""
+    sent = base64.b64decode(body) if event["isBase64Encoded"] else body.encode()
+    digest = base64.b64encode(md5(sent, usedforsecurity=False).digest()).decode()
+    signed = "content-length%3Bcontent-md5%3Bcontent-type%3Bhost"
+    if digest != event["headers"]["content-md5"] or signed not in event["rawQueryString"]:
+        return {"statusCode": 400, "headers": {}, "body": ""}
+    version = deployment.write(unquote(event["rawPath"].removeprefix(_BUCKET_PATH)), sent)
+    return {"statusCode": 200, "headers": {"x-amz-version-id": version}, "body": ""}

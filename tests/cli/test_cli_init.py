@@ -36,6 +36,16 @@ def test_the_workflow_builds_checks_and_pushes_with_commands_that_there_are(oper
         assert set(re.findall(r"--[a-z-]+", run)) <= options
 
 
+def test_the_workflow_needs_one_address_and_one_key(operator: Operator) -> None:
+    assert operator.sakuin("init", "--generator", "html", "--prefix", "my docs").code == 0
+    text = (operator.folder / ".github/workflows/sakuin.yml").read_text()
+    push = yaml.safe_load(text)["jobs"]["pages"]["steps"][-1]
+    assert push["env"].keys() == {"SAKUIN_URL", "SAKUIN_PUSH_KEY"}
+    assert "aws" not in text.lower()
+    assert "id-token" not in text
+    assert "`sakuin keys new --for push --name NAME --in 'my docs'`" in text
+
+
 def test_nothing_is_overwritten_without_force(operator: Operator) -> None:
     operator.file("sakuin.toml", b"mine")
     refused = operator.sakuin("init")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from sakuin.errors import SakuinError
@@ -82,7 +82,8 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
         of_api = {key["hash"]: key for key in _of_api(settings)}
         secret = _keys(settings).all() if settings.secret or not of_api else ()
         made = [key for key in of_api.values() if key["name"] or not secret]
-        rows = [{**_shown(key), "last_used_on": _last_use(of_api.get(key.hash))} for key in secret]
+        rows: list[dict[str, Any]] = []
+        rows += [{**_shown(key), "last_used_on": _last_use(of_api.get(key.hash))} for key in secret]
         rows += [
             {"hash": key["hash"][:_SHOWN], "for": key["purpose"], "last_used_on": key["last_used_on"]}
             | {name: value for name, value in key.items() if name in ("name", "folder", "project", "expires_at")}
@@ -136,14 +137,14 @@ def _last_use(key: "Key | None") -> str | None:
     return key["last_used_on"] if key else None
 
 
-def _show(terminal: Terminal, keys: Sequence[dict[str, str | None]]) -> None:
+def _show(terminal: Terminal, keys: Sequence[dict[str, Any]]) -> None:
     terminal.out.print(f"{'hash':<{_SHOWN}}  {'for':<9}  last used", highlight=False)
     for key in keys:
         more = [key["name"]] if key.get("name") else []
         more += [f"in {place}" for place in (key.get("folder"), key.get("project")) if place]
-        more += [f"until {str(key['expires_at'])[:10]}"] if key.get("expires_at") else []
+        more += [f"until {key['expires_at'][:10]}"] if key.get("expires_at") else []
         words = f"{key['hash']:<{_SHOWN}}  {key['for']:<9}  {key['last_used_on'] or '—':<10}"
-        line = "  ".join([words, *filter(None, more)])
+        line = "  ".join([words, *more])
         terminal.out.print(line.rstrip(), highlight=False, soft_wrap=True)
 
 

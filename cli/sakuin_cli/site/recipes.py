@@ -103,6 +103,7 @@ def config_text(generator: Generator, prefix: str) -> str:
 
 def workflow_text(generator: Generator, prefix: str) -> str:
     """Returns a workflow for GitHub Actions: build, check, push. Only the main branch is pushed."""
+    key = f"sakuin keys new --for push --name NAME{f' --in {shlex.quote(prefix)}' if prefix else ''}"
     folder = f" --prefix {shlex.quote(prefix)}" if prefix else ""
     # Below a prefix of its own, the library has nothing of other sites. The dry run fails if pages lose much.
     push = "sakuin push --dry-run && sakuin push --delete --yes" if prefix else "sakuin push"
@@ -125,26 +126,22 @@ def workflow_text(generator: Generator, prefix: str) -> str:
             "- uses: github/codeql-action/upload-sarif@v3",
             "  if: always() && hashFiles('sakuin.sarif') != ''",
             "  with: {sarif_file: sakuin.sarif}",
-            "- uses: aws-actions/configure-aws-credentials@v4",
-            "  if: github.ref == 'refs/heads/main'",
-            "  with: {role-to-assume: '${{ vars.SAKUIN_AWS_ROLE }}', aws-region: '${{ vars.SAKUIN_AWS_REGION }}'}",
             f"- run: {push}",
             "  if: github.ref == 'refs/heads/main'",
             "  env:",
             "    SAKUIN_URL: ${{ vars.SAKUIN_URL }}",
-            "    SAKUIN_BUCKET: ${{ vars.SAKUIN_BUCKET }}",
-            "    SAKUIN_ADMIN_KEY: ${{ secrets.SAKUIN_ADMIN_KEY }}",
+            "    SAKUIN_PUSH_KEY: ${{ secrets.SAKUIN_PUSH_KEY }}",
         )
     )
     return f"""\
 # Builds the site, checks its pages, and pushes them to Sakuin from the main branch.
-# Variables of the repository: SAKUIN_URL, SAKUIN_BUCKET, SAKUIN_AWS_ROLE, SAKUIN_AWS_REGION, and SAKUIN_REPOSITORY
-# with SAKUIN_VERSION (a tag or branch), from which the command is installed. Secret: SAKUIN_ADMIN_KEY.
+# Variables of the repository: SAKUIN_URL, and SAKUIN_REPOSITORY with SAKUIN_VERSION (a tag or branch), from which the
+# command is installed. Secret: SAKUIN_PUSH_KEY, which an operator makes with `{key}`.
 name: sakuin
 on:
   push: {{branches: [main]}}
   pull_request:
-permissions: {{contents: read, id-token: write, security-events: write}}
+permissions: {{contents: read, security-events: write}}
 jobs:
   pages:
     runs-on: ubuntu-latest

@@ -185,9 +185,10 @@ class DeploymentKey:
 
 @dataclass(frozen=True, slots=True)
 class LibraryKeys:
-    """The table `library_key`: keys that the console and the command made."""
+    """The table `library_key`: keys that the console and the command made. `on_change` is called after a change."""
 
     client: Client
+    on_change: Callable[[], None] = lambda: None
 
     def all(self) -> Sequence[LibraryKey]:
         """Returns them, oldest first."""
@@ -214,11 +215,13 @@ class LibraryKeys:
         until = expires_at and expires_at.isoformat()
         opens = {"p_purpose": purpose, "p_folder": folder, "p_project": project_id, "p_expires_at": until}
         call(self.client, "create_library_key", {"p_key_hash": hash_of_key(key), "p_name": name, **opens})
+        self.on_change()
         return key
 
     def remove(self, key_hash: str) -> None:
         """Removes a key. Workers accept it for a minute more. A hash that is not there is not an error."""
         call(self.client, "delete_library_key", {"p_key_hash": key_hash})
+        self.on_change()
 
 
 @dataclass(slots=True)
@@ -253,6 +256,10 @@ class StoredKeys:
             self._folders |= {key.key_hash: key.folder for key in self._keys.values()}
         today = self.now()
         return tuple(key_hash for key_hash, key in self._keys.items() if not key.has_expired(today))
+
+    def forget(self) -> None:
+        """Has the next key read them again."""
+        self._read_at = None
 
     def folder(self, key_hash: str) -> str:
         """Returns the folder of a key that searches; empty for one of the secret."""

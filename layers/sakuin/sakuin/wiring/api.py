@@ -65,8 +65,8 @@ def handler(clients: Clients) -> Handler:
     queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
     reconcile = reconciling(clients, kept_or_own(clients))
     checks = doctor(clients, secret)
-    key_use, library_keys = KeyUse(client), LibraryKeys(client)
-    stored_keys = StoredKeys(library_keys.all)
+    key_use, stored_keys = KeyUse(client), StoredKeys(LibraryKeys(client).all)
+    library_keys = LibraryKeys(client, stored_keys.forget)
 
     def push_key(headers: Mapping[str, str]) -> LibraryKey | None:
         if (key := stored_keys.matching(headers, "push")) is not None:

@@ -1,0 +1,114 @@
+"""`sakuin push` with a key that pushes: one address and one key, without rights in AWS."""
+
+from dataclasses import dataclass
+
+import pytest
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.rest import session
+
+from tests.builders import a_page
+from tests.cli.conftest import FORMULA, Operator, Output
+from tests.cli.deployment import ADMIN_KEY
+
+# What the workflow of `sakuin init` does not have.
+WITHOUT_AWS = {"SAKUIN_BUCKET": "", "SAKUIN_ADMIN_KEY": "", "SAKUIN_API_KEY": "", "AWS_ACCESS_KEY_ID": ""}
+
+
+@dataclass
+class Author:
+    """An author who has a key of the folder `docs`, and files in the folder `site`."""
+
+    operator: Operator
+    key: str
+
+    def sakuin(self, *arguments: object) -> Output:
+        return self.operator.sakuin(*arguments, **WITHOUT_AWS, SAKUIN_PUSH_KEY=self.key)
+
+    def push(self, *options: object) -> Output:
+        return self.sakuin("push", self.operator.folder / "site", "--prefix", "docs", *options, "--json")
+
+
+def key_of(operator: Operator, *options: object) -> str:
+    made = operator.sakuin("keys", "new", "--for", "push", "--name", "CI of the docs", *options, "--json")
+    assert made.code == 0, made
+    return str(made.document["key"])
+
+
+@pytest.fixture
+def author(operator: Operator) -> Author:
+    operator.file("site/a.html")
+    operator.file("site/b/因数分解 100%.html", a_page({"rule-factor": "因数分解: 積の形にする。"}))
+    return Author(operator, key_of(operator, "--in", "/docs/"))
+
+
+def stored(author: Author) -> list[str]:
+    return author.operator.deployment.keys()
+
+
+def test_a_folder_is_pushed_and_searchable(author: Author) -> None:
+    pushed = author.push()
+    assert pushed.code == 0, pushed
+    assert [(page["material"], page["explanations"]) for page in pushed.document["pages"]] == [
+        ("docs/a", 1),
+        ("docs/b/因数分解 100%", 1),
+    ]
+    assert stored(author) == ["docs/a.html", "docs/b/因数分解 100%.html"]
+    found = author.operator.sakuin("search", "解の公式", "--json").document
+    assert found["results"][0]["material"] == "docs/a"
+
+
+def test_what_is_gone_is_deleted_and_what_others_pushed_stays(author: Author) -> None:
+    author.operator.deployment.put("other/x.html", a_page(FORMULA))
+    author.push()
+    (author.operator.folder / "site/a.html").unlink()
+    plan = author.push("--dry-run", "--delete").document
+    assert "other/x.html" not in str(plan)
+    pushed = author.push("--delete", "--yes")
+    assert (pushed.code, pushed.document["deleted"]) == (0, ["docs/a.html"])
+    assert stored(author) == ["docs/b/因数分解 100%.html", "other/x.html"]
+
+
+def test_entries_of_a_learns_file_are_compared(author: Author) -> None:
+    author.operator.file(
+        "site/learns.yml", "docs/z:\n  rule-formula: [公式を使う方法, 代入の計算, 公式のルール]\n".encode()
+    )
+    assert author.push().code == 0
+    author.operator.file("site/learns.yml", b"docs/y: {}\n")
+    refused = author.push()
+    assert (refused.code, "has entries that this file does not have" in refused.out) == (1, True)
+
+
+def test_another_folder_is_refused(author: Author) -> None:
+    refused = author.sakuin("push", author.operator.folder / "site", "--prefix", "other")
+    assert (refused.code, "opens 'docs/' alone" in " ".join(refused.err.split())) == (1, True), refused
+    assert stored(author) == []
+
+
+@pytest.mark.parametrize(
+    "command", [["status"], ["list"], ["reconcile"], ["keys", "new", "--for", "push", "--name", "x"]]
+)
+def test_it_opens_no_other_command(author: Author, command: list[str]) -> None:
+    refused = author.sakuin(*command)
+    assert (refused.code, "The admin key is not valid" in " ".join(refused.err.split())) == (1, True), refused
+
+
+def test_a_removed_key_pushes_no_more(author: Author) -> None:
+    listed = author.operator.sakuin("keys", "list", "--json", SAKUIN_SECRET="").document["keys"]
+    (key,) = (each for each in listed if each["for"] == "push" and each["name"] == "CI of the docs")
+    assert (key["folder"], key["expires_at"]) == ("docs", None)
+    assert author.operator.sakuin("keys", "rm", key["hash"], SAKUIN_SECRET="").code == 0
+    names = DeploymentClient(session(author.operator.deployment.url, ADMIN_KEY)).keys()
+    assert [each for each in names if each["purpose"] == "push"] == []
+
+
+def test_a_file_that_changes_after_it_was_announced_is_announced_again(author: Author) -> None:
+    from sakuin_cli.site.signed import SignedBucket
+    from sakuin_cli.site.uploads import Upload
+
+    bucket = SignedBucket(DeploymentClient(session(author.operator.deployment.url, author.key)))
+    path = author.operator.folder / "site/a.html"
+    bucket.announce([Upload(path.as_posix(), "docs/a.html", "docs/a")])
+    version = bucket.write("docs/a.html", a_page({"rule-new": "新しい: 文。"}), content_type="text/html")
+    assert version
+    assert list(bucket.etags("docs/")) == ["docs/a.html"]
+    assert bucket.current_version("docs/b.html") is None
