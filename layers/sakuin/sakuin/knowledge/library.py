@@ -30,7 +30,7 @@ from sakuin.platform.s3 import S3Bucket, UploadTarget
 
 _LONGEST_KEY = 1024  # bytes, the limit of S3
 # Programs that read such a key again might take it for another path.
-_AMBIGUOUS = re.compile(r"[\x00-\x1f\x7f\\]|%(?:2e|2f|5c)", re.IGNORECASE)
+_AMBIGUOUS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%(?:2e|2f|5c)", re.IGNORECASE)
 _UPLOAD_SECONDS = 900
 
 
@@ -88,7 +88,8 @@ class Library:
     def check_key(self, key: str, folder: str) -> None:
         """Raises `Invalid` unless it is the key of an author's file, and `Forbidden` if that is not in the folder."""
         segments = key.split("/")
-        if len(key.encode()) > _LONGEST_KEY or not {"", ".", ".."}.isdisjoint(segments) or _AMBIGUOUS.search(key):
+        is_clear = {"", ".", ".."}.isdisjoint(segments) and not _AMBIGUOUS.search(key)
+        if not is_clear or len(key.encode()) > _LONGEST_KEY:
             raise Invalid(f"{key[:200]!r} is no key: it begins with a name, and has no `..`, `//`, backslash or %2F")
         if not key.startswith(self._beginning(folder)) or key.removeprefix(self.prefix).startswith(OWN_FOLDER):
             raise Forbidden(f"This key opens {self._beginning(folder) or 'pages'!r} alone, and not {key[:200]!r}")

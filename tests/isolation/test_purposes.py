@@ -1,0 +1,316 @@
+"""Keys with one purpose and every route and tool: each opens what its purpose says, in its folder or project alone."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import boto3
+import pytest
+from sakuin.platform.keys import hash_of_key
+from sakuin.platform.supabase.client import connected
+from sakuin_local.supabase.database import Database
+
+from tests.builders import a_page
+from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.routes import MEMBERS, OPEN, SEARCHES
+from tests.isolation.stack import Answer, Stack, stack_of
+from tests.isolation.test_described import BODIES, OF_PUSHES
+from tests.worlds import World
+
+PURPOSES = ("search", "push", "read")
+OWN, FOREIGN = "math", "physics"
+# Also the names of a folder that begins like the own one.
+FOREIGN_WORDS = ("physics", "運動方程式", "力学", "高校", "mathematics", "集合論")
+CHUNK = "physics/x#rule-motion"
+LINK = f"https://school.example/{quote('physics/x')}.html#rule-motion"
+# What a key of the folder `math` tries with each tool to see what is in another folder.
+ATTEMPTS: dict[str, list[dict[str, Any]]] = {
+    "search_knowledge": [
+        {"query": "運動方程式"},
+        {"queries": ["運動方程式", "集合論"]},
+        {"query": "運動方程式", "top_k": 50, "type": "rule"},
+        {"query": "a", "in": FOREIGN},
+        {"query": "a", "in": "mathematics"},
+        {"query": "a", "in": "/"},
+        {"query": "a", "in": "math/../physics"},
+        {"query": "a", "in": ""},
+        {"query": "a", "material": "physics/x"},
+        {"query": "a", "category": "力学"},
+        {"query": "a", "level": "高校"},
+        {"query": "a", "category": "nothing"},
+        {"query": "a", "level": "nothing"},
+        {"query": "a", "material": "nothing"},
+    ],
+    "get_chunk_by_id": [
+        {"id": CHUNK},
+        {"id": LINK},
+        {"ids": [CHUNK, LINK, "mathematics/z#rule-sets"], "neighbours": True},
+        {"id": f"math/../{CHUNK}"},
+    ],
+    "list_concepts": [
+        {},
+        {"in": FOREIGN},
+        {"in": "mathematics"},
+        {"material": "physics/x"},
+        {"category": "力学"},
+        {"category": "nothing"},
+    ],
+    "list_materials": [{}, {"in": FOREIGN}, {"in": "mathematics"}, {"in": "nothing"}, {"in": ""}],
+    "search": [{"query": "運動方程式"}],
+    "fetch": [{"id": CHUNK}, {"id": LINK}],
+}
+# What finds something there.
+OWN_ATTEMPTS: dict[str, dict[str, Any]] = {
+    "search_knowledge": {"query": "解の公式", "in": "math/b"},
+    "get_chunk_by_id": {"id": "math/b/y#rule-formula"},
+    "list_concepts": {"in": "math/b"},
+    "list_materials": {},
+    "search": {"query": "解の公式"},
+    "fetch": {"id": "https://school.example/math/b/y.html#rule-formula"},
+}
+HOSTILE_KEYS = [
+    *("physics/x.html", "mathematics/z.html", "math.html", "x.html", "learns.yml", "_sakuin/canary.html"),
+    *("math/../physics/x.html", "math/./x.html", "math//x.html", "/math/x.html", "//math/x.html", "math/"),
+    *("math/%2e%2e/physics/x.html", "math/..%2fphysics%2Fx.html", "math\\..\\x.html", "math/x\n.html", "math/x\0.html"),
+    *("MATH/x.html", "ｍath/x.html", "s3://materials/math/x.html", "math/x.css", "math/x.html/", "math/..", ""),
+    *("math/" + "x" * 1020 + ".html", "math/か\u3099.html", "math/\ud800.html"),
+]
+
+
+@dataclass(frozen=True)
+class Library:
+    """A stack with pages in three folders, and a key for each purpose: of a folder, or of a tenant's project."""
+
+    stack: Stack
+    tenant: Tenant
+    other: Tenant
+    keys: dict[str, str]
+
+    def new(self, purpose: str, **opens: object) -> Answer:
+        body = {"name": purpose, "purpose": purpose, **opens}
+        return self.stack.ask("POST", "/v1/keys", body, bearer=self.stack.admin_key)
+
+    def tool(self, name: str, arguments: dict[str, Any], key: str) -> Answer:
+        return self.stack.rpc(None, "tools/call", key, name=name, arguments=arguments)
+
+
+@pytest.fixture(scope="module")
+def library(database: Database, stand_in: str) -> Iterator[Library]:
+    settings = {"BASE_URL": "https://school.example", "CHATGPT_TOOLS": "true"}
+    with stack_of(database, stand_in, **settings) as stack:
+        head = "<meta name='category' content='{}'><meta name='level' content='{}'>"
+        world = World(database, connected(database.rest_url, database.service_key), stack.sql)
+        formula, algebra = {"rule-formula": "解の公式: 係数を代入する。"}, head.format("代数", "中学")
+        for page in ("math/a", "math/b/y"):
+            world.put(f"{page}.html", a_page(formula, head=algebra))
+        motion = {"rule-motion": "運動方程式: 力は質量と加速度の積。"}
+        world.put("physics/x.html", a_page(motion, head=head.format("力学", "高校")))
+        sets = {"rule-sets": "集合論: 要素の集まり。"}
+        world.put("mathematics/z.html", a_page(sets, head=head.format("集合論", "高校")))
+        tenant, other = moved_in(stack, "二次方程式の解の公式"), moved_in(stack, "三平方の定理")
+        found = Library(stack, tenant, other, {})
+        opens = {"search": {"folder": OWN}, "push": {"folder": OWN}, "read": {"project": tenant.ids["project_id"]}}
+        for purpose, folder in opens.items():
+            made = found.new(purpose, **folder)
+            assert made.status == 201, made.body
+            found.keys[purpose] = made.json["key"]
+        yield found
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_a_key_opens_the_routes_of_its_purpose_and_no_other(library: Library, purpose: str) -> None:
+    stack, ids = library.stack, {**library.tenant.ids, "name": "next", "key_hash": "0" * 64}
+    paths = stack.ask("GET", "/openapi.json").json["paths"]
+    bodies = {route.name: route.body for route in MEMBERS}
+    own = {
+        "search": {"POST /v1/search"},
+        "push": set(OF_PUSHES),
+        "read": {route.name for route in MEMBERS if route.method == "GET"},
+    }
+    opened, forbidden, before = set(), set(), stack.rows()
+    for name in sorted(f"{method.upper()} {path}" for path, methods in paths.items() for method in methods):
+        method, _, path = name.partition(" ")
+        body = bodies[name](ids) if name in bodies else BODIES.get(name, {})
+        answer = stack.ask(method, path.format_map(ids), body, bearer=library.keys[purpose])
+        # A route of files wants a key of a file: it is open, and says so.
+        if answer.status in (200, 201, 422):
+            opened.add(name)
+        elif answer.status == 403:
+            forbidden.add(name)
+        else:
+            assert answer.status == 401, (name, answer.body)
+    assert opened - OPEN == own[purpose]
+    assert forbidden == ({route.name for route in MEMBERS} - own["read"] if purpose == "read" else set())
+    assert stack.rows() == before
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_a_key_opens_no_endpoint_and_only_one_that_searches_opens_the_library(library: Library, purpose: str) -> None:
+    stack, tenant, key = library.stack, library.tenant, library.keys[purpose]
+    assert stack.rpc(tenant.ids["mcp_id"], "tools/list", key).status == 401
+    (search,) = (name for name in SEARCHES if "{" in name)
+    path = search.partition(" ")[2].format_map(tenant.ids)
+    assert stack.ask("POST", path, {"query": "公式"}, bearer=key).status == 401
+    assert stack.rpc(None, "tools/list", key).status == (200 if purpose == "search" else 401)
+
+
+def test_a_key_of_a_folder_shows_nothing_of_others_with_any_tool(library: Library) -> None:
+    key = library.keys["search"]
+    tools = {tool["name"] for tool in library.stack.rpc(None, "tools/list", key).json["result"]["tools"]}
+    assert tools == ATTEMPTS.keys() == OWN_ATTEMPTS.keys()
+    for name, attempts in ATTEMPTS.items():
+        for arguments in attempts:
+            answer = library.tool(name, arguments, key)
+            assert answer.status == 200, answer.body
+            # What was sent comes back.
+            sent = json.dumps(arguments, ensure_ascii=False) + LINK
+            body = unquote(answer.body)
+            assert [word for word in FOREIGN_WORDS if word in body and word not in sent] == [], (name, arguments, body)
+            assert "力は質量と加速度の積" not in body
+            assert not set(found_in(answer)) - {"math/a", "math/b/y"}, (name, arguments, body)
+
+
+def found_in(answer: Answer) -> Iterator[str]:
+    """The pages of everything that an answer found."""
+    content = answer.json["result"].get("structuredContent") or {}
+    one = [content["chunk"]] if "chunk" in content else []
+    for found in (*content.get("results", ()), *content.get("chunks", ()), *content.get("concepts", ()), *one):
+        yield found["id"].partition("#")[0]
+    yield from (page["material"] for page in content.get("materials", ()))
+
+
+def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library) -> None:
+    for name, arguments in OWN_ATTEMPTS.items():
+        answer = library.tool(name, arguments, library.keys["search"])
+        assert "isError" not in answer.json["result"] or answer.json["result"]["isError"] is False, answer.body
+        assert "math/b/y" in unquote(answer.body), name
+
+
+def test_another_folder_is_an_error_that_lists_those_of_the_key(library: Library) -> None:
+    for tool in ("search_knowledge", "list_concepts", "list_materials"):
+        query = {"query": "a"} if tool == "search_knowledge" else {}
+        result = library.tool(tool, {**query, "in": FOREIGN}, library.keys["search"]).json["result"]
+        assert result["isError"]
+        assert result["content"][0]["text"] == f"There is no folder '{FOREIGN}'. There are: math, math/b."
+    body = {"query": "a", "in": FOREIGN}
+    refused = library.stack.ask("POST", "/v1/search", body, bearer=library.keys["search"])
+    assert (refused.status, "There are: math, math/b." in refused.body) == (422, True)
+    asked = library.stack.ask("POST", "/v1/search", {"query": "運動方程式"}, bearer=library.keys["search"])
+    assert {hit["material"] for hit in asked.json["results"]} <= {"math/a", "math/b/y"}
+
+
+def test_the_filters_of_a_folder_are_those_of_its_pages(library: Library) -> None:
+    content = library.tool("list_materials", {}, library.keys["search"]).json["result"]["structuredContent"]
+    expected = {"types": ["rule"], "categories": ["代数"], "levels": ["中学"], "folders": ["math", "math/b"]}
+    assert content["filters"] == expected
+    all_of_it = library.tool("list_materials", {}, library.stack.knowledge_key).json["result"]["structuredContent"]
+    assert all_of_it["filters"]["folders"] == ["math", "math/b", "mathematics", "physics"]
+
+
+def test_a_cursor_of_the_whole_library_leads_no_key_out_of_its_folder(library: Library) -> None:
+    from sakuin.mcp.cursors import cursor_of
+
+    for folder in (None, OWN):
+        cursor = cursor_of("math/b/y", "list_materials", folder)
+        answer = library.tool("list_materials", {"cursor": cursor}, library.keys["search"])
+        assert "physics" not in answer.body
+
+
+@pytest.mark.parametrize("key", HOSTILE_KEYS)
+def test_a_key_that_pushes_reaches_no_file_outside_of_its_folder(library: Library, key: str) -> None:
+    stack, bearer = library.stack, library.keys["push"]
+    upload = {"key": key, "size": 1, "md5": "0" * 32}
+    given = stack.ask("POST", "/v1/files/uploads", {"files": [upload]}, bearer=bearer)
+    assert given.status in (403, 422), given.body
+    query = quote(key, safe="", errors="surrogatepass")
+    # One that is only spelt otherwise may be removed; no URL has half of a surrogate pair.
+    is_allowed = key in ("math/か\u3099.html", "math/\ud800.html")
+    for method, path in (("DELETE", "/v1/files"), ("GET", "/v1/files/text")):
+        answer = stack.ask(method, f"{path}?key={query}", bearer=bearer)
+        assert answer.status in (403, 422) or (is_allowed and answer.status == 200), (answer.status, answer.body)
+
+
+def test_an_upload_is_signed_for_one_file_and_within_the_limits(library: Library) -> None:
+    stack, bearer = library.stack, library.keys["push"]
+
+    def announced(*files: dict[str, object]) -> Answer:
+        return stack.ask("POST", "/v1/files/uploads", {"files": [*files]}, bearer=bearer)
+
+    page = {"key": "math/式 100%.html", "size": 7, "md5": "0" * 32}
+    (target,) = announced(page).json["uploads"]
+    assert unquote(urlsplit(target["url"]).path).endswith("/math/式 100%.html")
+    signed = "X-Amz-SignedHeaders=content-length%3Bcontent-md5%3Bcontent-type%3Bhost"
+    assert signed in target["url"]
+    assert "X-Amz-Expires=900" in target["url"]
+    assert target["headers"]["Content-Length"] == "7"
+    for wrong in ({"size": 10_000_001}, {"key": "math/learns.yml", "size": 5_000_000}, {"size": -1}, {"md5": "x"}):
+        assert announced({**page, **wrong}).status == 422
+    assert announced(*[page] * 100).status == 200
+    assert announced(*[page] * 101).status == 422
+
+
+def test_a_key_that_pushes_sees_the_files_and_results_of_its_folder_alone(library: Library) -> None:
+    stack, s3 = library.stack, boto3.client("s3", "us-east-1")
+    for key in ("math/a.html", "math/learns.yml", "mathematics/z.html", "physics/x.html", "physics/learns.yml"):
+        s3.put_object(Bucket="materials", Key=key, Body=b"{}")
+    first = stack.ask("GET", "/v1/files?limit=1", bearer=library.keys["push"]).json
+    assert (list(first["files"]), first["folder"]) == (["math/a.html"], OWN)
+    rest = stack.ask("GET", f"/v1/files?after={quote(first['next_cursor'])}", bearer=library.keys["push"]).json
+    assert (list(rest["files"]), rest["next_cursor"]) == (["math/learns.yml"], None)
+    before = stack.ask("GET", "/v1/files?after=a", bearer=library.keys["push"]).json
+    assert list(before["files"]) == ["math/a.html", "math/learns.yml"]
+    for path, body in (
+        ("/v1/anchors", ["physics/x"]),
+        ("/v1/anchors", ["math/a", "mathematics/z"]),
+        ("/v1/receipts", {"versions": [{"key": "physics/x.html", "version_id": "version-1"}]}),
+    ):
+        assert stack.ask("POST", path, body, bearer=library.keys["push"]).status == 403
+    anchors = stack.ask("POST", "/v1/anchors", ["math/a", "math/b/y"], bearer=library.keys["push"]).json
+    assert anchors["materials"].keys() == {"math/a", "math/b/y"}
+
+
+def test_a_key_that_reads_a_project_sees_no_other(library: Library) -> None:
+    stack, key = library.stack, library.keys["read"]
+    projects = stack.ask("GET", "/v1/projects", bearer=key).json["projects"]
+    assert [project["id"] for project in projects] == [library.tenant.ids["project_id"]]
+    for route in (route for route in MEMBERS if route.method == "GET" and "{" in route.name):
+        assert stack.ask("GET", route.path(library.tenant.ids), bearer=key).status == 200
+        assert stack.ask("GET", route.path(library.other.ids), bearer=key).status == 404
+    members = f"/v1/projects/{library.tenant.ids['project_id']}/members"
+    listed = stack.ask("GET", members, bearer=library.tenant.token).json["members"]
+    assert sorted(member["role"] for member in listed) == ["owner", "viewer", "viewer"]
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_a_key_that_has_expired_or_was_removed_opens_nothing(library: Library, purpose: str) -> None:
+    stack = library.stack
+    project = {"project": library.tenant.ids["project_id"]} if purpose == "read" else {}
+    path = {"search": "/v1/search", "push": "/v1/files", "read": "/v1/projects"}[purpose]
+    method, body = ("POST", {"query": "公式"}) if purpose == "search" else ("GET", None)
+    made = library.new(purpose, **project).json
+    if purpose != "search":
+        # Of searches another worker keeps it for a minute.
+        assert stack.ask(method, path, body, bearer=made["key"]).status == 200
+    assert stack.ask("DELETE", f"/v1/keys/{made['hash']}", bearer=stack.admin_key).status == 204
+    assert stack.ask(method, path, body, bearer=made["key"]).status == 401
+    expired = library.new(purpose, **project).json
+    update = "update library_key set expires_at = now() - interval '1 second' where key_hash = %s"
+    stack.sql.execute(update, (hash_of_key(expired["key"]),))
+    assert stack.ask(method, path, body, bearer=expired["key"]).status == 401
+
+
+def test_what_no_key_can_open_is_refused(library: Library) -> None:
+    for body, status in (
+        ({"purpose": "push", "folder": "a/../b"}, 422),
+        ({"purpose": "push", "project": library.tenant.ids["project_id"]}, 422),
+        ({"purpose": "read", "folder": "a", "project": library.tenant.ids["project_id"]}, 422),
+        ({"purpose": "read"}, 422),
+        ({"purpose": "read", "project": library.tenant.ids["user_id"]}, 404),
+        ({"purpose": "admin"}, 422),
+        ({"purpose": "search", "expires_at": "2026-01-01T00:00:00Z"}, 422),
+        ({"purpose": "search", "name": ""}, 422),
+    ):
+        answer = library.stack.ask("POST", "/v1/keys", {"name": "one", **body}, bearer=library.stack.admin_key)
+        assert answer.status == status, (body, answer.body)
