@@ -35,7 +35,8 @@ PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two 
 class Answer:
     """An answer as it travels, and how often the database was asked for it.
 
-    A worker takes a key's searches in blocks: which call begins one says nothing of what was asked, and is not counted.
+    A worker takes a key's searches in blocks, and records the use of a key beside an answer: when it does says nothing
+    of what was asked, and is not counted.
     """
 
     status: int
@@ -81,7 +82,7 @@ class Stack:
         """One request to the function that API Gateway would give it to."""
         self.gateway.asked()
         told = self.answer(_event(method, path, body, bearer, headers), Context())
-        asked = [each for each in self.gateway.passed if not each.path.endswith("/consume_quota")]
+        asked = [each for each in self.gateway.passed if not each.path.endswith(("/consume_quota", "/record_key_use"))]
         answer = Answer(told["statusCode"], told.get("headers", {}), told.get("body", ""), len(asked))
         self.answers.append(answer)
         return answer

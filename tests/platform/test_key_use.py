@@ -1,5 +1,7 @@
 """The day of the last use of a key."""
 
+import threading
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -12,10 +14,27 @@ from sakuin_local.supabase.database import Database
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
 
 
+def at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+def test_a_request_does_not_wait_for_the_record() -> None:
+    may_go, done = threading.Event(), threading.Event()
+
+    def slow(_key_hash: str) -> None:
+        may_go.wait(10)
+        done.set()
+
+    record_once_a_day(slow)("a")
+    assert not done.is_set()
+    may_go.set()
+    assert done.wait(10)
+
+
 def test_a_key_is_recorded_once_a_day() -> None:
     written: list[str] = []
     days = iter([MONDAY, MONDAY, MONDAY, TUESDAY])
-    noted = record_once_a_day(written.append, lambda: next(days))
+    noted = record_once_a_day(written.append, lambda: next(days), start=at_once)
     for key in ("a", "a", "b", "a"):
         noted(key)
     assert written == ["a", "b", "a"]
@@ -28,7 +47,7 @@ def test_a_record_that_fails_is_logged_and_not_retried_that_day(caplog: pytest.L
         tried.append(key_hash)
         raise Unavailable("Supabase did not answer")
 
-    noted = record_once_a_day(down, lambda: MONDAY)
+    noted = record_once_a_day(down, lambda: MONDAY, start=at_once)
     noted("a")
     noted("a")
     assert tried == ["a"]

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal, get_args
 
 from sakuin.errors import Conflict, SakuinError, Unauthorized
+from sakuin.platform.run_all import in_thread
 from sakuin.platform.supabase.client import Client, answer, call
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ _MOST_KEYS = 1000
 
 # The age in seconds of the keys of `StoredKeys`: usually, and after a key was not among them.
 _MAX_AGE, _MAX_AGE_OF_NEWER = 60.0, 5.0
+
+# Of the record of a use, in seconds: nobody waits for it.
+RECORD_SECONDS = 2.0
 
 # Takes the hash of a valid key that was used.
 RecordUse = Callable[[str], None]
@@ -108,20 +112,30 @@ def _challenge(*parameters: str) -> dict[str, str]:
     return {"WWW-Authenticate": ", ".join(filter(None, (_REALM, *parameters)))}
 
 
-def record_once_a_day(record: RecordUse, today: Callable[[], date] = lambda: datetime.now(UTC).date()) -> RecordUse:
-    """Returns `record`, limited to one call for each key and day. A failure is logged and not raised."""
+def record_once_a_day(
+    record: RecordUse,
+    today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    start: Callable[[Callable[[], None]], object] = in_thread,
+) -> RecordUse:
+    """Returns `record`, limited to one call for each key and day. A failure is logged and not raised.
+
+    `start` starts the call beside the answer to the request, which does not wait for it.
+    """
     days: dict[str, date] = {}
+
+    def attempt(key_hash: str) -> None:
+        try:
+            record(key_hash)
+        except SakuinError:
+            logger.warning("the use of a key is not recorded", exc_info=True)
 
     def record_first(key_hash: str) -> None:
         day = today()
         if days.get(key_hash) == day:
             return
-        # Also if it fails: while the database is unavailable, requests must not wait for it.
+        # Also if it fails: while the database is unavailable, no request must ask it again.
         days[key_hash] = day
-        try:
-            record(key_hash)
-        except SakuinError:
-            logger.warning("the use of a key is not recorded", exc_info=True)
+        start(lambda: attempt(key_hash))
 
     return record_first
 

@@ -1,5 +1,6 @@
-"""Runs many actions; one that fails does not stop the others."""
+"""Runs actions: many, of which one that fails does not stop the others, and one that nobody waits for."""
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -25,3 +26,13 @@ def run_all(
     if failures:
         raise failures[0]
     return done
+
+
+def in_thread(work: Callable[[], None]) -> Callable[[], bool]:
+    """Starts work and returns at once: whether it still runs.
+
+    Lambda stops it when the answer is sent, and continues it with the next request of this worker.
+    """
+    thread = threading.Thread(target=work, name=__name__, daemon=True)
+    thread.start()
+    return thread.is_alive

@@ -45,7 +45,15 @@ def handler(clients: Clients) -> Handler:
     from sakuin.http.sign_in import sign_in_router
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.platform.asgi import Application, at_first_request
-    from sakuin.platform.keys import DeploymentKey, KeyUse, LibraryKey, LibraryKeys, StoredKeys, record_once_a_day
+    from sakuin.platform.keys import (
+        RECORD_SECONDS,
+        DeploymentKey,
+        KeyUse,
+        LibraryKey,
+        LibraryKeys,
+        StoredKeys,
+        record_once_a_day,
+    )
     from sakuin.platform.supabase.schema import SchemaCheck
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import count_request
@@ -101,7 +109,7 @@ def handler(clients: Clients) -> Handler:
         secret_key=lambda: secret.now().supabase_service_key,
     )
     sessions = Sessions(client, ring, auth.refresh)
-    record_use = record_once_a_day(key_use.record)
+    record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
 
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""

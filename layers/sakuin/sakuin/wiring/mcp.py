@@ -154,7 +154,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
-    from sakuin.platform.keys import KeyUse, LibraryKeys, StoredKeys, record_once_a_day
+    from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
@@ -173,7 +173,7 @@ def handler(clients: Clients) -> Handler:
     record_refused = record_refused_questions(clients)
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, own_index(settings).tables.id)
-    record_use = record_once_a_day(KeyUse(client).record)
+    record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
     explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
     quotas, limits = Quotas(client), settings.limits

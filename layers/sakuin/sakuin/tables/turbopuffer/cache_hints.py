@@ -1,11 +1,12 @@
 """Hints to turbopuffer that searches will follow, so that it loads a namespace into its cache."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
+
+from sakuin.platform.run_all import in_thread
 
 # turbopuffer keeps a namespace in its cache for hours. A hint for one that is not there costs as much as a query.
 _SECONDS_BETWEEN = 300.0
@@ -15,12 +16,6 @@ _MOST = 16
 SECONDS = 2.0
 
 logger = logging.getLogger(__name__)
-
-
-def _in_thread(work: Callable[[], None]) -> Callable[[], bool]:
-    thread = threading.Thread(target=work, name="cache hints", daemon=True)
-    thread.start()
-    return thread.is_alive
 
 
 class CacheHints:
@@ -34,7 +29,7 @@ class CacheHints:
         self,
         connect: Callable[[], AbstractContextManager[Any]],
         clock: Callable[[], float] = time.monotonic,
-        start: Callable[[Callable[[], None]], Callable[[], bool]] = _in_thread,
+        start: Callable[[Callable[[], None]], Callable[[], bool]] = in_thread,
     ) -> None:
         self._connect, self._clock, self._start = connect, clock, start
         self._hinted: dict[str, float] = {}
@@ -49,10 +44,7 @@ class CacheHints:
         return new_names
 
     def send(self, namespaces: Sequence[str]) -> None:
-        """Sends hints and returns at once. There is one thread at most, which ends when its calls do; none is repeated.
-
-        Lambda stops it when the answer is sent, and continues it with the next request of this worker.
-        """
+        """Sends hints and returns at once. There is one thread at most, and it ends with its calls; none is repeated."""
         if namespaces and not self._is_sending():
             self._is_sending = self._start(lambda: self._send(list(dict.fromkeys(namespaces))[:_MOST]))
 
