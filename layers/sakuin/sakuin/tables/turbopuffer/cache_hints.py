@@ -44,7 +44,7 @@ class CacheHints:
         return new_names
 
     def send(self, namespaces: Sequence[str]) -> None:
-        """Sends hints and returns at once. There is one thread at most, and it ends with its calls; none is repeated."""
+        """Sends hints and returns at once. At most one thread runs; it ends with its calls and repeats none."""
         if namespaces and not self._is_sending():
             self._is_sending = self._start(lambda: self._send(list(dict.fromkeys(namespaces))[:_MOST]))
 
