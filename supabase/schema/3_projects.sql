@@ -129,7 +129,7 @@ create table public.library_key (
   name text not null check (char_length(name) between 1 and 200),
   created_at timestamptz not null default now(),
   purpose text not null default 'search' check (purpose in ('search', 'push', 'read')),
-  folder text collate "C" not null default '' check (folder = '' or purpose <> 'read'),
+  folder text collate "C" not null default '' check (char_length(folder) <= 500 and (folder = '' or purpose <> 'read')),
   project_id uuid,
   member_id uuid,
   expires_at timestamptz,

@@ -12,6 +12,7 @@ import jwt
 import pytest
 from sakuin.platform.keys import KeyUse, hash_of_key, known_hash
 from sakuin.platform.secrets import Secrets, search_secret
+from sakuin.tables.admin.postgres import ProjectRecords
 
 from tests.cli.conftest import Operator, Output
 from tests.cli.deployment import ADMIN_KEY, API_KEY
@@ -180,3 +181,41 @@ def test_a_secret_that_is_wrong_is_not_shown(keys: Keys) -> None:
         assert output.code == 1
         shown = output.out + output.err
         assert not any(value in shown for value in ("the-hash", *VALUES))
+
+
+def test_a_key_with_a_purpose_is_made_listed_and_removed_without_aws(operator: Operator) -> None:
+    project = ProjectRecords(operator.deployment.client).create_project(None, "p").id
+    options = {"search": ("--in", "math/7", "--days", "30"), "push": ("--in", "math"), "read": ("--project", project)}
+    made = {}
+    for purpose, opens in options.items():
+        output = operator.sakuin("keys", "new", "--for", purpose, "--name", f"of {purpose}", *opens, "--json")
+        made[purpose] = output.document
+    listed = operator.sakuin("keys", "list", "--json").document["keys"]
+    rows = {key["for"]: (key["hash"], key["name"], key["folder"], key["project"]) for key in listed if key.get("name")}
+    assert rows == {
+        "search": (made["search"]["hash"], "of search", "math/7", None),
+        "push": (made["push"]["hash"], "of push", "math", None),
+        "read": (made["read"]["hash"], "of read", "", project),
+    }
+    lines = [line.split() for line in operator.sakuin("keys", "list").out.splitlines()]
+    (search,) = (line for line in lines if line[1] == "search")
+    assert search[:8] == [made["search"]["hash"], "search", "—", "of", "search", "in", "math/7", "until"]
+    assert {line[1] for line in lines[1:]} == {"knowledge", "admin", "search", "push", "read"}
+    for each in made.values():
+        removed = operator.sakuin("keys", "rm", each["hash"], "--json").document
+        assert removed == {"hash": each["hash"], "for": each["for"], "removed": True}
+    assert [key for key in operator.sakuin("keys", "list", "--json").document["keys"] if key.get("name")] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--for", "push"), "say whose key it is"),
+        (("--for", "admin", "--name", "x"), "admin has no --name"),
+        (("--for", "knowledge", "--in", "math"), "knowledge has no --name"),
+        (("--for", "search", "--name", "x", "--days", "0"), "equal to 1"),
+    ],
+)
+def test_options_of_another_purpose_are_wrong_usage(keys: Keys, options: tuple[str, ...], sentence: str) -> None:
+    output = keys.sakuin("new", *options)
+    assert (output.code, sentence in " ".join(output.err.replace("│", " ").split())) == (2, True), output

@@ -96,3 +96,45 @@ def test_a_user_does_not_find_the_page_and_makes_no_key(console: ConsoleClient) 
     for path in ("/keys/new", "/keys/revoke"):
         assert user.post(path, {**csrf, "name": "x", "key": KEY}).status_code == 404
     assert made(console) == []
+
+
+def test_a_key_is_made_for_one_purpose_in_one_folder_until_a_day(console: ConsoleClient) -> None:
+    fields = {"name": "CI", "key": KEY, "purpose": "push", "folder": "/math/7/", "days": "30"}
+    answer = console.sign_in_admin().send("/keys", "/keys/new", fields)
+    (key,) = set(re.findall(r"sk_sakuin_push_[A-Za-z0-9_-]{43}", answer.text))
+    assert f"SAKUIN_PUSH_KEY={key}" in answer.text
+    assert "SAKUIN_URL=http" in answer.text
+    query = "select purpose, folder, expires_at - now() between '29 days' and '30 days' from library_key"
+    assert console.world.sql.execute(query).fetchall() == [("push", "math/7", True)]
+    listed = console.get("/keys").text
+    assert "<code>math/7</code>" in listed
+    assert key not in listed
+
+
+def test_a_key_that_reads_names_its_project(console: ConsoleClient) -> None:
+    project = console.world.projects.create_project(None, "p").id
+    fields = {"name": "Auditor", "key": KEY, "purpose": "read", "project": project}
+    answer = console.sign_in_admin().send("/keys", "/keys/new", fields)
+    assert re.search(r"SAKUIN_READ_KEY=sk_sakuin_read_[A-Za-z0-9_-]{43}", answer.text)
+    assert f"<code>{project}</code>" in console.get("/keys").text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"purpose": "admin"},
+        {"purpose": "push", "folder": "a/../b"},
+        {"purpose": "push", "days": "0"},
+        {"purpose": "push", "days": "soon"},
+        {"purpose": "push", "days": "9" * 30},
+        {"purpose": "push", "folder": "x" * 501},
+        {"purpose": "read"},
+        {"purpose": "read", "project": "no id"},
+        {"purpose": "read", "project": str(uuid4())},
+        {"purpose": "search", "project": str(uuid4())},
+    ],
+)
+def test_wrong_fields_make_no_key_and_keep_what_was_typed(console: ConsoleClient, fields: dict[str, str]) -> None:
+    answer = console.sign_in_admin().send("/keys", "/keys/new", {"name": "Tutor", "key": KEY, **fields})
+    assert (answer.status_code, made(console)) == (422, [])
+    assert 'value="Tutor"' in answer.text
