@@ -15,16 +15,8 @@ from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import answer_of, put_to_bucket
 
 # The API's limit of one request.
-_A_REQUEST, _LETTERS, _UPLOADS = 500, 100, 100
+_A_REQUEST, _LETTERS = 500, 100
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryFiles:
-    """The ETags of files by key; all keys begin with `material_prefix`."""
-
-    material_prefix: str
-    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +64,23 @@ class DeploymentClient:
             found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
         return found
 
-    def files(self) -> LibraryFiles:
-        """Returns the files of the library, of a key that pushes those of its folder."""
-        tags: dict[str, str] = {}
-        for page in _pages(lambda after: self._call("GET", "files", params=_given(after=after))):
-            tags |= page["files"]
-        return LibraryFiles(page["material_prefix"], tags)
+    def material_prefix(self) -> str:
+        """Returns how the keys of all files begin."""
+        return str(self._call("GET", "files", params={"limit": 1})["material_prefix"])
+
+    def file_tags(self) -> dict[str, str]:
+        """Returns the ETags of the library's files by key, of a key that pushes those in its folder."""
+        pages = _pages(lambda after: self._call("GET", "files", params=_given(after=after)))
+        return {key: tag for page in pages for key, tag in page["files"].items()}
 
     def file_text(self, key: str) -> str:
         """Returns a `learns.yml` or `synonyms.yml` of the library."""
         return str(self._call("GET", "files", "text", params={"key": key})["text"])
 
     def announce_files(self, files: Sequence[views.FileToUpload]) -> list[views.UploadTarget]:
-        """Announces uploads of files; returns their targets in the same order."""
-        targets: list[views.UploadTarget] = []
-        for some in portions(files, _UPLOADS):
-            targets += self._call("POST", "files", "uploads", json={"files": some})["uploads"]
-        return targets
+        """Announces uploads of at most 100 files; returns their targets in the same order."""
+        asked = {"files": list(files)}
+        return cast(list[views.UploadTarget], self._call("POST", "files", "uploads", json=asked)["uploads"])
 
     def remove_file(self, key: str) -> str:
         """Removes a file and returns the id of its delete marker."""

@@ -78,6 +78,15 @@ def test_entries_of_a_learns_file_are_compared(author: Author) -> None:
     assert (refused.code, "has entries that this file does not have" in refused.out) == (1, True)
 
 
+def test_a_file_that_is_refused_fails_alone(author: Author) -> None:
+    author.operator.file("site/large.html", b"<p>" + b"x" * 10_000_000)
+    pushed = author.push()
+    assert (pushed.code, len(pushed.document["pages"]), pushed.document["pushed"]) == (1, 3, 2)
+    ((name, reason),) = [(one["key"], one["reason"]) for one in pushed.document["failed"]]
+    assert (name, "(page_bytes)" in reason) == ("docs/large.html", True)
+    assert stored(author) == ["docs/a.html", "docs/b/因数分解 100%.html"]
+
+
 def test_another_folder_is_refused(author: Author) -> None:
     refused = author.sakuin("push", author.operator.folder / "site", "--prefix", "other")
     assert (refused.code, "opens 'docs/' alone" in " ".join(refused.err.split())) == (1, True), refused

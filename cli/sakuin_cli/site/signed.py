@@ -1,15 +1,20 @@
 """The materials bucket as a key that pushes sees it: its folder, over the API and presigned URLs."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import md5
 
+from sakuin.errors import Invalid
 from sakuin.platform.s3 import S3Bucket, StoredObject
 
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.files import read_bytes
+from sakuin_cli.portions import portions
 from sakuin_cli.site.uploads import Upload
 from sakuin_cli.views import FileToUpload, UploadTarget
+
+_UPLOADS_A_REQUEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +27,15 @@ class SignedBucket:
     def announce(self, uploads: Iterable[Upload]) -> None:
         """Asks for the addresses of many uploads at once. Each is valid for 15 minutes."""
         files = [_file(upload.key, read_bytes(upload.path)) for upload in uploads]
-        for file, target in zip(files, self.client.announce_files(files), strict=True):
-            self._targets[file["key"], file["md5"]] = target
+        for some in portions(files, _UPLOADS_A_REQUEST):
+            # One file may be wrong: `write` announces each of these alone, and that one fails alone.
+            with suppress(Invalid):
+                for file, target in zip(some, self.client.announce_files(some), strict=True):
+                    self._targets[file["key"], file["md5"]] = target
 
     def etags(self, prefix: str) -> Mapping[str, str]:
         """Returns the ETag of each key below `prefix`, by key, in order."""
-        return {key: tag for key, tag in self.client.files().tags.items() if key.startswith(prefix)}
+        return {key: tag for key, tag in self.client.file_tags().items() if key.startswith(prefix)}
 
     def current_version(self, key: str) -> str | None:
         """Returns the ETag in place of the version; None without a file."""
