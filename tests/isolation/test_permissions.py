@@ -94,21 +94,13 @@ def test_mcp_reads_a_secret_of_its_own_and_only_the_api_all_three() -> None:
     assert environment == {"SECRET_NAME": {"Sub": search_secret("${SecretName}")}}
 
 
-def test_the_api_receives_dead_letters_alone_and_writes_pages_through_presigned_addresses_alone() -> None:
+def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         if action.startswith("sqs:") and action not in ("sqs:SendMessage", "sqs:GetQueueAttributes"):
             assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed)DeadLetters\.Arn", resource), (action, resource)
             assert action.removeprefix("sqs:") in DEAD_LETTERS, action
         if action in ("s3:PutObject", "s3:DeleteObject"):
             assert re.search("-(tables|materials)-", resource), (action, resource)
-    (pages,) = [
-        statement
-        for policy in resources("AWS::IAM::Role")[role_of("SakuinApi")]["Policies"]
-        for statement in policy["PolicyDocument"]["Statement"]
-        if "s3:PutObject" in _listed(statement["Action"]) and "-materials-" in _written(statement["Resource"])
-    ]
-    signed = {"StringEquals": {"s3:authType": "REST-QUERY-STRING"}}
-    assert pages["Condition"] == signed | {"NumericLessThanEquals": {"s3:signatureAge": 900_000}}
 
 
 def test_only_what_has_the_outbox_may_put_events() -> None:
