@@ -197,30 +197,63 @@ begin
   perform finish_file_work(p_source, p_outcome);
 end $$;
 
--- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
--- which only the words changed keeps its row, its vectors and its generation.
---
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones, and records these
+-- changes (6_changes). A chunk of which only the words changed keeps its row, its vectors and its generation. One whose
+-- place on the page, fingerprint or passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
   perform remove_texts(p_material, p_chunks, p_fingerprint);
-  delete from knowledge_chunks k
-  where k.material = p_material
-    and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
-
-  insert into knowledge_chunks as k
-  select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
-    c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
-  on conflict (id) do update set
-    title = excluded.title, content = excluded.content, learns = excluded.learns,
-    learns_source = excluded.learns_source, learns_given = excluded.learns_given,
-    learns_key = excluded.learns_key, type = excluded.type,
-    category = excluded.category, level = excluded.level, page_title = excluded.page_title,
-    section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
-    position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
-    illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
-  where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
+  with old as materialized (
+    select k.* from knowledge_chunks k where k.material = p_material
+  ), gone as (
+    delete from knowledge_chunks k
+    where k.material = p_material
+      and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id)
+    returning k.*
+  ), written as (
+    insert into knowledge_chunks as k
+    select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+      c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
+    on conflict (id) do update set
+      title = excluded.title, content = excluded.content, learns = excluded.learns,
+      learns_source = excluded.learns_source, learns_given = excluded.learns_given,
+      learns_key = excluded.learns_key, type = excluded.type,
+      category = excluded.category, level = excluded.level, page_title = excluded.page_title,
+      section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
+      position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
+      illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+    where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
+    returning k.*
+  ), changes as (
+    select w.id, case when o.id is null then 'added' else 'changed' end as event, null as moved_to
+    from written w left join old o using (id)
+    where (o.title, o.content, o.learns, o.type, o.category, o.level, o.page_title, o.section, o.language,
+           o.prerequisites, o.illustrates)
+      is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
+                        w.prerequisites, w.illustrates)
+    union all
+    select g.id, case when moved.id is null then 'removed' else 'moved' end, moved.id
+    from gone g left join lateral (
+      -- On this page, or on one that was written before.
+      (select w.id from written w
+       where w.content_hash = g.content_hash and not exists (select from old o where o.id = w.id) order by w.id limit 1)
+      union all
+      (select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
+       where f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1] and k.material <> p_material
+         and k.content_hash = g.content_hash
+       order by k.anchor <> g.anchor, k.id limit 1)
+      limit 1) moved on true
+  )
+  insert into change as c (owner, topic, subject, event, generation, moved_to)
+  select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x
+  on conflict (owner, topic, subject) do update set
+    -- No reader has seen an addition without a number.
+    event = case when (c.event, excluded.event) = ('added', 'changed') and c.number is null then 'added'
+                 else excluded.event end,
+    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
+    added = case when excluded.event = 'added' then null else c.added end;
 
   perform add_texts(p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);
@@ -335,7 +368,9 @@ begin
     update material m set
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
       generation = generation_now, updated_at = now()
-    where m.material = p_material;
+    where m.material = p_material
+    returning * into r;
+    perform record_page_change(r);
     perform record_upload_result(p_source, 'failed', p_error);
     return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
   end if;
@@ -359,6 +394,7 @@ begin
     updated_at = now()
   where m.material = p_material
   returning * into r;
+  perform record_page_change(r);
   -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
   insert into authored_file (key, version_id)
   select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;

@@ -380,6 +380,8 @@ begin
   select n + (select count(*) from old_tables) + (select count(*) from old_vectors) into n;
   if n = 0 then
     delete from project p where p.id = gone;
+    delete from change c where c.owner = gone::text;
+    delete from change_feed f where f.owner = gone::text;
     delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
   else
     update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.postgres_search import Question
 
+from tests.convergence.following import Follower, indexed
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld, said_of
 from tests.doubles.embedder import FINGERPRINT, vector_of
@@ -43,15 +44,18 @@ def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
 
 
 def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """Fails unless each page's chunks and words are those of one version."""
+    """Fails unless each page's chunks and words are those of one version, and the change feed tells of all of them."""
     for material, contents in searchable(world).items():
         assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
     wrong = world.backend.sql.execute(_WRONG).fetchall()
     assert not wrong, wrong[:3]
+    assert Follower(world.feed).catch_up() == indexed(world.backend.sql), "the change feed from its beginning"
+    world.follower.read()
 
 
 def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     """Fails unless the index contains exactly what the bucket contains."""
+    assert world.follower.catch_up() == indexed(world.backend.sql), "the change feed from a cursor"
     found = searchable(world)
     names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
     assert found.keys() <= names

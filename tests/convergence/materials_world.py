@@ -15,6 +15,7 @@ from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, ReadKnowledge
+from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
@@ -23,6 +24,7 @@ from sakuin.wiring.reconciliation import reconciling
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
+from tests.convergence.following import Follower
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
@@ -36,6 +38,7 @@ _TERMS = 60
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
     *("authored_file", "pending_learns", "learns_cache", "material", "unfinished_work", "knowledge_vector"),
+    *("change", "change_feed"),
 )
 
 
@@ -128,6 +131,9 @@ class MaterialsWorld:
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(self.backend.client, WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
+        self.feed = ChangeFeed(self.backend.client, self.read.url)
+        # Reads the change feed a little after each step.
+        self.follower = Follower(self.feed)
 
     def notify(self) -> None:
         """Sends the bucket's events to the queue."""

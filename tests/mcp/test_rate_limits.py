@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from mcp.server import Server
 from sakuin.mcp.app import McpApp
+from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.rate_limiter import RateLimiter
 from sakuin.mcp.rest import RestSearch
@@ -55,7 +56,7 @@ class Deployment:
         server = knowledge_server(self.tools, "1.2.3")
         tools = Server("tools")
         # No Tool is searched.
-        rest = RestSearch(self.tools, SearchTools(cast(TableSearches, None)))
+        rest = RestSearch(self.tools, SearchTools(cast(TableSearches, None)), ChangeFeed(self.world.client, self.world.read.url))
         return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow, rest=rest))
 
     def statuses(self, *requests: object, path: str = "/mcp", **headers: str) -> list[int]:

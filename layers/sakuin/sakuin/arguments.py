@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +39,7 @@ _DIGITS = re.compile("[0-9]{1,9}")
 MOST_IDS = 20
 MAX_TEXT = 200
 MOST_QUERIES = 8
+MOST_CHANGES = 500
 # Without an example in English, agents translate questions about English pages.
 QUERY_DESCRIPTION = (
     'A complete question or a term, in any words: 「二次方程式を公式で解きたい」, "why are there seasons?"'
@@ -304,6 +305,28 @@ class MaterialArguments(_Arguments):
     def filters(self) -> Filters:
         """Returns the filter by folder."""
         return Filters(folder=self.folder)
+
+
+ChangeKind = Literal[
+    "explanation.added",
+    "explanation.changed",
+    "explanation.moved",
+    "explanation.removed",
+    "page.failed",
+    "page.recovered",
+    "tool.ready",
+    "tool.failed",
+]
+
+
+class ChangesArguments(_Arguments):
+    """The parameters of the change feed."""
+
+    since: Cursor | SkipJsonSchema[None] = _optional("The `cursor` of the last answer; without it, from the beginning.")
+    limit: Annotated[int, Field(ge=1, le=MOST_CHANGES, description="Most changes."), _whole(1, MOST_CHANGES)] = 100
+    kind: list[ChangeKind] | SkipJsonSchema[None] = Field(
+        default=None, min_length=1, max_length=8, description="Only these kinds."
+    )
 
 
 def sentence(error: ValidationError) -> Invalid:

@@ -27,6 +27,7 @@ MEANINGS = {
     403: "The role of the caller, or a token that was given to an agent, does not allow it",
     404: "It does not exist, or is not the caller's",
     409: "It changed since it was read, or something else forbids it",
+    410: "The cursor is too old: begin again without it",
     413: "The request is too large",
     422: "The request is wrong; the same again fails in the same way",
     429: "A quota is used up: wait for Retry-After seconds, or without that header remove something",

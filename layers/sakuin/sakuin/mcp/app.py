@@ -18,7 +18,7 @@ from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavai
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, questions_in, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
-from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
+from sakuin.mcp.rest import PATH, RestSearch, Target, parameters_of, target_of
 from sakuin.mcp.server import ENDPOINT, FOLDER
 from sakuin.mcp.users import Users, is_token
 from sakuin.platform.asgi import Message, Receive, Scope, Send, parsed_json, read_body, replayed
@@ -105,12 +105,12 @@ class McpApp:
         if is_preflight(scope["method"], headers):
             await _send_no_content(send, preflight_headers())
         # The SDK would never end a GET.
-        elif scope["method"] != "POST":
-            await send_error(scope, send, HttpError(405, "Use POST.", {"Allow": "POST"}))
+        elif scope["method"] != (method := target_of(scope["path"]).method):
+            await send_error(scope, send, HttpError(405, f"Use {method}.", {"Allow": method}))
         else:
-            await self._post(headers, scope, receive, send)
+            await self._answer(headers, scope, receive, send)
 
-    async def _post(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         target = target_of(scope["path"])
         try:
             caller = await anyio.to_thread.run_sync(self._caller, target, headers)
@@ -152,7 +152,7 @@ class McpApp:
             caller.allow(caller.principal, 1)
             if self._rest is None:
                 raise NotFound("There is no search here")
-            arguments = parsed_json(body)
+            arguments = parameters_of(scope["query_string"]) if target.is_feed else parsed_json(body)
             if more := questions_in(arguments) - 1:
                 caller.allow(caller.principal, more)
             return self._rest(target, caller.endpoint, arguments, caller.folder)

@@ -13,13 +13,13 @@ def cursor_of(position: str, *asked: object) -> str:
     return f"{_digest(position, asked)}.{position}"
 
 
-def position_of(cursor: str, *asked: object) -> str:
-    """Returns the position of a cursor. Raises `Invalid` if it does not belong to what was `asked`."""
+def position_of(cursor: str, *asked: object, name: str = "cursor") -> str:
+    """Returns the position of a cursor, the argument `name`. Raises `Invalid` if it does not belong to what was `asked`."""
     digest, _, position = cursor.partition(".")
     if digest != _digest(position, asked):
         raise Invalid(
-            "'cursor' does not belong to this call. Use the `next_cursor` of the last answer with the same other "
-            "arguments, or leave 'cursor' out to begin again"
+            f"'{name}' does not belong to this call. Use the cursor of the last answer with the same other arguments, "
+            f"or leave '{name}' out to begin again"
         )
     return position
 

@@ -1,16 +1,18 @@
-"""Searches over REST: the answers of MCP's tools, for programs that speak plain HTTP."""
+"""Searches and the change feed over REST, for programs that speak plain HTTP."""
 
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs
 
 from pydantic import ValidationError
 
-from sakuin.arguments import sentence
+from sakuin.arguments import ChangesArguments, sentence
 from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
+from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
@@ -19,6 +21,7 @@ PATH = "/mcp"
 # The library without a key, if `PublicLibrary` is on.
 PUBLIC_PATH = "/public/mcp"
 _SEARCH = "/v1/search"
+_CHANGES = re.compile(r"/v1/(?:mcps/([^/]+)/)?changes")
 _TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
 
 
@@ -26,13 +29,19 @@ _TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
 class Target:
     """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None.
 
-    `is_public`: the pages, for callers without a key.
+    `is_public`: the pages, for callers without a key. `is_feed`: what changed there.
     """
 
     mcp_id: str | None = None
     tool_id: str | None = None
     is_rest: bool = False
     is_public: bool = False
+    is_feed: bool = False
+
+    @property
+    def method(self) -> str:
+        """Returns the only method that the target has."""
+        return "GET" if self.is_feed else "POST"
 
 
 def target_of(path: str) -> Target:
@@ -40,26 +49,42 @@ def target_of(path: str) -> Target:
     path = path.rstrip("/")
     if path in (PATH, _SEARCH, PUBLIC_PATH):
         return Target(is_rest=path == _SEARCH, is_public=path == PUBLIC_PATH)
+    if match := _CHANGES.fullmatch(path):
+        return Target(match[1], is_rest=True, is_feed=True)
     match = _TOOL_SEARCH.fullmatch(path)
     return Target(match[1], match[2], is_rest=True) if match else Target(path.removeprefix(f"{PATH}/"))
 
 
 @dataclass(frozen=True, slots=True)
 class RestSearch:
-    """Answers searches of pages and of Search Tools."""
+    """Answers searches of pages and of Search Tools, and what changed."""
 
     knowledge: KnowledgeTools
     tools: SearchTools
+    changes: ChangeFeed
 
     def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any, folder: str = "") -> bytes:
         """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search.
 
         `folder` is the only one of the pages that the caller may search, if it is not empty.
         """
+        if target.is_feed:
+            return _answer(lambda asked: self.changes(endpoint, ChangesArguments.model_validate(asked)), arguments)
         if endpoint is None or target.tool_id is None:
             return _answer(self.knowledge.within(folder).search, arguments)
         tool_id = target.tool_id
         return _answer(lambda checked: self.tools.search(endpoint, tool_id, checked), arguments)
+
+
+def parameters_of(query: bytes) -> dict[str, Any]:
+    """Returns the parameters of a query string: `kind` as a list, each other once. Raises `Invalid` for others."""
+    try:
+        values = parse_qs(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
+    except ValueError as error:
+        raise Invalid("The query string cannot be read: send at most 20 parameters, percent-encoded") from error
+    if repeated := sorted(name for name, several in values.items() if len(several) > 1 and name != "kind"):
+        raise Invalid(f"Send {repeated[0][:64]!r} once")
+    return {name: several if name == "kind" else several[0] for name, several in values.items()}
 
 
 def _answer(search: Callable[[dict[str, Any]], Answer], arguments: Any) -> bytes:

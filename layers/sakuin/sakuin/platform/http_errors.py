@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sakuin.errors import (
     Conflict,
     Forbidden,
+    Gone,
     InsufficientScope,
     Invalid,
     NotFound,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _RETRY_SECONDS = 5
 _STATUS = {
     NotFound: 404,
+    Gone: 410,
     Unauthorized: 401,
     Forbidden: 403,
     Invalid: 422,
@@ -40,6 +42,7 @@ CODES = {
     404: "not_found",
     405: "method_not_allowed",
     409: "conflict",
+    410: "gone",
     413: "too_large",
     422: "invalid",
     429: "too_many_requests",

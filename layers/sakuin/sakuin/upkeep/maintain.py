@@ -27,6 +27,8 @@ _RESUMED_PER_RUN = 100
 
 # Rows of one kind in one statement: far less than the eight seconds that Supabase allows.
 ROWS_PER_PORTION = 5_000
+# Whoever follows the change feed has so long to read that something is gone.
+CHANGES_DAYS = 30
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -87,6 +89,7 @@ class Maintain:
     # It returns 0.
     write_quotas: Callable[[], int] = lambda: 0
     delete_questions: Callable[[], int] = lambda: 0
+    delete_changes: Callable[[], int] = lambda: 0
     # It deletes a portion and returns its size.
     sweep_words: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
@@ -99,7 +102,7 @@ class Maintain:
             self.write_quotas,
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
-            *(self.delete_uploads, self.delete_questions, self._sweep_words),
+            *(self.delete_uploads, self.delete_questions, self.delete_changes, self._sweep_words),
             # A store that hangs takes the most time.
             *(self._complete_tables, self._delete_namespaces, self._delete_indexes),
         )

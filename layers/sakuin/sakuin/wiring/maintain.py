@@ -72,7 +72,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
-    from sakuin.upkeep.maintain import Maintain, ResumeWork
+    from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, Maintain, ResumeWork
     from sakuin.upkeep.refused_questions import DAYS, RefusedQuestions
 
     settings, client = clients.settings, clients.supabase
@@ -91,6 +91,11 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         """Deletes old refused questions, or all of them if none are wanted."""
         return RefusedQuestions(client).delete(keep_days=DAYS if settings.record_refused_questions else 0)
 
+    def delete_changes() -> int:
+        """Deletes changes of what has been gone for long."""
+        seconds = CHANGES_DAYS * 86_400
+        return int(call(client, "delete_old_changes", {"p_seconds": seconds, "p_limit": ROWS_PER_PORTION}))
+
     return Maintain(
         PublishOutbox(Outbox(client), clients.event_bus()),
         TableIndex(client, own_index(settings).tables),
@@ -101,6 +106,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         SendPendingLearns(LearnsRecords(client), materials),
         write_quotas,
         delete_questions,
+        delete_changes,
         sweep_words=KnowledgeIndex(client).sweep_words,
         work=clients.telemetry.work,
     )

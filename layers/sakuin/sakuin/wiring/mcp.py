@@ -146,6 +146,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.language.vocabulary import vocabulary_of
     from sakuin.language.vocabulary_files import vocabulary_id
     from sakuin.mcp.app import McpApp
+    from sakuin.mcp.changes.feed import ChangeFeed
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
@@ -201,6 +202,6 @@ def handler(clients: Clients) -> Handler:
         else None,
         users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
-        rest=RestSearch(tools, search_tools),
+        rest=RestSearch(tools, search_tools, ChangeFeed(client, read.url)),
     )
     return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers))

@@ -1,0 +1,1 @@
+"""What changed in the index, for programs that follow it."""

@@ -1,0 +1,68 @@
+"""The change feed: what changed in the library, or in the Tools of an endpoint, since a cursor."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.arguments import ChangesArguments
+from sakuin.errors import Gone, Invalid
+from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.knowledge.names import split_chunk_id
+from sakuin.platform.supabase.client import Client, call
+from sakuin.tables.model import Endpoint
+
+# The library in the database.
+_LIBRARY = ""
+# Three numbers of SQL (`changes_since`), and the Tools that the reader may see.
+_POSITION = re.compile("([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9a-f]{16})")
+_BEGIN_AGAIN = "Begin again without 'since': the answers then have everything that is there now"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFeed:
+    """Reads the feed. `url` gives the link to an element of a page."""
+
+    client: Client
+    url: Callable[[str, str], str]
+
+    def __call__(self, endpoint: Endpoint | None, asked: ChangesArguments) -> dict[str, Any]:
+        """Returns {changes, cursor, more} of the endpoint's Tools, or with None of the library.
+
+        Raises `Gone` for a cursor that is too old, or from before other Tools were bound to the endpoint.
+        """
+        tools = None if endpoint is None else sorted(tool.id for tool in endpoint.tools)
+        signed = (endpoint.id if endpoint else _LIBRARY, *sorted(asked.kind or ()))
+        arguments = {
+            "p_owner": endpoint.project_id if endpoint else _LIBRARY,
+            "p_cursor": None if asked.since is None else _numbers(asked.since, tools, signed),
+            "p_kinds": asked.kind,
+            "p_tools": tools,
+            "p_limit": asked.limit,
+        }
+        answer = call(self.client, "changes_since", arguments)
+        if answer is None:
+            raise Gone(f"'since' is too old: what was removed after it is no longer recorded. {_BEGIN_AGAIN}")
+        position = "-".join([*map(str, answer["cursor"]), _digest(tools)])
+        changes = [self._change(row) for row in answer["changes"]]
+        return {"changes": changes, "cursor": cursor_of(position, *signed), "more": answer["more"]}
+
+    def _change(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Returns a change with the link to its explanation, or to where its text is now."""
+        place = row["id"] if "content_hash" in row else row.get("moved_to")
+        return row | ({"url": self.url(*split_chunk_id(place))} if place else {})
+
+
+def _numbers(cursor: str, tools: Sequence[str] | None, signed: tuple[str, ...]) -> list[int]:
+    """Returns the numbers of a cursor."""
+    match = _POSITION.fullmatch(position_of(cursor, *signed, name="since"))
+    if match is None:
+        raise Invalid(f"'since' is not a cursor of this answer. {_BEGIN_AGAIN}")
+    if match[4] != _digest(tools):
+        raise Gone(f"The Tools of this endpoint are others now. {_BEGIN_AGAIN}")
+    return [int(number) for number in match.groups()[:3]]
+
+
+def _digest(tools: Sequence[str] | None) -> str:
+    return hashlib.sha256(" ".join(tools or ()).encode()).hexdigest()[:16]

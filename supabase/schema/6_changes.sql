@@ -1,0 +1,183 @@
+-- The change feed: what changed in the index since a cursor (docs/decisions/0121).
+--
+-- A row for each explanation, failed page and Tool, with its last change. The transaction that changes the index writes
+-- it, without a number. Readers number what is committed, one reader at a time: a transaction that commits late gets a
+-- late number, so that no cursor has passed it. Writers share no row.
+
+-- `owner`: the id of a project, empty for the library. `subject`: the id of an explanation, the name of a page, the id of
+-- a Tool. `generation`: that of the page, or of the Tool's Table. `moved_to`: another explanation with the same text.
+-- `added`: the number of its last addition; null while that has no number. A cursor before it has not seen the subject.
+create table public.change (
+  owner text collate "C" not null,
+  topic text collate "C" not null check (topic in ('explanation', 'page', 'tool')),
+  subject text collate "C" not null,
+  event text collate "C" not null check (
+    event in ('added', 'changed', 'moved', 'removed', 'failed', 'recovered', 'ready')),
+  generation bigint not null,
+  moved_to text collate "C",
+  changed_at timestamptz not null default now(),
+  number bigint,
+  added bigint,
+  primary key (owner, topic, subject)
+);
+create index change_number on public.change (owner, number);
+-- What is gone is told for a while, and then deleted (delete_old_changes).
+create index change_gone on public.change (changed_at) where event in ('moved', 'removed', 'recovered');
+
+-- The last number of each feed, and the highest number that was deleted. Writers of changes do not touch it.
+create table public.change_feed (
+  owner text collate "C" primary key,
+  last bigint not null default 0,
+  deleted bigint not null default 0
+);
+
+-- ---------------------------------------------------------------- writing
+
+-- Records the change of a page or a Tool, unless it is known. Those of explanations are written by replace_chunks.
+create function public.record_change(p_owner text, p_topic text, p_subject text, p_event text, p_generation bigint)
+returns void language sql set search_path = public, extensions as $$
+  insert into change as c (owner, topic, subject, event, generation)
+  values (p_owner, p_topic, p_subject, p_event, p_generation)
+  on conflict (owner, topic, subject) do update set
+    event = excluded.event, generation = excluded.generation, changed_at = now(), number = null
+  where (c.event, c.generation) <> (excluded.event, excluded.generation)
+$$;
+
+-- Records that a page failed, or that it is searchable or deleted after it had failed.
+create function public.record_page_change(r public.material) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if r.status = 'failed' or exists (select from change c where (c.owner, c.topic, c.subject, c.event)
+                                                              = ('', 'page', r.material, 'failed')) then
+    perform record_change('', 'page', r.material, case when r.status = 'failed' then 'failed' else 'recovered' end,
+                          r.generation);
+  end if;
+end $$;
+
+-- Records that a Tool is ready or failed. Nothing is told of a deleted one: no reader may see it any more.
+create function public.record_tool_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  status jsonb;
+begin
+  if tg_op = 'DELETE' then
+    delete from change c where (c.owner, c.topic, c.subject) = (old.project_id::text, 'tool', old.id::text);
+    return null;
+  end if;
+  status := new.metadata->'search_index';
+  perform record_change(new.project_id::text, 'tool', new.id::text,
+                        case when status->>'state' = 'ready' then 'ready' else 'failed' end,
+                        coalesce(bigint_or_null(status->>'generation'), 0));
+  return null;
+end $$;
+create trigger record_tool_change after update of metadata on public.tool for each row
+  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
+        and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
+  execute function public.record_tool_change();
+create trigger forget_tool_changes after delete on public.tool for each row execute function public.record_tool_change();
+
+-- ---------------------------------------------------------------- reading
+
+-- Numbers at most p_limit committed changes of a feed, in the order of their transactions, and returns the feed, locked if
+-- there were any. A row that is being changed is left for the next reader.
+create function public.number_changes(p_owner text, p_limit integer) returns public.change_feed
+language plpgsql set search_path = public, extensions as $$
+declare
+  f change_feed;
+  n bigint;
+begin
+  -- A number that another reader has not committed yet is null here, and the lock waits for it.
+  if exists (select from change c where c.owner = p_owner and c.number is null) then
+    insert into change_feed (owner) values (p_owner) on conflict do nothing;
+    perform from change_feed x where x.owner = p_owner for update;
+    with due as (
+      select c.topic, c.subject, c.changed_at from change c where c.owner = p_owner and c.number is null
+      order by c.changed_at, c.topic, c.subject limit p_limit for update skip locked
+    ), numbered as (
+      update change c set number = x.last + d.place, added = case when c.event = 'added' then x.last + d.place else c.added end
+      from (select d.*, row_number() over (order by d.changed_at, d.topic, d.subject) as place from due d) d
+      cross join (select f.last from change_feed f where f.owner = p_owner) x
+      where (c.owner, c.topic, c.subject) = (p_owner, d.topic, d.subject)
+      returning 1
+    )
+    select count(*) into n from numbered;
+    update change_feed x set last = x.last + n where x.owner = p_owner and n > 0;
+  end if;
+  select * into f from change_feed x where x.owner = p_owner;
+  return coalesce(f, row(p_owner, 0, 0)::change_feed);
+end $$;
+
+-- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}. Null if the
+-- cursor is too old: it has not seen what was deleted since.
+--   p_cursor: [began, complete, read], null for the beginning. `began`: what was deleted when the reader began;
+--     `complete`: the reader has had all changes up to this number; `read`: the number of the last change that it got.
+--   p_kinds: such as 'page.failed'; null for all. p_tools: of a project, the Tools that the reader may see.
+create function public.changes_since(p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  f constant change_feed := number_changes(p_owner, 5000);
+  began constant bigint := coalesce(p_cursor[1], f.deleted);
+  complete constant bigint := coalesce(p_cursor[2], 0);
+  read constant bigint := coalesce(p_cursor[3], 0);
+  done jsonb;
+begin
+  if f.deleted > greatest(began, read) or read > f.last then return null; end if;
+  with page as materialized (
+    select c.*, x.kind
+    from change c cross join lateral (
+      select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added' else c.event end)
+        as kind) x
+    where c.owner = p_owner and c.number > read and c.number <= f.last and (p_tools is null or c.subject = any (p_tools))
+      and (p_kinds is null or x.kind = any (p_kinds))
+    order by c.number limit p_limit
+  ), ended as (
+    select (select count(*) from page) < p_limit as is_last,
+           -- One that is changed at this moment may be new to the reader.
+           exists (select from change c where c.owner = p_owner and c.number is null) as has_more
+  )
+  select jsonb_build_object(
+    'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at, 'moved_to', p.moved_to,
+        'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
+        'reason', case when p.event = 'failed' then coalesce(m.error, o.metadata->'search_index'->>'last_error') end))
+        order by p.number), '[]')
+      from page p
+      left join knowledge_chunks k on p.topic = 'explanation' and k.id = p.subject
+      left join material m on p.topic = 'page' and m.material = p.subject
+      left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
+    'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
+                   else jsonb_build_array(began, case when e.has_more then complete else f.last end, f.last) end,
+    'more', not e.is_last or e.has_more)
+  into done from ended e;
+  return done;
+end $$;
+
+-- ---------------------------------------------------------------- deleting
+
+-- Deletes at most p_limit changes of what has been gone for p_seconds, and returns how many. Cursors before them are too
+-- old from then on.
+create function public.delete_old_changes(p_seconds integer, p_limit integer) returns integer
+language plpgsql set search_path = public, extensions as $$
+declare
+  before constant timestamptz := now() - make_interval(secs => p_seconds);
+  n integer;
+begin
+  if not exists (select from change c where c.event in ('moved', 'removed', 'recovered') and c.changed_at < before) then
+    return 0;
+  end if;
+  -- What nobody has read has no number, and a cursor from before it must be too old, too.
+  perform number_changes('', p_limit);
+  perform from change_feed f where f.owner = '' for update;
+  with gone as (
+    delete from change c where c.ctid = any (array(
+      select x.ctid from change x
+      where x.owner = '' and x.event in ('moved', 'removed', 'recovered') and x.changed_at < before
+        and x.number is not null
+      order by x.changed_at limit p_limit for update skip locked))
+    returning c.number
+  ), recorded as (
+    update change_feed f set deleted = greatest(f.deleted, (select max(g.number) from gone g)) where f.owner = ''
+  )
+  select count(*) into n from gone;
+  return n;
+end $$;
