@@ -89,14 +89,13 @@ begin
   -- A number that another reader has not committed yet is null here, and the lock waits for it.
   if exists (select from change c where c.owner = p_owner and c.number is null) then
     insert into change_feed (owner) values (p_owner) on conflict do nothing;
-    perform from change_feed x where x.owner = p_owner for update;
+    select * into f from change_feed x where x.owner = p_owner for update;
     with due as (
       select c.topic, c.subject, c.changed_at from change c where c.owner = p_owner and c.number is null
       order by c.changed_at, c.topic, c.subject limit p_limit for update skip locked
     ), numbered as (
-      update change c set number = x.last + d.place, added = case when c.event = 'added' then x.last + d.place else c.added end
-      from (select d.*, row_number() over (order by d.changed_at, d.topic, d.subject) as place from due d) d
-      cross join (select f.last from change_feed f where f.owner = p_owner) x
+      update change c set number = d.number, added = case when c.event = 'added' then d.number else c.added end
+      from (select x.*, f.last + row_number() over (order by x.changed_at, x.topic, x.subject) as number from due x) d
       where (c.owner, c.topic, c.subject) = (p_owner, d.topic, d.subject)
       returning 1
     )
@@ -104,7 +103,7 @@ begin
     update change_feed x set last = x.last + n where x.owner = p_owner and n > 0;
   end if;
   select * into f from change_feed x where x.owner = p_owner;
-  return coalesce(f, row(p_owner, 0, 0)::change_feed);
+  return case when f.owner is null then row(p_owner, 0, 0)::change_feed else f end;
 end $$;
 
 -- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}. Null if the
