@@ -234,17 +234,17 @@ begin
       is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
                         w.prerequisites, w.illustrates)
     union all
-    select g.id, case when moved.id is null then 'removed' else 'moved' end, moved.id
-    from gone g left join lateral (
-      -- On this page, or on one that was written before.
-      (select w.id from written w
-       where w.content_hash = g.content_hash and not exists (select from old o where o.id = w.id) order by w.id limit 1)
-      union all
-      (select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
-       where f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1] and k.material <> p_material
-         and k.content_hash = g.content_hash
-       order by k.anchor <> g.anchor, k.id limit 1)
-      limit 1) moved on true
+    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end, coalesce(n.id, elsewhere.id)
+    from gone g
+    left join (
+      select w.content_hash, min(w.id) as id from written w where w.id not in (select o.id from old o)
+      group by w.content_hash) n using (content_hash)
+    -- On a page that was written before.
+    left join lateral (
+      select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
+      where n.id is null and f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1]
+        and k.material <> p_material and k.content_hash = g.content_hash
+      order by k.anchor <> g.anchor, k.id limit 1) elsewhere on true
   )
   insert into change as c (owner, topic, subject, event, generation, moved_to)
   select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x

@@ -13,6 +13,7 @@ _INDEX = (
     b"select id, array_to_string(array[title, type, content_hash], '|') from knowledge_chunks"
     b" union all select material, error from material where status = 'failed'"
 )
+_TOOLS = b"select id::text, project_id::text, table_id::text, json_path, name, description, metadata->'search_index' from tool"
 
 
 def indexed(sql: psycopg.Connection) -> dict[str, str]:
@@ -20,11 +21,17 @@ def indexed(sql: psycopg.Connection) -> dict[str, str]:
     return dict(sql.execute(_INDEX).fetchall())
 
 
-def endpoint_of(sql: psycopg.Connection, mcp_id: str, project: str) -> Endpoint:
-    """An endpoint with all Tools of a project."""
-    asked = "select id::text, project_id::text, table_id::text, json_path, name, description from tool"
-    rows = sql.execute(asked.encode() + b" where project_id::text = %s", [project]).fetchall()
-    return Endpoint(mcp_id, project, tuple(BoundTool(*row, {}) for row in rows))
+def endpoint_of(sql: psycopg.Connection, project: str) -> Endpoint:
+    """An endpoint with all Tools of a project that are enabled."""
+    rows = sql.execute(_TOOLS + b" where enabled and project_id::text = %s", [project]).fetchall()
+    return Endpoint("", project, tuple(BoundTool(*row) for row in rows))
+
+
+def settled(endpoint: Endpoint) -> dict[str, str]:
+    """What its ready and failed Tools are, by id."""
+    kinds = {"ready": "tool.ready", "error": "tool.failed"}
+    found = ((tool.id, tool.index) for tool in endpoint.tools)
+    return {id: f"{kinds[index['state']]} {index['generation']}" for id, index in found if index["state"] in kinds}
 
 
 @dataclass

@@ -92,8 +92,8 @@ def _whole(part: Any) -> Any:
 class MaterialsWorld:
     """The services of one schedule over a bucket of its own.
 
-    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model. `broken_index` and `broken_bucket`
-    put what is broken on purpose around the index and the bucket from which pages are read.
+    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model. `broken_index`, `broken_bucket` and
+    `broken_feed` put what is broken on purpose around the index, the bucket from which pages are read, and the feed.
     """
 
     backend: MaterialsBackend
@@ -101,6 +101,7 @@ class MaterialsWorld:
     asks: bool = True
     broken_index: Callable[[KnowledgeIndex], Any] = _whole
     broken_bucket: Callable[[MemoryBucket], Any] = _whole
+    broken_feed: Callable[[ChangeFeed], Any] = _whole
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
@@ -131,7 +132,7 @@ class MaterialsWorld:
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(self.backend.client, WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
-        self.feed = ChangeFeed(self.backend.client, self.read.url)
+        self.feed = self.broken_feed(ChangeFeed(self.backend.client, self.read.url))
         # Reads the change feed a little after each step.
         self.follower = Follower(self.feed)
 

@@ -3,12 +3,15 @@
 from collections import Counter
 from typing import Any
 
+from sakuin.knowledge.names import link
 from sakuin.language.indexing import index_words
+from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.embed_chunks import counted_words
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 
+from tests.convergence.following import Follower, endpoint_of, settled
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import Kept, TablesWorld
 
@@ -59,6 +62,7 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
     assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
+    _check_feed(world, project)
     _take_in_uploads(world, oracle)
     for table in oracle.documents:
         for each in world.kept:
@@ -66,6 +70,11 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     for tool, fact in oracle.tools.items():
         if fact.enabled:
             _check_tool(world, oracle, tool, endpoint)
+
+
+def _check_feed(world: TablesWorld, project: str) -> None:
+    feed, endpoint = ChangeFeed(world.backend.client, link), endpoint_of(world.backend.sql, project)
+    assert Follower(feed, endpoint).catch_up() == settled(endpoint), "the change feed"
 
 
 def _take_in_uploads(world: TablesWorld, oracle: TablesOracle) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from sakuin.arguments import ChangesArguments
 from sakuin.knowledge.model import ChangeResult, PageChange
 from sakuin.platform.s3 import StoredObject
 from sakuin.tables.chunk_store import StoredChunkRow
@@ -186,6 +187,22 @@ class NotesNoVersions(Broken):
         return self.real.apply(replace(change, learns_files={}), **seen)
 
 
+class TellsOfNoRemoval(Broken):
+    """Tells of everything but what is gone."""
+
+    def __call__(self, endpoint: Any, asked: ChangesArguments) -> dict[str, Any]:
+        answer = self.real(endpoint, asked)
+        return answer | {"changes": [each for each in answer["changes"] if "content_hash" in each]}
+
+
+class LosesChanges(Broken):
+    """Passes over a change that it has not told of."""
+
+    def __call__(self, endpoint: Any, asked: ChangesArguments) -> dict[str, Any]:
+        answer = self.real(endpoint, asked)
+        return answer | {"changes": answer["changes"][:1]}
+
+
 def index_a_page(story: MaterialsMachine) -> None:
     story.step(Upload(PAGE, {"def-b": ONE, "rule-a": ONE}))
     story.step(NEXT)
@@ -232,6 +249,8 @@ def test_a_story_of_pages_ends_well(materials: MaterialsBackend, story: Callable
         ("broken_index", RemovesNothing, remove_a_page, "is deleted and still found|never comes to rest"),
         ("broken_bucket", ReadsTheFirstVersion, replace_a_page, "does not say what its newest version says"),
         ("broken_index", NotesNoVersions, lose_a_request, "the author's lists"),
+        ("broken_feed", TellsOfNoRemoval, replace_a_page, "the change feed from a cursor"),
+        ("broken_feed", LosesChanges, index_a_page, "the change feed from its beginning"),
     ],
 )
 def test_page_indexing_that_is_broken_is_found(

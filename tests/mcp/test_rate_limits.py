@@ -56,7 +56,9 @@ class Deployment:
         server = knowledge_server(self.tools, "1.2.3")
         tools = Server("tools")
         # No Tool is searched.
-        rest = RestSearch(self.tools, SearchTools(cast(TableSearches, None)), ChangeFeed(self.world.client, self.world.read.url))
+        rest = RestSearch(
+            self.tools, SearchTools(cast(TableSearches, None)), ChangeFeed(self.world.client, self.world.read.url)
+        )
         return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow, rest=rest))
 
     def statuses(self, *requests: object, path: str = "/mcp", **headers: str) -> list[int]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from sakuin.arguments import ChangesArguments
 from sakuin.errors import Gone, Invalid
-from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.knowledge.names import split_chunk_id
+from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import Endpoint
 
