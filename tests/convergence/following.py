@@ -13,7 +13,10 @@ _INDEX = (
     b"select id, array_to_string(array[title, type, content_hash], '|') from knowledge_chunks"
     b" union all select material, error from material where status = 'failed'"
 )
-_TOOLS = b"select id::text, project_id::text, table_id::text, json_path, name, description, metadata->'search_index' from tool"
+_TOOLS = (
+    b"select id::text, project_id::text, table_id::text, json_path, name, description, metadata->'search_index'"
+    b" from tool where enabled and project_id::text = %s"
+)
 
 
 def indexed(sql: psycopg.Connection) -> dict[str, str]:
@@ -23,7 +26,7 @@ def indexed(sql: psycopg.Connection) -> dict[str, str]:
 
 def endpoint_of(sql: psycopg.Connection, project: str) -> Endpoint:
     """An endpoint with all Tools of a project that are enabled."""
-    rows = sql.execute(_TOOLS + b" where enabled and project_id::text = %s", [project]).fetchall()
+    rows = sql.execute(_TOOLS, [project]).fetchall()
     return Endpoint("", project, tuple(BoundTool(*row) for row in rows))
 
 

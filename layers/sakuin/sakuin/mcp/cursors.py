@@ -14,7 +14,10 @@ def cursor_of(position: str, *asked: object) -> str:
 
 
 def position_of(cursor: str, *asked: object, name: str = "cursor") -> str:
-    """Returns the position of a cursor, the argument `name`. Raises `Invalid` if it does not belong to what was `asked`."""
+    """Returns the position of a cursor, which is the argument `name`.
+
+    Raises `Invalid` if it does not belong to what was `asked`.
+    """
     digest, _, position = cursor.partition(".")
     if digest != _digest(position, asked):
         raise Invalid(
