@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.views import Changes
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
+_CHANGES_A_REQUEST = 500
 _KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials", "read_page", "find_text")
 
 
@@ -54,6 +58,27 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
         return AgentClient(f"{required(settings.url, 'SAKUIN_URL', _URL)}/mcp", key)
     url = required(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
     return AgentClient(url, required(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…"))
+
+
+def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | None, list[str] | None], Changes]":
+    """Returns what reads the change feed after a cursor, some kinds or all: of the pages, or of an endpoint's Tools."""
+    from sakuin_cli.rest import answer_of, session
+    from sakuin_cli.settings import required
+
+    url, path = required(settings.url, "SAKUIN_URL", _URL), "/v1/changes"
+    name, key = "SAKUIN_API_KEY", settings.api_key
+    if of_tools:
+        endpoint = required(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
+        url, path = endpoint.rpartition("/mcp/")[0], f"/v1/mcps/{endpoint.rpartition('/')[2]}/changes"
+        name, key = "SAKUIN_TOOLS_API_KEY", settings.tools_api_key
+    http = session(url, required(key, name, "sk_sakuin_…"))
+
+    def read(since: str | None, kinds: list[str] | None) -> "Changes":
+        given = {"since": since, "kind": kinds, "limit": _CHANGES_A_REQUEST}
+        request = http.build_request("GET", path, params={name: value for name, value in given.items() if value})
+        return cast("Changes", answer_of(http, request, key=name))
+
+    return read
 
 
 def push_settings(data: Path | None) -> "CommandSettings":

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "find": ('sakuin find "quadratic formula" --in junior', "sakuin find 'x ?= ?[0-9]+' --pattern"),
     "explain": ('sakuin explain "quadratic formula" "junior/x#rule-quadratic-formula"',),
     "eval": ("sakuin eval labels.jsonl --min recall@5=0.85", "sakuin eval labels.jsonl --bootstrap --from site/"),
+    "changes": ("sakuin changes", "sakuin changes --since CURSOR --kind page.failed", "sakuin changes --follow --json"),
     "status": ("sakuin status", "sakuin status --material junior/x"),
     "validate": ("sakuin validate", "sakuin validate my-pages/ --offline --sarif sakuin.sarif"),
     "reconcile": ("sakuin reconcile --dry-run",),

@@ -14,6 +14,7 @@ from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
 from sakuin_cli.commands.authors.validate import validate
 from sakuin_cli.commands.authors.watch import watch
+from sakuin_cli.commands.changes import changes
 from sakuin_cli.commands.connect import connect
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
@@ -49,7 +50,8 @@ def commands() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     authors = (init, annotate, learns, push, watch, rm, list_, validate)
-    for command in (*authors, connect, search, chunk, read, find, explain, eval, status, reconcile, redrive, doctor):
+    agents = (connect, search, chunk, read, find)
+    for command in (*authors, *agents, explain, eval, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
     for group in (project, table, tool, mcp, keys, index, member):
         app.add_typer(group.app)

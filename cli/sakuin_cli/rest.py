@@ -15,8 +15,11 @@ def session(url: str, key: str) -> httpx.Client:
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=_TIMEOUT)
 
 
-def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
-    """Sends a request and returns the JSON of the answer, None for an empty one; raises one of `sakuin.errors`."""
+def answer_of(http: httpx.Client, request: httpx.Request, *, key: str = "SAKUIN_ADMIN_KEY") -> Any:
+    """Sends a request and returns the JSON of the answer, None for an empty one; raises one of `sakuin.errors`.
+
+    `key` is the setting that has the session's key.
+    """
     try:
         response = http.send(request)
     except httpx.TransportError as error:
@@ -24,7 +27,7 @@ def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
             f"Sakuin does not answer at {http.base_url}. Start it with `sakuin up`, or correct SAKUIN_URL"
         ) from error
     if not response.is_success:
-        raise _error_of(response)
+        raise _error_of(response, key)
     if response.status_code == httpx.codes.NO_CONTENT:
         return None
     try:
@@ -45,8 +48,10 @@ def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> str:
     return str(answer.headers.get("x-amz-version-id", ""))
 
 
-def _error_of(response: httpx.Response) -> SakuinError:
+def _error_of(response: httpx.Response, key: str) -> SakuinError:
     status, detail = response.status_code, _detail(response)
+    if status == 401 and key != "SAKUIN_ADMIN_KEY":
+        return Misconfigured(f"The key is not valid. Correct {key}; `sakuin up` writes it to its env file")
     if status == 401:
         return Misconfigured(
             "The admin key is not valid. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file. "

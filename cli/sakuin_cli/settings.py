@@ -37,13 +37,13 @@ class CommandSettings:
     api_key: str = _variable(
         "SAKUIN_API_KEY",
         "a key of `/mcp`, for agents",
-        needed_by="`search`, `chunk`, `read`, `find`, `connect`",
+        needed_by="`search`, `chunk`, `read`, `find`, `changes`, `connect`",
         secret=True,
     )
     admin_key: str = _variable(
         "SAKUIN_ADMIN_KEY",
         "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`, `read`, `find`, `connect`; `keys` shows less without it",
+        needed_by="all but `search`, `chunk`, `read`, `find`, `changes`, `connect`; `keys` shows less without it",
         secret=True,
     )
     push_key: str = _variable(
@@ -70,10 +70,13 @@ class CommandSettings:
     tools_mcp_url: str = _variable(
         "SAKUIN_TOOLS_MCP_URL",
         "an endpoint with Search Tools",
-        needed_by="`search --tool`, `connect --tools`, `eval --tool`, `explain --tool`",
+        needed_by="`search --tool`, `connect --tools`, `eval --tool`, `explain --tool`, `changes --tools`",
     )
     tools_api_key: str = _variable(
-        "SAKUIN_TOOLS_API_KEY", "the key of that endpoint", needed_by="`search --tool`, `connect --tools`", secret=True
+        "SAKUIN_TOOLS_API_KEY",
+        "the key of that endpoint",
+        needed_by="`search --tool`, `connect --tools`, `changes --tools`",
+        secret=True,
     )
     box_selectors: tuple[str, ...] = _variable(
         "SAKUIN_BOX_SELECTORS",

@@ -1,7 +1,7 @@
 """The JSON documents of a deployment's REST API."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Work(TypedDict):
@@ -54,6 +54,33 @@ class DeadLetter(TypedDict):
     since: str
     tries: int
     body: str
+
+
+class Change(TypedDict):
+    """One change of the index. `title` is of an explanation that is there, `moved_to` of one that has another id now.
+
+    `name` is that of a Tool, `reason` says why a page or a Tool failed.
+    """
+
+    kind: str
+    id: str
+    generation: int
+    time: str
+    title: NotRequired[str]
+    type: NotRequired[str]
+    content_hash: NotRequired[str]
+    url: NotRequired[str]
+    moved_to: NotRequired[str]
+    name: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class Changes(TypedDict):
+    """Changes after a cursor, the next cursor, and whether there are more now."""
+
+    changes: list[Change]
+    cursor: str
+    more: bool
 
 
 class Material(TypedDict):

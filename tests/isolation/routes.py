@@ -10,7 +10,10 @@ ROLES = ("viewer", "editor", "owner")
 OPEN = {"GET /healthz"}
 # Open with the keys of MCP: test_searches.
 TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
-SEARCHES = {"POST /v1/search", f"POST {TOOL_SEARCH}"}
+# Open with the keys of MCP: test_changes.
+TOOL_CHANGES = "/v1/mcps/{mcp_id}/changes"
+FEEDS = {"GET /v1/changes", f"GET {TOOL_CHANGES}"}
+SEARCHES = {"POST /v1/search", f"POST {TOOL_SEARCH}", *FEEDS}
 Ids = Mapping[str, str]
 
 

@@ -17,7 +17,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin_local.supabase.database import Database
 
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, Ids
+from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, TOOL_CHANGES, Ids
 from tests.isolation.stack import Stack, stack_of
 from tests.worlds import SETTINGS
 
@@ -102,7 +102,7 @@ def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
     call(name, bearer="nobody")
     if takes_a_body:
         call(name, TOO_LARGE, bearer=key)
-    if is_search:
+    if is_search and takes_a_body:
         call(name, 1, bearer=key)
     elif name not in OPEN:
         call(name, bearer=key, query="?unknown=1")
@@ -111,6 +111,19 @@ def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
         call(name, bearer=key, origin="https://page.example")
     if "{" in name:
         call(name, bearer=key, ids=nowhere)
+
+
+def call_with_old_cursors(call: Caller) -> None:
+    """Sends cursors from before changes that were deleted."""
+    owners = {"GET /v1/changes": "", f"GET {TOOL_CHANGES}": call.tenant.ids["project_id"]}
+    deleted = (
+        "insert into change_feed values (%s, 1000, 1000) on conflict (owner) do update set last = 1000, deleted = 1000"
+    )
+    for name, owner in owners.items():
+        path = name.removeprefix("GET ").format_map(call.tenant.ids)
+        cursor = call.stack.ask("GET", path, bearer=call.key(name)).json["cursor"]
+        call.stack.sql.execute(deleted, (owner,))
+        assert call(name, bearer=call.key(name), query=f"?since={cursor}") == 410
 
 
 def call_without_queue(call: Caller) -> None:
@@ -225,6 +238,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     call_without_database(call, operations)
     call_in_conflict(call)
     call_with_keys(call)
+    call_with_old_cursors(call)
     guest = stack.token(call.tenant.ids["user_id"])
     agent = stack.token(call.tenant.user, client_id=str(uuid4()))
     for route in MEMBERS:

@@ -45,6 +45,7 @@ SEARCH = {
         "record_key_use",
         "consume_quota",
         "record_refused_question",
+        "changes_since",
     ),
 }
 A_LATER_MIGRATION = """

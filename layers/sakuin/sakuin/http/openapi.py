@@ -1,6 +1,6 @@
 """The description of the REST API: the routes of this application, and those that the function `mcp` answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -68,14 +68,15 @@ def _complete(document: dict[str, Any]) -> None:
                 tags = {*operation["tags"]}
                 key = "key" if _MEMBERS & tags else "push" if "Pushes" in tags else "admin"
                 operation["security"] = [{key: []}]
-    paths |= _searches(schemas)
+    paths |= _answered_by_mcp(schemas)
     document["components"]["securitySchemes"] = _SECURITY
 
 
-def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
+def _answered_by_mcp(schemas: dict[str, Any]) -> dict[str, Any]:
     """Returns the paths of the function `mcp`; adds the schemas of their requests."""
     # Nothing else of this function needs them.
-    from sakuin.arguments import SearchArguments, ToolSearchArguments
+    from sakuin.arguments import ChangesArguments, SearchArguments, ToolSearchArguments
+    from sakuin.mcp.changes.feed import OUTPUT as CHANGES
     from sakuin.mcp.knowledge_schemas import SEARCH_OUTPUT
     from sakuin.mcp.search_tools import OUTPUT
 
@@ -105,7 +106,37 @@ def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
             (401, 403, 404, 413, 422, 429, 503),
             ids,
         ),
+        "/v1/changes": _get_changes("list_changes", "of pages", "knowledge", ChangesArguments, CHANGES),
+        "/v1/mcps/{mcp_id}/changes": _get_changes(
+            "list_tool_changes", "of the Tools of an endpoint", "endpoint", ChangesArguments, CHANGES, ids[:1]
+        ),
     }
+
+
+def _get_changes(
+    name: str,
+    what: str,
+    key: str,
+    asked: type[BaseModel],
+    answer: Mapping[str, Any],
+    ids: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    fields = asked.model_json_schema()["properties"]
+    parameters = [
+        {"name": field, "in": "query", "required": False, "description": schema.pop("description"), "schema": schema}
+        for field, schema in fields.items()
+    ]
+    described = {"description": "Successful Response", "content": {"application/json": {"schema": answer}}}
+    operation = {
+        "tags": ["Changes"],
+        "summary": name.replace("_", " ").title(),
+        "description": f"Returns the changes {what} since a cursor, the oldest first.",
+        "operationId": name,
+        "parameters": [*ids, *parameters],
+        "responses": {"200": described, **_failures(401, 403, 410, 422, 429, 503)},
+        "security": [{key: []}],
+    }
+    return {"get": operation}
 
 
 def _post(

@@ -4,12 +4,13 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from sakuin.arguments import ChangesArguments
+from sakuin.arguments import ChangeKind, ChangesArguments
 from sakuin.errors import Gone, Invalid
 from sakuin.knowledge.names import split_chunk_id
 from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.schemas import Schema, records
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import Endpoint
 
@@ -17,6 +18,30 @@ from sakuin.tables.model import Endpoint
 _LIBRARY = ""
 # Three numbers of SQL (`changes_since`), and the Tools that the reader may see.
 _POSITION = re.compile("([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9a-f]{16})")
+OUTPUT: Schema = {
+    "type": "object",
+    "required": ["changes", "cursor", "more"],
+    "properties": {
+        "changes": records(
+            "The oldest first.",
+            {
+                "kind": {"enum": list(get_args(ChangeKind))},
+                "id": "Of an explanation or a Tool; the name of a page.",
+                "generation": "Of the page, or of the Tool's Table. It grows with each change.",
+                "time": {"type": "string", "format": "date-time"},
+                "title": "Of an explanation that is there.",
+                "type": "rule, method, definition, example or tip.",
+                "content_hash": "SHA-256 of its text.",
+                "url": "Link to it, or to where its text is now.",
+                "moved_to": "The id of the same text.",
+                "name": "Of a Tool.",
+                "reason": "Why a page or a Tool failed.",
+            },
+        ),
+        "cursor": {"type": "string", "description": "The `since` of the next request."},
+        "more": {"type": "boolean", "description": "True: there are more now."},
+    },
+}
 _BEGIN_AGAIN = "Begin again without 'since': the answers then have everything that is there now"
 
 

@@ -1,0 +1,99 @@
+"""The change feed over REST: the keys of MCP, and to each caller only what it may read."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.routes import TOOL_CHANGES
+from tests.isolation.stack import Answer, Stack
+
+PAGES = "/v1/changes"
+
+
+def changes(stack: Stack, path: str, bearer: str | None, query: str = "") -> Answer:
+    return stack.ask("GET", path + query, bearer=bearer)
+
+
+def test_each_feed_opens_with_the_key_of_its_endpoint_and_for_its_members_alone(
+    stack: Stack, owner: Tenant, other: Tenant
+) -> None:
+    nowhere = {"mcp_id": str(uuid4())}
+    paths = [PAGES, *(TOOL_CHANGES.format_map(ids) for ids in (owner.ids, other.ids, nowhere))]
+    bearers = {"owner": owner.key, "other": other.key, "knowledge": stack.knowledge_key}
+    bearers |= {"admin": stack.admin_key, "user": owner.token}
+    answers = {
+        (path, name): changes(stack, path, bearer)
+        for path in paths
+        for name, bearer in (bearers | {"nothing": None}).items()
+    }
+    own = {(PAGES, "knowledge"), (TOOL_CHANGES.format_map(owner.ids), "owner")}
+    own |= {(TOOL_CHANGES.format_map(other.ids), "other"), (TOOL_CHANGES.format_map(owner.ids), "user")}
+    assert {which for which, answer in answers.items() if answer.status == 200} == own
+    # Whether there is an endpoint cannot be told from how a key or a user is refused.
+    asked = {"other": owner, "knowledge": owner, "admin": owner, "user": other, "nothing": owner}
+    for name, tenant in asked.items():
+        there, not_there = (answers[TOOL_CHANGES.format_map(ids), name] for ids in (tenant.ids, nowhere))
+        assert (there.status, there.body, there.round_trips) == (
+            not_there.status,
+            not_there.body,
+            not_there.round_trips,
+        )
+
+
+def test_a_project_hears_of_its_own_tools_and_of_no_page(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    for tenant in (owner, other):
+        answer = changes(stack, TOOL_CHANGES.format_map(tenant.ids), tenant.key)
+        (ready,) = answer.json["changes"]
+        assert (ready["kind"], ready["id"], ready["name"]) == ("tool.ready", tenant.ids["tool_id"], tenant.tool)
+    for ids in (owner.ids, other.ids):
+        assert not [value for value in ids.values() if value in changes(stack, PAGES, stack.knowledge_key).body]
+
+
+def test_an_endpoint_hears_of_its_bound_tools_alone(stack: Stack) -> None:
+    tenant = moved_in(stack, "図形の相似")
+    made = stack.ask("POST", f"/v1/projects/{tenant.ids['project_id']}/mcps", {"name": "empty"}, bearer=tenant.token)
+    empty = changes(stack, TOOL_CHANGES.format(mcp_id=made.json["mcp_id"]), made.json["key"])
+    assert (empty.status, empty.json["changes"]) == (200, [])
+
+
+def test_a_cursor_opens_no_other_feed(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    cursor = changes(stack, TOOL_CHANGES.format_map(owner.ids), owner.key).json["cursor"]
+    for path, key in ((TOOL_CHANGES.format_map(other.ids), other.key), (PAGES, stack.knowledge_key)):
+        answer = changes(stack, path, key, f"?since={cursor}")
+        assert (answer.status, "does not belong" in answer.json["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("?limit=501", "'limit' must be a whole number from 1 to 500"),
+        ("?limit=1&limit=2", "Send 'limit' once"),
+        ("?colour=1", "'colour' is not an argument"),
+        ("?kind=everything", "'kind' must be"),
+        ("?since=x", "'since' does not belong to this call"),
+        ("?since=%ff", "The query string cannot be read"),
+        ("?" + "kind=page.failed&" * 21, "at most 20 parameters"),
+    ],
+)
+def test_a_wrong_request_is_422_and_says_why(stack: Stack, owner: Tenant, query: str, told: str) -> None:
+    for path, key in ((PAGES, stack.knowledge_key), (TOOL_CHANGES.format_map(owner.ids), owner.key)):
+        answer = changes(stack, path, key, query)
+        assert (answer.status, answer.json["code"], told in answer.json["detail"]) == (422, "invalid", True), (
+            answer.body
+        )
+
+
+def test_a_forged_cursor_is_an_error_of_the_caller(stack: Stack) -> None:
+    from sakuin.mcp.cursors import cursor_of
+
+    for position in ("x", "1-2-3", "0-0-" + "9" * 18 + "-e3b0c44298fc1c14", "-1-0-0-e3b0c44298fc1c14"):
+        answer = changes(stack, PAGES, stack.knowledge_key, f"?since={cursor_of(position, '')}")
+        assert answer.status in (410, 422), answer.body
+
+
+def test_only_get_and_no_foreign_page_may_read_it(stack: Stack) -> None:
+    posted = stack.ask("POST", PAGES, {}, bearer=stack.knowledge_key)
+    assert (posted.status, posted.headers["allow"]) == (405, "GET")
+    foreign = stack.ask("GET", PAGES, bearer=stack.knowledge_key, origin="https://page.example")
+    assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
