@@ -204,7 +204,8 @@ def _handler(deployment: Deployment) -> Any:
             deployment.settle()
         if path.startswith(_BUCKET_PATH):
             return _uploaded(deployment, event)
-        answer: dict[str, Any] = (agents if path.startswith("/mcp") else rest)(event, context)
+        is_for_agents = path.startswith("/mcp") or path.endswith("/changes")
+        answer: dict[str, Any] = (agents if is_for_agents else rest)(event, context)
         if path == "/v1/files/uploads":
             answer["body"] = answer["body"].replace(_BUCKET_URL, deployment.url + _BUCKET_PATH)
             answer["headers"] |= {"content-length": str(len(answer["body"].encode()))}

@@ -75,7 +75,7 @@ class Stack:
     def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Gives an event to the function that API Gateway would give it to."""
         path = event["rawPath"]
-        is_search = path.startswith(("/mcp", "/public/mcp")) or path.endswith("/search")
+        is_search = path.startswith(("/mcp", "/public/mcp")) or path.endswith(("/search", "/changes"))
         return (self.mcp if is_search else self.api)(event, context)
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:

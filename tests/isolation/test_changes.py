@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from sakuin.mcp.cursors import cursor_of
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import TOOL_CHANGES
@@ -53,7 +54,7 @@ def test_a_project_hears_of_its_own_tools_and_of_no_page(stack: Stack, owner: Te
 def test_an_endpoint_hears_of_its_bound_tools_alone(stack: Stack) -> None:
     tenant = moved_in(stack, "図形の相似")
     made = stack.ask("POST", f"/v1/projects/{tenant.ids['project_id']}/mcps", {"name": "empty"}, bearer=tenant.token)
-    empty = changes(stack, TOOL_CHANGES.format(mcp_id=made.json["mcp_id"]), made.json["key"])
+    empty = changes(stack, TOOL_CHANGES.format(mcp_id=made.json["mcp"]["id"]), made.json["key"])
     assert (empty.status, empty.json["changes"]) == (200, [])
 
 
@@ -85,8 +86,6 @@ def test_a_wrong_request_is_422_and_says_why(stack: Stack, owner: Tenant, query:
 
 
 def test_a_forged_cursor_is_an_error_of_the_caller(stack: Stack) -> None:
-    from sakuin.mcp.cursors import cursor_of
-
     for position in ("x", "1-2-3", "0-0-" + "9" * 18 + "-e3b0c44298fc1c14", "-1-0-0-e3b0c44298fc1c14"):
         answer = changes(stack, PAGES, stack.knowledge_key, f"?since={cursor_of(position, '')}")
         assert answer.status in (410, 422), answer.body

@@ -116,9 +116,7 @@ def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
 def call_with_old_cursors(call: Caller) -> None:
     """Sends cursors from before changes that were deleted."""
     owners = {"GET /v1/changes": "", f"GET {TOOL_CHANGES}": call.tenant.ids["project_id"]}
-    deleted = (
-        "insert into change_feed values (%s, 1000, 1000) on conflict (owner) do update set last = 1000, deleted = 1000"
-    )
+    deleted = "insert into change_feed values (%s, 9, 9) on conflict (owner) do update set last = 9, deleted = 9"
     for name, owner in owners.items():
         path = name.removeprefix("GET ").format_map(call.tenant.ids)
         cursor = call.stack.ask("GET", path, bearer=call.key(name)).json["cursor"]

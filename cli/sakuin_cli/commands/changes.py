@@ -25,9 +25,7 @@ def changes(
     kind: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind, page.failed; may be repeated.")
     ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Go on until Ctrl-C; with --json, one change a line.")
-    ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Until Ctrl-C; with --json, one change a line.")] = False,
     every: Annotated[float, typer.Option("--every", metavar="SECONDS", min=1, help="How often to ask.")] = 10,
     tools: Annotated[
         bool, typer.Option("--tools", help="Of the Tools of SAKUIN_TOOLS_MCP_URL, instead of the pages.")
