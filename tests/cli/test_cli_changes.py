@@ -21,7 +21,7 @@ def filled(operator: Operator) -> Operator:
 def test_changes_are_printed_with_the_cursor_to_go_on(filled: Operator) -> None:
     first = filled.sakuin("changes")
     change, cursor = first.out.splitlines()
-    assert change.endswith("explanation.added    x#rule-a  公式")
+    assert "  explanation.added    x#rule-a  " in change
     name, cursor = cursor.split()
     assert name == "cursor"
     assert filled.sakuin("changes", "--since", cursor).out.splitlines() == [f"cursor  {cursor}"]
