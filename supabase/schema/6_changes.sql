@@ -78,7 +78,7 @@ create trigger forget_tool_changes after delete on public.tool for each row exec
 
 -- ---------------------------------------------------------------- reading
 
--- Numbers at most p_limit committed changes of a feed, in the order of their transactions, and returns the feed, locked if
+-- Numbers at most p_limit (null: all) committed changes of a feed, in the order of their transactions, and returns the feed, locked if
 -- there were any. A row that is being changed is left for the next reader.
 create function public.number_changes(p_owner text, p_limit integer) returns public.change_feed
 language plpgsql set search_path = public, extensions as $$
@@ -106,15 +106,15 @@ begin
   return case when f.owner is null then row(p_owner, 0, 0)::change_feed else f end;
 end $$;
 
--- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}. Null if the
--- cursor is too old: it has not seen what was deleted since.
+-- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}; with 0
+-- none, and the cursor of now. Null if the cursor is too old: it has not seen what was deleted since.
 --   p_cursor: [began, complete, read], null for the beginning. `began`: what was deleted when the reader began;
 --     `complete`: the reader has had all changes up to this number; `read`: the number of the last change that it got.
 --   p_kinds: such as 'page.failed'; null for all. p_tools: of a project, the Tools that the reader may see.
 create function public.changes_since(p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
-  f constant change_feed := number_changes(p_owner, 5000);
+  f constant change_feed := number_changes(p_owner, case when p_limit > 0 then 5000 end);
   began constant bigint := coalesce(p_cursor[1], f.deleted);
   complete constant bigint := coalesce(p_cursor[2], 0);
   read constant bigint := coalesce(p_cursor[3], 0);
@@ -130,7 +130,7 @@ begin
       and (p_kinds is null or x.kind = any (p_kinds))
     order by c.number limit p_limit
   ), ended as (
-    select (select count(*) from page) < p_limit as is_last,
+    select (select count(*) from page) < greatest(p_limit, 1) as is_last,
            -- One that is changed at this moment may be new to the reader.
            exists (select from change c where c.owner = p_owner and c.number is null) as has_more
   )
@@ -145,7 +145,7 @@ begin
       left join material m on p.topic = 'page' and m.material = p.subject
       left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
     'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
-                   else jsonb_build_array(began, case when e.has_more then complete else f.last end, f.last) end,
+                   else jsonb_build_array(began, case when e.has_more and p_limit > 0 then complete else f.last end, f.last) end,
     'more', not e.is_last or e.has_more)
   into done from ended e;
   return done;

@@ -38,6 +38,7 @@ DERIVED = {
         *("console_session", "console_link", "console_form", "quota_use", "search_quota"),
         *("reconciliation_run", "message_lease"),
     },
+    "pages and Tables as they are indexed again": {"change", "change_feed"},
 }
 SECRET, BUCKETS = "sakuin/prod", {"MaterialsBucket": "materials", "TablesBucket": "tables"}
 QUESTION = "二次関数と三角比"

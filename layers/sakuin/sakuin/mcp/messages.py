@@ -16,7 +16,8 @@ LONGEST_BATCH = 20
 _TOO_MANY = -32029
 # The only revision with batches has no header of its own.
 _WITH_BATCHES = ("", "2025-03-26")
-_CALL = "tools/call"
+# Methods whose calls are counted.
+_CALLS = ("tools/call", "events/poll")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,9 @@ class Messages:
     """The content of a request.
 
     `refusal` is the reason to reject the whole request. `batch` are the messages of a batch, None for a single message,
-    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools, and each
-    question of a call with several; `id` is that of a single message. `has_handshake`: the revision has one.
+    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools, each
+    question of a call with several, and the polls of events; `id` is that of a single message. `has_handshake`: the
+    revision has one.
     """
 
     calls: int
@@ -95,7 +97,7 @@ def _error(id: str | int | None, error: ErrorData) -> bytes:
 
 def _calls(content: Any) -> int:
     messages = content if isinstance(content, list) else [content]
-    calls = (message for message in messages if isinstance(message, dict) and message.get("method") == _CALL)
+    calls = (message for message in messages if isinstance(message, dict) and message.get("method") in _CALLS)
     parameters = (call.get("params") for call in calls)
     return sum(questions_in(each.get("arguments")) if isinstance(each, dict) else 1 for each in parameters)
 

@@ -8,6 +8,8 @@ from mcp import MCPError
 from mcp.server import CacheHint, Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
+from sakuin.mcp.changes.events import add_events, page_events, tool_events
+from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
@@ -26,8 +28,8 @@ CallTool = Callable[[Any, CallToolRequestParams], Awaitable[CallToolResult]]
 ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
 
 
-def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
-    """Returns the server of the knowledge endpoint."""
+def knowledge_server(tools: KnowledgeTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:
+    """Returns the server of the knowledge endpoint; with a `feed` it has events."""
 
     async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
@@ -36,11 +38,14 @@ def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
         own = tools.within(context.request.scope[FOLDER])
         return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
-    return _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    if feed is not None:
+        add_events(server, page_events(feed), _endpoint)
+    return server
 
 
-def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
-    """Returns the server of Search Tools, which lists the Tools of a request's endpoint."""
+def search_tools_server(tools: SearchTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:
+    """Returns the server of Search Tools, which lists those of a request's endpoint. With a `feed` it has events."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
         listing = await anyio.to_thread.run_sync(tools.listed, _endpoint(context))
@@ -51,7 +56,10 @@ def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
         return _known(result, params.name)
 
     names = ("sakuin-search-tools", "Sakuin Search Tools")
-    return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    server = _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    if feed is not None:
+        add_events(server, tool_events(feed), _endpoint)
+    return server
 
 
 def _server(

@@ -171,6 +171,7 @@ def handler(clients: Clients) -> Handler:
         searches.store()
         tokens()
     read = ReadKnowledge(client, settings.base_url)
+    feed = ChangeFeed(client, read.url)
     record_refused = record_refused_questions(clients)
     tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, own_index(settings).tables.id)
@@ -189,10 +190,10 @@ def handler(clients: Clients) -> Handler:
         EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
     }
     app = McpApp(
-        knowledge_server(tools, __version__),
+        knowledge_server(tools, __version__, feed),
         KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
         settings.allowed_origins,
-        tools_server=search_tools_server(search_tools, __version__),
+        tools_server=search_tools_server(search_tools, __version__, feed),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
         folder_of=stored_keys.folder,
@@ -202,6 +203,6 @@ def handler(clients: Clients) -> Handler:
         else None,
         users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
-        rest=RestSearch(tools, search_tools, ChangeFeed(client, read.url)),
+        rest=RestSearch(tools, search_tools, feed),
     )
     return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers))

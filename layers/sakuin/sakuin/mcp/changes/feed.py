@@ -10,7 +10,7 @@ from sakuin.arguments import ChangeKind, ChangesArguments
 from sakuin.errors import Gone, Invalid
 from sakuin.knowledge.names import split_chunk_id
 from sakuin.mcp.cursors import cursor_of, position_of
-from sakuin.mcp.schemas import Schema, records
+from sakuin.mcp.schemas import Schema, record
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import Endpoint
 
@@ -18,26 +18,27 @@ from sakuin.tables.model import Endpoint
 _LIBRARY = ""
 # Three numbers of SQL (`changes_since`), and the Tools that the reader may see.
 _POSITION = re.compile("([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9a-f]{16})")
+# What an event of it has, too.
+CHANGE = record(
+    "A change.",
+    {
+        "id": "Of an explanation or a Tool; the name of a page.",
+        "generation": "Of the page, or of the Tool's Table. It grows with each change.",
+        "title": "Of an explanation that is there.",
+        "type": "rule, method, definition, example or tip.",
+        "content_hash": "SHA-256 of its text.",
+        "url": "Link to it, or to where its text is now.",
+        "moved_to": "The id of the same text.",
+        "name": "Of a Tool.",
+        "reason": "Why a page or a Tool failed.",
+    },
+)
+_KIND = {"kind": {"enum": list(get_args(ChangeKind))}, "time": {"type": "string", "format": "date-time"}}
 OUTPUT: Schema = {
     "type": "object",
     "required": ["changes", "cursor", "more"],
     "properties": {
-        "changes": records(
-            "The oldest first.",
-            {
-                "kind": {"enum": list(get_args(ChangeKind))},
-                "id": "Of an explanation or a Tool; the name of a page.",
-                "generation": "Of the page, or of the Tool's Table. It grows with each change.",
-                "time": {"type": "string", "format": "date-time"},
-                "title": "Of an explanation that is there.",
-                "type": "rule, method, definition, example or tip.",
-                "content_hash": "SHA-256 of its text.",
-                "url": "Link to it, or to where its text is now.",
-                "moved_to": "The id of the same text.",
-                "name": "Of a Tool.",
-                "reason": "Why a page or a Tool failed.",
-            },
-        ),
+        "changes": {"type": "array", "items": CHANGE | {"properties": {**_KIND, **CHANGE["properties"]}}},
         "cursor": {"type": "string", "description": "The `since` of the next request."},
         "more": {"type": "boolean", "description": "True: there are more now."},
     },
@@ -57,14 +58,24 @@ class ChangeFeed:
 
         Raises `Gone` for a cursor that is too old, or from before other Tools were bound to the endpoint.
         """
+        return self.after(endpoint, asked.since, asked.kind, asked.limit)
+
+    def now(self, endpoint: Endpoint | None, kinds: Sequence[str]) -> dict[str, Any]:
+        """Returns an answer without changes, whose cursor is before those that come."""
+        return self.after(endpoint, None, kinds, 0) | {"more": False}
+
+    def after(
+        self, endpoint: Endpoint | None, since: str | None, kinds: Sequence[str] | None, limit: int
+    ) -> dict[str, Any]:
+        """Returns the answer after a cursor (None: from the beginning), of some kinds or with None of all."""
         tools = None if endpoint is None else sorted(tool.id for tool in endpoint.tools)
-        signed = (endpoint.id if endpoint else _LIBRARY, *sorted(asked.kind or ()))
+        signed = (endpoint.id if endpoint else _LIBRARY, *sorted(kinds or ()))
         arguments = {
             "p_owner": endpoint.project_id if endpoint else _LIBRARY,
-            "p_cursor": None if asked.since is None else _numbers(asked.since, tools, signed),
-            "p_kinds": asked.kind,
+            "p_cursor": None if since is None else _numbers(since, tools, signed),
+            "p_kinds": kinds,
             "p_tools": tools,
-            "p_limit": asked.limit,
+            "p_limit": limit,
         }
         answer = call(self.client, "changes_since", arguments)
         if answer is None:
