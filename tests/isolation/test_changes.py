@@ -96,3 +96,32 @@ def test_only_get_and_no_foreign_page_may_read_it(stack: Stack) -> None:
     assert (posted.status, posted.headers["allow"]) == (405, "GET")
     foreign = stack.ask("GET", PAGES, bearer=stack.knowledge_key, origin="https://page.example")
     assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
+
+
+def polled(stack: Stack, mcp_id: str | None, key: str | None, name: str, cursor: str | None = None) -> Answer:
+    return stack.rpc(mcp_id, "events/poll", key, name=name, cursor=cursor)
+
+
+def test_events_of_an_endpoint_are_those_of_its_own_tools(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    begun = {
+        tenant.user: polled(stack, tenant.ids["mcp_id"], tenant.key, "tool.ready").json["result"]["cursor"]
+        for tenant in (owner, other)
+    }
+    path = f"/v1/tables/{owner.ids['table_id']}"
+    assert stack.ask("PUT", path, {"data": {"public": {"a": owner.words * 40}}}, bearer=owner.token).status == 200
+    stack.indexed(owner.ids["project_id"], owner.ids["table_id"])
+    own = polled(stack, owner.ids["mcp_id"], owner.key, "tool.ready", begun[owner.user])
+    assert [event["data"]["id"] for event in own.json["result"]["events"]] == [owner.ids["tool_id"]]
+    foreign = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", begun[other.user])
+    assert foreign.json["result"]["events"] == []
+    stolen = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", begun[owner.user])
+    assert stolen.json["error"]["code"] == -32602
+
+
+def test_events_need_the_key_of_their_endpoint(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    for mcp_id, key in ((owner.ids["mcp_id"], other.key), (owner.ids["mcp_id"], None), (None, owner.key)):
+        for method in ("events/list", "events/poll"):
+            assert stack.rpc(mcp_id, method, key, name="tool.ready").status == 401
+    names = stack.rpc(owner.ids["mcp_id"], "events/list", owner.key).json["result"]["events"]
+    assert {event["name"] for event in names} == {"tool.ready", "tool.failed"}
+    assert polled(stack, owner.ids["mcp_id"], owner.key, "page.failed").json["error"]["code"] == -32011

@@ -116,9 +116,10 @@ def add_events(server: Server[Any], events: Events, endpoint_of: Callable[[Any],
         except SakuinError as error:
             raise MCPError(INTERNAL_ERROR, "The changes cannot be read now. Try again in a moment.") from error
 
-    async def announce(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        answer = await call_next(context)
-        if context.method in ("server/discover", "initialize") and isinstance(answer, dict):
+    # The SDK calls it with this name.
+    async def announce(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        answer = await call_next(ctx)
+        if ctx.method in ("server/discover", "initialize") and isinstance(answer, dict):
             # The SDK's own capabilities have no such member.
             answer = answer | {"capabilities": {**answer.get("capabilities", {}), "events": {"listChanged": False}}}
         return answer
