@@ -6,7 +6,7 @@
 --     orders keys differently than S3, Python and a developer's machine.
 --   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
 --   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
---   * Rights are granted in 7_rights, for all files at once.
+--   * Rights are granted in 8_rights, for all files at once.
 
 create schema if not exists extensions;
 create extension if not exists vector with schema extensions;

@@ -1,6 +1,6 @@
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
--- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): for a user they see the
+-- The functions of the API run as sakuin_member, a role that row level security binds (8_rights): for a user they see the
 -- rows of the user's projects and change what the user's role allows, for the service role all. Invisible rows do not
 -- exist: error P0002 (no_data_found). PostgREST answers errors with the status in their code: PT403 a role that is too
 -- low, PT422 a wrong argument, PT429 a quota that is used up.
@@ -203,7 +203,7 @@ create index outbox_sent on public.outbox (sent_at);
 -- ---------------------------------------------------------------- who calls, and checks of arguments
 
 -- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
--- users themselves may call nothing (7_rights). Not null for an invalid header: the cast raises an error.
+-- users themselves may call nothing (8_rights). Not null for an invalid header: the cast raises an error.
 create function public.acting_user() returns uuid
 language sql stable set search_path = public, extensions as $$
   select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid

@@ -209,10 +209,10 @@ def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) 
             advice = "Upgrade Postgres in Supabase's project settings."
             yield Problem("versions", f"The extension {name} is {extension['version']}.", advice)
     if missing := state["missing"]:
-        advice = "Run the grants of supabase/schema/7_rights.sql in the SQL editor."
+        advice = "Run the grants of supabase/schema/8_rights.sql in the SQL editor."
         yield Problem("grants", f"The service key has no right to {_listed(missing)}.", advice)
     if opened := state["open"]:
-        advice = "Run supabase/schema/7_rights.sql from its row level security on, in the SQL editor."
+        advice = "Run supabase/schema/8_rights.sql from its row level security on, in the SQL editor."
         yield Problem("grants", f"Tables are open past the API: {_listed(opened)}.", advice)
     wrong = [f"{column} is {kind}" for column, kind in state["vectors"].items() if f"({dimensions})" not in kind]
     if wrong:
