@@ -42,8 +42,11 @@ def test_a_notification_is_202_and_empty(deployed: Deployed) -> None:
 
 def test_a_search_over_rest_is_answered_and_every_refusal_has_its_request(deployed: Deployed) -> None:
     assert asked(deployed, path="/v1/search", body={"query": "解の公式"}).json()["results"]
+    assert asked(deployed, "GET", "/v1/changes?limit=1").json()["changes"]
     for method, path, status in (
         ("GET", "/v1/search", 405),
+        ("POST", "/v1/changes", 405),
+        ("GET", "/v1/mcps/11111111-1111-1111-1111-111111111111/changes", 401),
         ("POST", "/v1/search", 422),
         ("POST", "/v1/nothing", 404),
         ("GET", "/v1/status", 401),
