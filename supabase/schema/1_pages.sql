@@ -234,7 +234,8 @@ begin
       is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
                         w.prerequisites, w.illustrates)
     union all
-    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end, coalesce(n.id, elsewhere.id)
+    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end,
+           coalesce(n.id, elsewhere.id)
     from gone g
     left join (
       select w.content_hash, min(w.id) as id from written w where w.id not in (select o.id from old o)

@@ -74,12 +74,13 @@ create trigger record_tool_change after update of metadata on public.tool for ea
   when (new.metadata->'search_index'->>'state' in ('ready', 'error')
         and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
   execute function public.record_tool_change();
-create trigger forget_tool_changes after delete on public.tool for each row execute function public.record_tool_change();
+create trigger forget_tool_changes after delete on public.tool
+  for each row execute function public.record_tool_change();
 
 -- ---------------------------------------------------------------- reading
 
--- Numbers at most p_limit (null: all) committed changes of a feed, in the order of their transactions, and returns the feed, locked if
--- there were any. A row that is being changed is left for the next reader.
+-- Numbers at most p_limit (null: all) committed changes of a feed, in the order of their transactions, and returns the
+-- feed, locked if there were any. A row that is being changed is left for the next reader.
 create function public.number_changes(p_owner text, p_limit integer) returns public.change_feed
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -120,21 +121,24 @@ declare
   read constant bigint := coalesce(p_cursor[3], 0);
   done jsonb;
 begin
-  if f.deleted > greatest(began, read) or read > f.last then return null; end if;
+  if read > f.last then return null; end if;
   with page as materialized (
     select c.*, x.kind
     from change c cross join lateral (
       select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added' else c.event end)
         as kind) x
-    where c.owner = p_owner and c.number > read and c.number <= f.last and (p_tools is null or c.subject = any (p_tools))
+    where c.owner = p_owner and c.number > read and c.number <= f.last
+      and (p_tools is null or c.subject = any (p_tools))
       and (p_kinds is null or x.kind = any (p_kinds))
     order by c.number limit p_limit
   ), ended as (
     select (select count(*) from page) < greatest(p_limit, 1) as is_last,
            -- One that is changed at this moment may be new to the reader.
-           exists (select from change c where c.owner = p_owner and c.number is null) as has_more
+           exists (select from change c where c.owner = p_owner and c.number is null) as has_more,
+           -- Of the same moment as the page: what is deleted meanwhile must not be passed over.
+           exists (select from change_feed x where x.owner = p_owner and x.deleted > greatest(began, read)) as is_old
   )
-  select jsonb_build_object(
+  select case when not e.is_old or p_cursor is null then jsonb_build_object(
     'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at, 'moved_to', p.moved_to,
         'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
@@ -145,8 +149,9 @@ begin
       left join material m on p.topic = 'page' and m.material = p.subject
       left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
     'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
-                   else jsonb_build_array(began, case when e.has_more and p_limit > 0 then complete else f.last end, f.last) end,
-    'more', not e.is_last or e.has_more)
+                   else jsonb_build_array(began, case when e.has_more and p_limit > 0 then complete else f.last end,
+                                          f.last) end,
+    'more', not e.is_last or e.has_more) end
   into done from ended e;
   return done;
 end $$;
@@ -166,7 +171,6 @@ begin
   end if;
   -- What nobody has read has no number, and a cursor from before it must be too old, too.
   perform number_changes('', p_limit);
-  perform from change_feed f where f.owner = '' for update;
   with gone as (
     delete from change c where c.ctid = any (array(
       select x.ctid from change x

@@ -151,15 +151,17 @@ def test_a_transaction_that_commits_late_is_told_after_those_before_it(
 
 def test_a_reader_waits_for_the_numbers_of_another_reader(world: World, feed: ChangeFeed) -> None:
     answers: list[Any] = []
+    _, cursor = read(feed)
+    world.put("y.html", a_page({A: TEXTS[A], B: TEXTS[B]}))
     with psycopg.connect(world.database.dsn_postgres) as first:
         first.execute("select changes_since('', null, null, null, 10)")
-        second = Thread(target=lambda: answers.append(read(feed)))
+        second = Thread(target=lambda: answers.append(read(feed, cursor)))
         second.start()
         second.join(0.2)
         assert second.is_alive()
     second.join()
     changes, _ = answers[0]
-    assert len(changes) == 2
+    assert told(changes) == {("explanation.added", f"y#{A}"), ("explanation.added", f"y#{B}")}
 
 
 def test_a_change_of_a_change_is_not_lost_while_it_is_written(world: World, feed: ChangeFeed) -> None:
