@@ -522,34 +522,37 @@ end $$;
 -- ---------------------------------------------------------------- refused questions
 
 -- Questions without a good match, if RecordRefusedQuestions is on: the Tool that was asked (null: the library), the day
--- (UTC), and how often. Nothing tells who asked.
+-- (UTC), how often, and how often of these it had an answer that is probably wrong. Nothing tells who asked.
 create table public.refused_question (
   day date not null,
   tool_id uuid references public.tool on delete cascade,
   question text collate "C" not null,
   asked integer not null default 1,
+  weak integer not null default 0,
   unique nulls not distinct (day, tool_id, question)
 );
 create index refused_question_tool on public.refused_question (tool_id);
 
 -- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
-create function public.record_refused_question(p_tool uuid, p_question text, p_most integer) returns void
+create function public.record_refused_question(p_tool uuid, p_question text, p_most integer, p_weak boolean) returns void
 language sql set search_path = public, extensions as $$
   with today as (
     select q.question from refused_question q
     where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
   )
-  insert into refused_question as r (day, tool_id, question)
-  select (now() at time zone 'utc')::date, p_tool, p_question
+  insert into refused_question as r (day, tool_id, question, weak)
+  select (now() at time zone 'utc')::date, p_tool, p_question, p_weak::integer
   where (select count(*) from today) < p_most or exists (select from today t where t.question = p_question)
-  on conflict (day, tool_id, question) do update set asked = r.asked + 1
+  on conflict (day, tool_id, question) do update set asked = r.asked + 1, weak = r.weak + excluded.weak
 $$;
 
--- The most frequent questions, of these Tools or (null) of everything: [{tool_id, question, asked, first_day, last_day}].
+-- The most frequent questions, of these Tools or (null) of everything:
+-- [{tool_id, question, asked, weak, first_day, last_day}].
 create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
-    select q.tool_id, q.question, sum(q.asked) as asked, min(q.day) as first_day, max(q.day) as last_day
+    select q.tool_id, q.question, sum(q.asked) as asked, sum(q.weak) as weak,
+      min(q.day) as first_day, max(q.day) as last_day
     from refused_question q where p_tools is null or q.tool_id = any (p_tools)
     group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
 $$;
@@ -585,6 +588,67 @@ language sql set search_path = public, extensions as $$
   insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
   on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
   returning tokens
+$$;
+
+-- ---------------------------------------------------------------- counters of a day
+
+-- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
+-- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
+-- one shard, so that few wait for the same row.
+create table public.daily_count (
+  day date not null,
+  project_id uuid,
+  key text collate "C" not null check (length(key) <= 64),
+  name text collate "C" not null check (length(name) <= 32),
+  shard smallint not null check (shard between 0 and 7),
+  total bigint not null check (total > 0),
+  unique nulls not distinct (day, project_id, key, name, shard)
+);
+
+-- Adds what a worker has counted: [{day, project_id, key, name, total}], each row once.
+create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into daily_count as d (day, project_id, key, name, shard, total)
+  select c.day, c.project_id, c.key, c.name, p_shard, c.total
+  from jsonb_to_recordset(p_counts) as c(day date, project_id uuid, key text, name text, total bigint)
+  -- A worker may have been frozen for a night.
+  where c.day between (now() at time zone 'utc')::date - 2 and (now() at time zone 'utc')::date
+  order by c.project_id, c.key, c.name
+  limit 2000
+  on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
+$$;
+
+-- The last p_days: {days: {day: {name: total}}, with the tokens as tokens:embedding and tokens:learns,
+-- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
+create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with since as (select (now() at time zone 'utc')::date - p_days as day),
+  sums as (
+    select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
+    union all
+    select e.day, 'tokens:' || e.kind, e.tokens from embedding_day e, since s where e.day > s.day
+  ),
+  callers as (
+    select c.project_id, c.key, sum(c.total) filter (where c.name = 'asked') as asked,
+      coalesce(sum(c.total) filter (where c.name = 'refused'), 0) as refused,
+      coalesce(sum(c.total) filter (where c.name = 'weak'), 0) as weak
+    from daily_count c, since s where c.day > s.day and c.name in ('asked', 'refused', 'weak')
+    group by c.project_id, c.key having bool_or(c.name = 'asked')
+    order by asked desc, c.project_id, c.key limit p_callers
+  )
+  select jsonb_build_object(
+    'days', (select coalesce(jsonb_object_agg(d.day, d.counts), '{}')
+             from (select day, jsonb_object_agg(name, total) as counts from sums group by day) d),
+    'callers', (select coalesce(jsonb_agg(to_jsonb(x) || jsonb_build_object('project', p.name)
+                                          order by x.asked desc, x.project_id, x.key), '[]')
+                from callers x left join project p on p.id = x.project_id))
+$$;
+
+-- Deletes the counters of all days but the last p_days, and returns how many rows.
+create function public.delete_daily_counts(p_days integer) returns integer
+language sql set search_path = public, extensions as $$
+  with gone as (delete from daily_count where day <= (now() at time zone 'utc')::date - p_days returning 1)
+  select count(*)::integer from gone
 $$;
 
 -- ---------------------------------------------------------------- counts of projects

@@ -143,7 +143,7 @@ begin
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
-    'changes_since'
+    'changes_since', 'add_daily_counts'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);

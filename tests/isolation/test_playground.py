@@ -2,12 +2,16 @@
 
 import json
 import os
+import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from sakuin.platform.keys import hash_of_key
+from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
 from sakuin.upkeep.refused_questions import RefusedQuestions
-from sakuin.wiring import maintain
+from sakuin.wiring import maintain, mcp
 from sakuin.wiring.clients import Clients
 
 from tests.events import Context
@@ -64,7 +68,27 @@ def test_a_refused_question_is_counted_without_secrets_and_without_who_asked(sta
         "select array_agg(column_name::text order by ordinal_position) from information_schema.columns "
         "where table_name = 'refused_question'"
     ).fetchall()
-    assert columns == (["day", "tool_id", "question", "asked"],)
+    assert columns == (["day", "tool_id", "question", "asked", "weak"],)
+
+
+def test_what_a_worker_counted_is_written_with_its_next_event_without_who_asked(stack: Stack) -> None:
+    stack.sql.execute("delete from daily_count")
+    environ = os.environ | {"SECRET_NAME": search_secret(stack.secret)}
+    worker = replace(stack, mcp=mcp.handler(Clients.of(environ, "Search")))
+    question = {"name": "search_knowledge", "arguments": {"query": "the capital of France"}}
+    for _ in range(2):
+        worker.rpc(None, "tools/call", stack.knowledge_key, **question)
+    for thread in threading.enumerate():
+        if thread.name == "daily counts":
+            thread.join()
+    rows = stack.sql.execute("select project_id, key, split_part(name, ':', 1), total from daily_count").fetchall()
+    key = hash_of_key(stack.knowledge_key)[:12]
+    assert set(rows) == {(None, key, "asked", 1), (None, key, "refused", 1), (None, "", "ms", 1)}
+    (columns,) = stack.sql.execute(
+        "select array_agg(column_name::text order by ordinal_position) from information_schema.columns "
+        "where table_name = 'daily_count'"
+    ).fetchall()
+    assert columns == (["day", "project_id", "key", "name", "shard", "total"],)
 
 
 def test_maintenance_deletes_old_questions_and_all_of_them_once_none_are_wanted(stack: Stack) -> None:

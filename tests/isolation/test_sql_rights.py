@@ -46,6 +46,7 @@ SEARCH = {
         "consume_quota",
         "record_refused_question",
         "changes_since",
+        "add_daily_counts",
     ),
 }
 A_LATER_MIGRATION = """

@@ -43,10 +43,10 @@ def test_a_question_that_cannot_be_recorded_is_no_failure() -> None:
     asked: list[str] = []
 
     class Away:
-        def record(self, question: str, _tool_id: str | None) -> None:
+        def record(self, question: str, _tool_id: str | None, _is_weak: bool) -> None:
             asked.append(question)
             raise Unavailable("Supabase did not answer", vendor="supabase")
 
     away: Any = Away()
-    recorder(away, lambda text: text.replace("key", "[hidden]"))("k\u200bey of\n mine", None)
+    recorder(away, lambda text: text.replace("key", "[hidden]"))("k\u200bey of\n mine", None, False)
     assert asked == ["[hidden] of mine"]

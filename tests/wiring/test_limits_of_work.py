@@ -224,7 +224,9 @@ def test_a_question_about_pages(product: Product) -> None:
         answer = product.stack.rpc(None, "tools/call", product.stack.knowledge_key, **arguments)
         assert answer.json["result"]["structuredContent"]["results"]
 
-    ask()
+    for _ in range(2):
+        # The second one writes the counters of the first, and no other one does within ten seconds.
+        ask()
     measured = product.counts.measured(ask)
     assert violations("question_about_pages", measured) == []
 

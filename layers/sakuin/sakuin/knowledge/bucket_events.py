@@ -1,7 +1,7 @@
 """Events of the materials bucket, and how the index follows them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -41,7 +41,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 class BucketEvents:
     """A `QueueWork`: processes the messages of the material queue, in any order and any number of times.
 
-    `prefix` is the part of S3 keys that is not part of a material's name.
+    `prefix` is the part of S3 keys that is not part of a material's name. After each event `count_event`
+    takes the milliseconds from an upload until it was searchable; None for any other event.
     """
 
     bucket: S3Bucket
@@ -53,6 +54,7 @@ class BucketEvents:
     logger: Logger
     metrics: Metrics
     asks_vendors: bool = True
+    count_event: Callable[[float | None], None] = lambda _fresh: None
 
     def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
         return read_event(message)
@@ -208,6 +210,7 @@ class BucketEvents:
             asked=done.asked,
             milliseconds=round(milliseconds),
         )
+        fresh = None
         if result is not None:
             applied = result.applied.outcome == "applied"
             self.metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
@@ -219,3 +222,4 @@ class BucketEvents:
                 if waited < _LONGEST_WAIT:
                     fresh = max(waited / _MILLISECOND, 0.0)
                     self.metrics.add_metric("FreshnessMilliseconds", MetricUnit.Milliseconds, fresh)
+        self.count_event(fresh)

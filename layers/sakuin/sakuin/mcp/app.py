@@ -33,6 +33,8 @@ LONGEST_BODY = 1_000_000
 Allow = Callable[[str, int], None]
 # All callers without a key together: an address costs nothing, so one bucket for each would limit nobody.
 PUBLIC = "public"
+# As many digits of a key's hash as `sakuin keys list` shows.
+_KEY_DIGITS = 12
 
 logger = logging.getLogger(__name__)
 
@@ -41,13 +43,15 @@ logger = logging.getLogger(__name__)
 class _Caller:
     """The caller. Its principal is the id of the project of an endpoint; else the hash of a key, a user or `PUBLIC`.
 
-    `allow` takes its searches. Of the library it reads `folder` alone, if that is not empty.
+    `allow` takes its searches. Of the library it reads `folder` alone, if that is not empty. `key` names its key in
+    counters, without a person.
     """
 
     principal: str
     allow: Allow
     endpoint: Endpoint | None = None
     folder: str = ""
+    key: str = PUBLIC
 
 
 class McpApp:
@@ -56,7 +60,8 @@ class McpApp:
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools,
     `folder_of` the folder that a key of the library opens, by its hash.
     `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key. `users` may sign in.
-    `rest` answers the searches over REST, with the keys and the rate limit of MCP.
+    `rest` answers the searches over REST, with the keys and the rate limit of MCP. `set_caller` takes the project and
+    the key of a request before its questions are answered.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class McpApp:
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         rest: RestSearch | None = None,
+        set_caller: Callable[[str | None, str], None] = lambda _project_id, _key: None,
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
@@ -86,6 +92,7 @@ class McpApp:
         self._users = users
         self._longest_body = longest_body
         self._rest = rest
+        self._set_caller = set_caller
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
 
@@ -117,6 +124,7 @@ class McpApp:
         except SakuinError as error:
             await send_error(scope, send, http_error(error, headers, self._sign_in(target, scope)))
             return
+        self._set_caller(caller.endpoint.project_id if caller.endpoint else None, caller.key)
         body = await read_body(receive, max_bytes=self._longest_body)
         if body is None:
             limit = f"The request is too large; the limit is {self._longest_body:,} bytes (mcp_request_bytes)."
@@ -169,7 +177,8 @@ class McpApp:
         if target.is_public:
             return self._anybody()
         try:
-            principal, endpoint, folder = self._signed_in(target, headers) or self._key_holder(target, headers)
+            user = self._signed_in(target, headers)
+            principal, endpoint, folder = user or self._key_holder(target, headers)
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
             message = "The keys cannot be checked now. Try again in a moment."
@@ -178,7 +187,8 @@ class McpApp:
             message = "Send Authorization: Bearer <key> with a key of this endpoint, or sign in."
             raise Unauthorized(message) from error
         # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
-        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint, folder)
+        key = "user" if user else endpoint.id if endpoint else principal[:_KEY_DIGITS]
+        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint, folder, key)
 
     def _signed_in(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None, str] | None:
         """Returns the user of an access token, the endpoint, and no folder; None without a token."""

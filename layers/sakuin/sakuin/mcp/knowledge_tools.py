@@ -42,6 +42,7 @@ from sakuin.mcp.answers import (
     answered,
     counted,
     failed,
+    is_weak,
     noted,
     record_nothing,
     unnoted,
@@ -76,7 +77,7 @@ _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of t
 class KnowledgeTools:
     """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect.
 
-    `record_refused` records questions without a good match.
+    `record_refused` records questions without a good match, or with a weak one.
     """
 
     searches: KnowledgeSearches
@@ -134,8 +135,9 @@ class KnowledgeTools:
             self.read.check_filters(filters)
         for each in found:
             # By words alone, an answer may not have been found.
-            if each.no_good_match and each.degraded is None:
-                self.record_refused(each.query, None)
+            weak = not each.no_good_match and is_weak(hit.similarity for hit in each.results)
+            if (each.no_good_match or weak) and each.degraded is None:
+                self.record_refused(each.query, None, weak)
         answer: Answer = {"query": found[0].query, "results": []} | _of_question(found[0])
         if wanted.queries:
             parts = [_of_question(each) | {"ids": []} for each in found]

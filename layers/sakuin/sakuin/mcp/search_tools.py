@@ -17,6 +17,7 @@ from sakuin.mcp.answers import (
     answered,
     counted,
     failed,
+    is_weak,
     noted,
     record_nothing,
 )
@@ -91,7 +92,7 @@ OUTPUT = answer(
 class SearchTools:
     """The Search Tools of any endpoint. `warm` prepares searches of Tools, and returns before that is done.
 
-    `record_refused` records questions without a good match.
+    `record_refused` records questions without a good match, or with a weak one.
     """
 
     searches: TableSearches
@@ -147,8 +148,9 @@ class SearchTools:
             raise removed(tool)
         count_search(self.meter, "TableSearches", is_empty=result.no_good_match, degraded=result.degraded)
         # By words alone, or in an index that is not complete, an answer may not have been found.
-        if result.no_good_match and result.degraded is None and result.index["state"] == "ready":
-            self.record_refused(result.query, tool.id)
+        weak = not result.no_good_match and is_weak(hit.similarity for hit in result.results)
+        if (result.no_good_match or weak) and result.degraded is None and result.index["state"] == "ready":
+            self.record_refused(result.query, tool.id, weak)
         answer = result.as_json()
         results = list(answer["results"])
         around = _with_objects(ReadAround(search.records, endpoint), tool, results[start:])

@@ -1,4 +1,4 @@
-"""Questions that had no good match: recorded if the operator wants that, and deleted after 30 days."""
+"""Questions that had no good match, or a weak one: recorded if the operator wants that, and deleted after 30 days."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -24,12 +24,13 @@ logger = logging.getLogger(__name__)
 class RefusedQuestion:
     """A question, how often it was asked, and the first and the last of these days (UTC), as 2026-11-22.
 
-    `tool_id` is None for the library.
+    `weak` times it had a good match that is probably wrong. `tool_id` is None for the library.
     """
 
     tool_id: str | None
     question: str
     asked: int
+    weak: int
     first_day: str
     last_day: str
 
@@ -44,9 +45,9 @@ class RefusedQuestions:
     client: Client
     most_a_day: int = _MOST_A_DAY
 
-    def record(self, question: str, tool_id: str | None) -> None:
+    def record(self, question: str, tool_id: str | None, is_weak: bool = False) -> None:
         """Counts a question of today."""
-        arguments = {"p_tool": tool_id, "p_question": question, "p_most": self.most_a_day}
+        arguments = {"p_tool": tool_id, "p_question": question, "p_most": self.most_a_day, "p_weak": is_weak}
         call(self.client, "record_refused_question", arguments)
 
     def most_frequent(self, tools: Collection[str] | None, limit: int) -> Sequence[RefusedQuestion]:
@@ -60,14 +61,14 @@ class RefusedQuestions:
         return int(call(self.client, "delete_refused_questions", {"p_days": keep_days}))
 
 
-def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> Callable[[str, str | None], None]:
+def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> Callable[[str, str | None, bool], None]:
     """Returns the function that records a question without secrets, on one line. A failure is logged and not raised."""
 
-    def record(question: str, tool_id: str | None) -> None:
+    def record(question: str, tool_id: str | None, is_weak: bool) -> None:
         # A secret that is cut, or that has invisible characters in it, would not be found.
         text = redact(one_line(question))
         try:
-            questions.record(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", tool_id)
+            questions.record(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", tool_id, is_weak)
         except SakuinError:
             logger.warning("a refused question is not recorded", exc_info=True)
 

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
@@ -15,6 +15,9 @@ from sakuin.platform.redaction import Failed, hide
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import SECONDS, UnfinishedWorkStore
 from sakuin.wiring.clients import Clients, Telemetry
+
+if TYPE_CHECKING:
+    from sakuin.upkeep.daily_counts import DailyCounts
 
 _JSON = {"content-type": "application/json"}
 
@@ -38,11 +41,15 @@ def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telem
 
 
 def http_handler(
-    answer: Handler, telemetry: Telemetry, answer_event: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    answer: Handler,
+    telemetry: Telemetry,
+    answer_event: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    counts: "DailyCounts | None" = None,
 ) -> Handler:
     """Returns the handler with a log line, metrics and a trace for each request.
 
     `answer_event` answers other functions, which may invoke this one. Only requests through the gateway have a context.
+    `counts` has the questions of the day.
     Logs and calls have the id of the gateway's request. Known secrets are redacted in answers. A failure becomes a 500,
     because an exception would end the worker.
     """
@@ -53,6 +60,8 @@ def http_handler(
     @logger.inject_lambda_context
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         started = time.perf_counter()
+        if counts is not None:
+            counts.begin_request()
         request = event.get("requestContext", {})
         telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
@@ -75,6 +84,8 @@ def http_handler(
             milliseconds=round(milliseconds, 1),
         )
         telemetry.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
+        if counts is not None:
+            counts.end_request(milliseconds)
         body = response.get("body")
         if isinstance(body, str) and (clean := hide(body, telemetry.redaction.known)) != body:
             logger.error("a secret in an answer is redacted", path=event.get("rawPath"))

@@ -1,5 +1,6 @@
 """The function `index_material`: processes events of the materials bucket."""
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,17 @@ if TYPE_CHECKING:
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    return queue_handler("material", bucket_events(clients, recorded_versions(clients)), clients)
+    from sakuin.upkeep.daily_counts import SECONDS, DailyCountRecords, DailyCounts
+
+    counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
+
+    def count_event(fresh: float | None) -> None:
+        if fresh is not None:
+            counts.add_duration("fresh", fresh)
+        counts.write_now()
+
+    events = replace(bucket_events(clients, recorded_versions(clients)), count_event=count_event)
+    return queue_handler("material", events, clients)
 
 
 def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":

@@ -72,6 +72,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
+    from sakuin.upkeep.daily_counts import DailyCountRecords
     from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, Maintain, ResumeWork
     from sakuin.upkeep.refused_questions import DAYS, RefusedQuestions
 
@@ -88,8 +89,9 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         return 0
 
     def delete_questions() -> int:
-        """Deletes old refused questions, or all of them if none are wanted."""
-        return RefusedQuestions(client).delete(keep_days=DAYS if settings.record_refused_questions else 0)
+        """Deletes old counters and refused questions, or all questions if none are wanted."""
+        keep_days = DAYS if settings.record_refused_questions else 0
+        return RefusedQuestions(client).delete(keep_days=keep_days) + DailyCountRecords(client).delete_old()
 
     def delete_changes() -> int:
         """Deletes changes of what has been gone for long."""

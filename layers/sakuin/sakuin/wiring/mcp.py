@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.tables.postgres import ToolSearch
     from sakuin.tables.search import SearchTable
+    from sakuin.upkeep.daily_counts import DailyCounts
 
 
 class Searches:
@@ -125,14 +126,20 @@ def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Ca
     return tokens
 
 
-def record_refused_questions(clients: Clients) -> "RecordRefused":
-    """Returns what records refused questions; it does nothing unless the deployment wants that."""
+def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "RecordRefused":
+    """Returns what counts weak answers, and records the questions if the deployment wants that."""
     from sakuin.mcp.answers import record_nothing
     from sakuin.upkeep.refused_questions import SECONDS, RefusedQuestions, recorder
 
-    if not clients.settings.record_refused_questions:
-        return record_nothing
-    return recorder(RefusedQuestions(clients.short_supabase(SECONDS)), clients.telemetry.redaction)
+    questions = RefusedQuestions(clients.short_supabase(SECONDS))
+    wanted = clients.settings.record_refused_questions
+    record_text = recorder(questions, clients.telemetry.redaction) if wanted else record_nothing
+
+    def record(question: str, tool_id: str | None, is_weak: bool) -> None:
+        counts.add("weak", int(is_weak))
+        record_text(question, tool_id, is_weak)
+
+    return record
 
 
 def handler(clients: Clients) -> Handler:
@@ -157,6 +164,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
+    from sakuin.upkeep.daily_counts import SECONDS, CountingMeter, DailyCountRecords, DailyCounts
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
@@ -172,14 +180,15 @@ def handler(clients: Clients) -> Handler:
         tokens()
     read = ReadKnowledge(client, settings.base_url)
     feed = ChangeFeed(client, read.url)
-    record_refused = record_refused_questions(clients)
-    tools = KnowledgeTools(searches, read, telemetry.meter, settings.offers_chatgpt_tools, record_refused)
+    counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
+    meter, record_refused = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
+    tools = KnowledgeTools(searches, read, meter, settings.offers_chatgpt_tools, record_refused)
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
     explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
     quotas, limits = Quotas(client), settings.limits
-    search_tools = SearchTools(searches, telemetry.meter, searches.warm, record_refused)
+    search_tools = SearchTools(searches, meter, searches.warm, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     playground = AnswerPlayground(
         KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
@@ -204,5 +213,6 @@ def handler(clients: Clients) -> Handler:
         users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         rest=RestSearch(tools, search_tools, feed),
+        set_caller=counts.set_caller,
     )
-    return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers))
+    return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers), counts)
