@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
-from sakuin.console.pages import agents, keys, playground, refused
+from sakuin.console.pages import agents, gaps, keys, playground
+from sakuin.console.pages.gaps import Gaps
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
-from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.console.texts import LANGUAGES
@@ -147,10 +147,11 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         world,
         first_page(world),
         lambda shell: playground.routes(shell, searches),
-        lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
+        lambda shell: gaps.routes(shell, Gaps(places, questions.most_frequent, searches.ask, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),
         lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),
         auth=auth,
+        counts=lambda: {"/work": world.unfinished.counts().total},
         refresh=auth.refresh,
     )

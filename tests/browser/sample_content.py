@@ -86,8 +86,20 @@ def add_troubles(world: World, content: Content) -> None:
     late = Difference("stale", f"{_MATERIAL}.html", "The bucket has another version.", "the key is checked again")
     world.runs.release(None, [late])
     questions = RefusedQuestions(world.client)
-    for question, target in (("微積分の歴史", None), ("円周率の求め方は?", None), ("英単語の覚え方", content.tool)):
+    for question, target in (
+        ("微積分の歴史", None),
+        ("円周率の求め方は?", None),
+        ("円周率を計算したい", None),
+        ("英単語の覚え方", content.tool),
+    ):
         questions.record(question, target)
+    world.sql.execute(
+        "insert into daily_count (day, key, name, shard, total)"
+        " select (now() at time zone 'utc')::date - ago, 'public', name, 0, 1 + (ago * 37 + size) % size"
+        " from generate_series(0, 29) ago, (values ('asked', 400), ('refused', 20), ('weak', 30), ('ms:150', 90),"
+        " ('ms:300', 9), ('fresh:3000', 9)) counter(name, size)"
+    )
+    world.sql.execute("select add_tokens('embedding', 120000), add_tokens('learns', 30000)")
 
 
 def add_hostile_texts(world: World, tables: TableWorld, content: Content) -> None:

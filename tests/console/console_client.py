@@ -1,7 +1,7 @@
 """A browser without scripts: keeps cookies, follows redirects, and sends the forms of the pages that it sees."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
 from html import unescape
@@ -35,11 +35,12 @@ class ConsoleClient:
         refresh: Refresh = lambda tokens: tokens,
         auth: SupabaseAuth | None = None,
         language: str = "en",
+        counts: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self.world = world
         self.ring = ring or Ring()
         self.sessions = Sessions(world.client, self.ring, refresh)
-        self.shell = Shell(self.sessions, "1.2.3")
+        self.shell = Shell(self.sessions, "1.2.3", counts=counts)
         self.used: list[str] = []
         self.routers: list[APIRouter] = [sign_in.routes(self.shell, self.used.append, auth)]
         self.routers += [make(self.shell) for make in routes]

@@ -11,10 +11,12 @@ from html.parser import HTMLParser
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from sakuin.console.pages import operation
+from sakuin.errors import Unavailable
 from sakuin.knowledge.messages import read_event, subject_of_event
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.upkeep.daily_counts import DailyCountRecords, DailyCounts
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page
@@ -259,3 +261,62 @@ def test_the_last_night_is_shown_with_its_differences(console: ConsoleClient, wo
     page = shown(console, "/")
     for text in ("is still running", "rows of the store belong to nothing", "It has rows.", "they go", "tables: away"):
         assert text in page
+
+
+# ---------------------------------------------------------------- the state, and the last 30 days
+
+
+def test_the_first_sentence_says_what_cannot_be_found_and_that_the_rest_can(console: ConsoleClient) -> None:
+    page = shown(console, "/")
+    assert "1 page cannot be read. 1 more thing needs attention. Everything else is searchable." in page
+    assert "Correct it for the reason below, then push it again: sakuin push" in page
+    assert "1 change waits. This continues by itself. Work" in page
+
+
+def test_a_deployment_in_order_says_so(a_world: Worlds) -> None:
+    world = a_world()
+    world.put(PAGE_KEY, a_page(PAGE_BOXES))
+    page = shown(ConsoleClient(world, first_page(world)).sign_in_admin(), "/")
+    assert "Everything is searchable." in page
+    assert "What to do" not in page
+
+
+def test_a_new_deployment_shows_three_steps(a_world: Worlds) -> None:
+    world = a_world()
+    page = shown(ConsoleClient(world, first_page(world)).sign_in_admin(), "/")
+    assert re.search("Nothing is indexed yet.*sakuin push FOLDER.*sakuin connect.*Ask a question", page)
+    assert "The last 30 days" not in page
+
+
+def test_charts_have_their_numbers_as_tables(world: World) -> None:
+    counts = DailyCounts(DailyCountRecords(world.client).write)
+    counts.set_caller(None, "public")
+    for name, number in (("asked", 10), ("refused", 3), ("weak", 2)):
+        counts.add(name, number)
+    counts.add_duration("ms", 240)
+    counts.write_now()
+    world.sql.execute("select add_tokens('embedding', 2000000)")
+    pages = partial(operation.routes, operation=replace(world.operation, usd_per_million=(0.13, None)))
+    console, today = ConsoleClient(world, pages).sign_in_admin(), datetime.now(UTC).date().isoformat()
+    page = shown(console, "/")
+    assert f"Day answered weak refused {today} 5 2 3" in page
+    assert f"Day 95 % within half within {today} 0.3 s 0.3 s" in page
+    assert f"Day embeddings what readers learn {today} 2,000,000 0" in page
+    assert "everybody, without a key Library 10 2 3" in page
+    assert "cost at most 0.26 US dollars" in page
+    html = console.get("/").text
+    assert len(re.findall(r'<svg [^>]*role="img" aria-label="[^"]+"', html)) == 3
+    # Stacked, the bars of a day are as high as the drawing.
+    heights = map(float, re.findall(r"M291 [\d.]+v-([\d.]+)h", html.split("</svg>")[0]))
+    assert sum(heights) == pytest.approx(100, abs=0.2)
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_menu_counts_unfinished_work_for_admins(world: World, is_away: bool) -> None:
+    def counts() -> dict[str, int]:
+        if is_away:
+            raise Unavailable("Supabase did not answer", vendor="supabase")
+        return {"/work": world.unfinished.counts().total}
+
+    menu = shown(ConsoleClient(world, first_page(world), counts=counts).sign_in_admin(), "/")
+    assert ("Work and dead letters 1" in menu) is not is_away

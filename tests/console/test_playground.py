@@ -8,20 +8,24 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-from sakuin.console.pages import playground, refused
+from sakuin.console.pages import gaps, playground
+from sakuin.console.pages.gaps import Gaps
 from sakuin.console.pages.playground import Playground
-from sakuin.console.pages.refused import RefusedLog
 from sakuin.console.playground.cards import href
 from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.http.app import rest_api
+from sakuin.http.gaps import gap_router
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import RefusedQuestions
+from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page
 from tests.doubles.playground import playground as on_this_machine
 from tests.emptied import emptied
+from tests.events import AUTHORIZATION, ring
 from tests.worlds import TableWorld, World, Worlds, long, with_a_page, world_of
 
 OWNER, STRANGER = (f"00000000-0000-4000-8000-0000000000{end}" for end in ("a1", "b2"))
@@ -42,11 +46,12 @@ class Console(ConsoleClient):
         places = Places(world.projects, library_for_users)
         values = Playground(places, self.ask, world.read.filter_values)
         questions = RefusedQuestions(world.client)
+        self.gaps = Gaps(places, questions.most_frequent, self.ask, is_recorded=True)
         super().__init__(
             world,
             first_page(world),
             lambda shell: playground.routes(shell, values),
-            lambda shell: refused.routes(shell, RefusedLog(places, questions.most_frequent, is_recorded=True)),
+            lambda shell: gaps.routes(shell, self.gaps),
         )
 
     def ask(self, question: PlaygroundQuestion) -> PlaygroundAnswer:
@@ -256,7 +261,7 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
     questions = RefusedQuestions(console.world.client)
     for question, tool in (("地震と津波", None), ("地震と津波", None), ("<script>x</script>&q=1", owned[0])):
         questions.record(question, tool)
-    answer = console.get("/refused")
+    answer = console.get("/gaps")
     assert "<script>x" not in answer.text
     rows = re.findall(r"<tr>\n(.*?)</tr>", answer.text, re.S)[1:]
     assert [re.findall(r'<td class="number">(\d+)', row) for row in rows] == [["2"], ["1"]]
@@ -272,14 +277,61 @@ def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console,
     questions.record("a question to the library", None)
     questions.record("a question to a tool", owned[0])
     member, stranger = (signed_out.anew().sign_in_user(user) for user in (OWNER, STRANGER))
-    seen = member.get("/refused").text
+    seen = member.get("/gaps").text
     assert "a question to a tool" in seen
     assert "a question to the library" not in seen
-    assert "a question" not in stranger.get("/refused").text
+    assert "a question" not in stranger.get("/gaps").text
+
+
+def test_a_gap_shows_its_questions_the_nearest_results_and_what_a_page_would_need(
+    console: Console, owned: tuple[str, str]
+) -> None:
+    questions = RefusedQuestions(console.world.client)
+    for question in ("地震の公式", "地震と津波", "津波と地震"):
+        questions.record(question, None)
+    questions.record("津波", owned[0], is_weak=True)
+    listed = words(console.get("/gaps"))
+    assert "(1 with a weak answer)" in listed
+    ids = re.findall(r"/console/gaps\?gap=(\w+)", console.get("/gaps").text)
+    pages = [words(console.get(f"/gaps?gap={id}")) for id in ids]
+    (page,) = (
+        each for each in pages if "What a page that answers this would need" in each and "地震の公式 (1)" in each
+    )
+    assert "words that nothing in the index has: 地震" in page
+    assert "#rule-quadratic-formula" in page
+    assert any("/articles/" in each for each in pages)
+    assert console.get("/gaps?gap=gone").status_code == 404
+
+
+def test_a_user_sees_no_gap_of_others(signed_out: Console, owned: tuple[str, str]) -> None:
+    RefusedQuestions(signed_out.world.client).record("津波", owned[0])
+    (id,) = re.findall(r"gap=(\w+)", signed_out.anew().sign_in_admin().get("/gaps").text)
+    stranger = signed_out.anew().sign_in_user(STRANGER)
+    assert stranger.get(f"/gaps?gap={id}").status_code == 404
+    assert "/articles/" in signed_out.anew().sign_in_user(OWNER).get(f"/gaps?gap={id}").text
+
+
+def test_gaps_over_rest_are_those_of_the_console(console: Console, owned: tuple[str, str]) -> None:
+    for question, tool in (("地震と津波", None), ("津波", owned[0])):
+        RefusedQuestions(console.world.client).record(question, tool)
+    rest = rest_api(
+        console.world.library, ring, "1", admin_routers=[gap_router(console.gaps.all, console.gaps.remedy, True)]
+    )
+    client = TestClient(rest, headers=AUTHORIZATION)
+    listed = client.get("/v1/gaps").json()
+    assert listed["is_recorded"] is True
+    assert {(each["name"], each["tool_id"], each["asked"]) for each in listed["gaps"]} == {
+        ("地震 津波", None, 1),
+        ("津波", owned[0], 1),
+    }
+    answers = [client.get(f"/v1/gaps/{each['id']}").json() for each in listed["gaps"]]
+    assert all(answer["nearest"] and answer["words"] for answer in answers)
+    assert client.get("/v1/gaps/gone").status_code == 404
+    assert TestClient(rest).get("/v1/gaps").status_code == 401
 
 
 def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:
-    off = RefusedLog(Places(one_console.world.projects), lambda _tools, _most: [], is_recorded=False)
-    console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: refused.routes(shell, off))
+    off = Gaps(Places(one_console.world.projects), lambda _tools, _most: [], one_console.ask, is_recorded=False)
+    console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: gaps.routes(shell, off))
     for language in ("en", "ja"):
-        assert "RecordRefusedQuestions=true" in console.anew(language).sign_in_admin().get("/refused").text
+        assert "RecordRefusedQuestions=true" in console.anew(language).sign_in_admin().get("/gaps").text

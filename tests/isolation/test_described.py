@@ -14,6 +14,7 @@ import pytest
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.retrieval.index_version import TableCut
 from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.supabase.database import Database
 
 from tests.isolation.conftest import Tenant, moved_in
@@ -211,6 +212,12 @@ def call_in_conflict(call: Caller) -> None:
     call("PATCH /v1/tools/{tool_id}", {"name": tenant.tool}, bearer=admin, ids={"tool_id": other})
 
 
+def call_about_gaps(call: Caller) -> None:
+    RefusedQuestions(call.stack.workers.client).record("the capital of France", None)
+    gap = call.stack.ask("GET", "/v1/gaps", bearer=call.stack.admin_key).json["gaps"][0]["id"]
+    assert call("GET /v1/gaps/{name}", bearer=call.stack.admin_key, ids={"name": gap}) == 200
+
+
 def call_about_index_versions(call: Caller) -> None:
     indexes, admin = IndexVersions(call.stack.workers.client), call.stack.admin_key
     live, other, never = (replace(SETTINGS, cut=TableCut(chunk_size=size)) for size in (1000, 900, 800))
@@ -249,6 +256,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
         call(name, bearer=call.key(name), ids={"user_id": call.tenant.user} if "{user_id}" in name else None)
     call.tenant = moved_in(stack, "資料の活用")
     call_about_index_versions(call)
+    call_about_gaps(call)
     call_with_used_up_quotas(call)
     call_without_queue(call)
     told = {name: {int(status) for status in operation["responses"]} for name, operation in operations.items()}
@@ -270,11 +278,11 @@ def test_ids_and_times_are_described_as_such(stack: Stack) -> None:
     schemas = stack.ask("GET", "/openapi.json").json["components"]["schemas"]
     # These have the form of the gateway, of S3 and of a page.
     others = {"request_id", "version_id", "indexed_version_id", "mcp_id"}
-    # SQS gives their ids.
-    messages = {"DeadLetterView"}
+    # SQS, pages and the words of questions give these ids.
+    given = {"DeadLetterView", "GapView", "NearestView"}
     for title, schema in schemas.items():
         for name, field in schema.get("properties", {}).items():
-            if (name == "id" and title not in messages) or (name.endswith("_id") and name not in others):
+            if (name == "id" and title not in given) or (name.endswith("_id") and name not in others):
                 assert field["format"] == "uuid", (title, name)
             if name.endswith("_at"):
                 assert "date-time" in str(field), (title, name)

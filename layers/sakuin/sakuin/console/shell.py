@@ -1,7 +1,7 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -27,22 +27,23 @@ LANGUAGE_COOKIE = "sakuin_language"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the menu: the path below `/console`, the key of its text, and who alone sees it."""
+    """An entry of the menu: the path below `/console`, the keys of its text and its group, and who alone sees it."""
 
     path: str
     text: str
+    group: str = ""
     admins_only: bool = False
     users_only: bool = False
 
 
 ENTRIES = (
     Entry("/", "overview.title"),
-    Entry("/playground", "playground.title"),
-    Entry("/refused", "refused.title"),
-    Entry("/projects", "projects.title"),
-    Entry("/agents", "consent.title", users_only=True),
-    Entry("/work", "work.title", admins_only=True),
-    Entry("/keys", "keys.title", admins_only=True),
+    Entry("/playground", "playground.title", "menu.questions"),
+    Entry("/gaps", "gaps.title", "menu.questions"),
+    Entry("/projects", "projects.title", "menu.content"),
+    Entry("/work", "work.title", "menu.content", admins_only=True),
+    Entry("/agents", "consent.title", "menu.access", users_only=True),
+    Entry("/keys", "keys.title", "menu.access", admins_only=True),
 )
 
 
@@ -105,13 +106,17 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Sessions and templates. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI."""
+    """Sessions and templates. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI.
+
+    `counts` returns the numbers in the menu of an admin, by the path of the entry.
+    """
 
     sessions: Sessions
     version: str
     # Empty: agents use the host that serves the pages.
     api_url: str = ""
     templates: Environment = field(default_factory=_environment)
+    counts: Callable[[], Mapping[str, int]] = dict
 
     # ---------------------------------------------------------------- who asks
 
@@ -177,6 +182,7 @@ class Shell:
             session=session,
             csrf=session.csrf if session else "",
             entries=_entries(session),
+            counts_of=self._counts(session),
             once=secrets.token_urlsafe(16),
             path=request.url.path.removeprefix(ROOT) or "/",
             query=request.url.query,
@@ -186,6 +192,12 @@ class Shell:
             version=self.version,
         )
         return HTMLResponse(html, status, {"Content-Security-Policy": CONTENT_SECURITY_POLICY})
+
+    def _counts(self, session: Session | None) -> Mapping[str, int]:
+        # A page is worth more than the numbers of its menu.
+        with suppress(SakuinError):
+            return self.counts() if session is not None and session.is_admin else {}
+        return {}
 
     def error_page(self, request: Request, status: int, sentence: str, code: str, request_id: str) -> HTMLResponse:
         """Returns the page of an error: a heading for its code, and the sentence that says what to do."""

@@ -76,6 +76,11 @@ class UnfinishedCounts:
     states: Mapping[str, int]
     oldest_waiting_seconds: int = 0
 
+    @property
+    def total(self) -> int:
+        """The number of all rows."""
+        return sum(self.states.values())
+
 
 @dataclass(frozen=True, slots=True)
 class LeasedMessage:

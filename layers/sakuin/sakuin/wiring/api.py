@@ -9,13 +9,12 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import kept_or_own, own_index
+from sakuin.wiring.index_versions import kept_or_own, own_index, recent
 
 if TYPE_CHECKING:
+    from sakuin.console.pages.gaps import Gaps
     from sakuin.console.pages.operation import Operation
     from sakuin.console.pages.playground import Playground
-    from sakuin.console.pages.refused import RefusedLog
-    from sakuin.console.playground.places import Places
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres import MaterialRecords
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 _CHECK_SECONDS = 5.0
 # Monitors expect an answer of `/healthz` at once.
 _SCHEMA_SECONDS = 2.0
+# So old may the numbers in the console's menu be.
+_COUNT_SECONDS = 10.0
 
 
 def handler(clients: Clients) -> Handler:
@@ -38,6 +39,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.app import explain_router, rest_api
     from sakuin.http.doctor import doctor_router
+    from sakuin.http.gaps import gap_router
     from sakuin.http.index_versions import index_router
     from sakuin.http.keys import console_router, keys_router
     from sakuin.http.projects import project_routers
@@ -73,6 +75,8 @@ def handler(clients: Clients) -> Handler:
     queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
     reconcile = reconciling(clients, kept_or_own(clients))
     checks = doctor(clients, secret)
+    services = project_services(clients, secret)
+    gaps = gaps_in(clients, services.records)
     key_use, stored_keys = KeyUse(client), StoredKeys(LibraryKeys(client).all)
     library_keys = LibraryKeys(client, stored_keys.forget)
 
@@ -98,10 +102,10 @@ def handler(clients: Clients) -> Handler:
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
+        gap_router(gaps.all, gaps.remedy, gaps.is_recorded),
         explain_router(AskMcp(clients.mcp_function()).explanation),
         keys_router(deployment_keys, library_keys),
     )
-    services = project_services(clients, secret)
     auth = SupabaseAuth(
         settings.supabase_url,
         lambda: secret.now().supabase_publishable_key,
@@ -114,18 +118,20 @@ def handler(clients: Clients) -> Handler:
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import agents, keys, operation, playground, refused, sign_in
+        from sakuin.console.pages import agents, keys, operation, playground, sign_in
+        from sakuin.console.pages import gaps as gap_pages
         from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
 
-        shell = Shell(sessions, __version__, settings.api_url)
+        counts = recent(lambda: {"/work": unfinished.counts().total}, seconds=_COUNT_SECONDS, clock=clients.clock)
+        shell = Shell(sessions, __version__, settings.api_url, counts=counts)
         searches = searching(clients, services.records)
         return console_app(
             shell,
             sign_in.routes(shell, record_use, auth),
             operation.routes(shell, operation_of(clients, library.records, queues)),
             playground.routes(shell, searches),
-            refused.routes(shell, refused_questions(clients, searches.places)),
+            gap_pages.routes(shell, gaps),
             project.routes(shell, services),
             keys.routes(shell, deployment_keys, library_keys),
             agents.routes(shell, auth),
@@ -205,11 +211,14 @@ def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues")
     from functools import partial
 
     from sakuin.console.pages.operation import Operation
+    from sakuin.platform.openai.models import model_facts
     from sakuin.upkeep.counts import DatabaseSize, project_counts
+    from sakuin.upkeep.daily_counts import DailyCountRecords
     from sakuin.upkeep.index_versions import IndexVersions
     from sakuin.upkeep.reconcile import ReconciliationRuns
 
-    client = clients.supabase
+    client, settings = clients.supabase, clients.settings
+    embedding, learns = model_facts(settings.embedding_model.name), model_facts(settings.learns_model)
     return Operation(
         records=records,
         unfinished=queues.unfinished,
@@ -217,17 +226,23 @@ def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues")
         runs=ReconciliationRuns(client),
         indexes=IndexVersions(client),
         counts=partial(project_counts, client),
-        database_percent=DatabaseSize(client, clients.settings.limits.database_bytes).percent,
+        database_percent=DatabaseSize(client, settings.limits.database_bytes).percent,
+        usage=DailyCountRecords(client).usage,
+        # What learns read and wrote is one number: as if all of it was written.
+        usd_per_million=(embedding.usd_read, learns.usd_written),
     )
 
 
-def refused_questions(clients: Clients, places: "Places") -> "RefusedLog":
-    """Returns the refused questions of the console."""
-    from sakuin.console.pages.refused import RefusedLog
+def gaps_in(clients: Clients, records: "ProjectRecords") -> "Gaps":
+    """Returns the gaps of the library and of Tools."""
+    from sakuin.console.pages.gaps import Gaps
+    from sakuin.console.playground.places import Places
+    from sakuin.explain.ask_mcp import AskMcp
     from sakuin.upkeep.refused_questions import RefusedQuestions
 
-    questions = RefusedQuestions(clients.supabase)
-    return RefusedLog(places, questions.most_frequent, clients.settings.record_refused_questions)
+    settings, questions = clients.settings, RefusedQuestions(clients.supabase)
+    ask = AskMcp(clients.mcp_function()).playground
+    return Gaps(Places(records), questions.most_frequent, ask, settings.record_refused_questions)
 
 
 def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":

@@ -5,19 +5,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
-from sakuin.console.shell import Shell, Visit
+from sakuin.console.attention import needs_of, state_of
+from sakuin.console.charts import charts_of
+from sakuin.console.shell import Shell, Visit, language_of
+from sakuin.console.texts import Texts
 from sakuin.errors import Invalid
 from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.counts import ProjectCounts
+from sakuin.upkeep.daily_counts import Usage
 from sakuin.upkeep.dead_letters import LetterAction
 from sakuin.upkeep.doctor import NEARLY_FULL
 from sakuin.upkeep.index_versions import IndexVersions
@@ -34,7 +38,10 @@ _SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What the pages read and change. `counts` takes the most Tools in an error to name."""
+    """What the pages read and change. `counts` takes the most Tools in an error to name.
+
+    `usd_per_million` are the prices of the tokens of embeddings and of learns; the price of a model may be unknown.
+    """
 
     records: MaterialRecords
     unfinished: UnfinishedWorkStore
@@ -43,6 +50,44 @@ class Operation:
     indexes: IndexVersions
     counts: Callable[[int], ProjectCounts]
     database_percent: Callable[[], float]
+    usage: Callable[[], Usage]
+    usd_per_million: tuple[float | None, float | None] = (None, None)
+
+    def attention(self, t: Texts) -> dict[str, Any]:
+        """Returns what the first page shows."""
+        pages, projects, work = self.records.counts(), self.counts(_NAMED), self.unfinished.counts().states
+        queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
+        competing, disk, usage = self.records.competing_keys(), self.database_percent(), self.usage()
+        is_full = disk > NEARLY_FULL * 100
+        needs = needs_of(pages, projects, work, queues, len(competing), night, is_disk_full=is_full)
+        is_new = not pages.get("ready", 0) and not projects.tools
+        live = next((version for version in self.indexes.all() if version.live), None)
+        return {
+            "state": state_of(t, needs, is_new=is_new),
+            "needs": needs,
+            "is_new": is_new,
+            "charts": charts_of(usage),
+            "callers": usage.callers,
+            "usd": self._usd(usage),
+            "pages": pages,
+            "projects": projects,
+            "work": work,
+            "unfinished": self.unfinished.rows(limit=_NAMED),
+            "failed": self.records.failed(limit=_NAMED),
+            "competing": competing[:_NAMED],
+            "queues": queues,
+            "night": night,
+            "index": live.settings if live else None,
+            "disk": disk,
+        }
+
+    def _usd(self, usage: Usage) -> float | None:
+        """Returns what the tokens of all days cost at most; None without a price."""
+        sums = (sum(usage.series(f"tokens:{kind}")) for kind in ("embedding", "learns"))
+        pairs = [(tokens, price) for tokens, price in zip(sums, self.usd_per_million, strict=True) if tokens]
+        if not all(price is not None for _, price in pairs):
+            return None
+        return sum(tokens * (price or 0.0) for tokens, price in pairs) / 1e6
 
     def change_letters(self, queue: QueueName, action: LetterAction) -> int:
         """Changes the dead letters that a queue has now, for as long as a request may take; returns their number."""
@@ -66,21 +111,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
         """Shows an admin what is indexed and what needs attention."""
         if not visit.session.is_admin:
             return visit.page("overview.html")
-        live = next((version for version in operation.indexes.all() if version.live), None)
-        return visit.page(
-            "attention.html",
-            pages=operation.records.counts(),
-            projects=operation.counts(_NAMED),
-            work=operation.unfinished.counts().states,
-            unfinished=operation.unfinished.rows(limit=_NAMED),
-            failed=operation.records.failed(limit=_NAMED),
-            competing=operation.records.competing_keys()[:_NAMED],
-            queues=operation.queues.states(operation.queues.in_flight()),
-            night=operation.runs.report(),
-            index=live.settings if live else None,
-            disk=operation.database_percent(),
-            disk_is_nearly_full=NEARLY_FULL * 100,
-        )
+        return visit.page("attention.html", **operation.attention(language_of(visit.request)))
 
     @router.get("/work")
     def list_work(

@@ -42,8 +42,15 @@ for (const table of document.querySelectorAll('.scroll table')) {
   }
 }
 
-// Times are in UTC, as in logs; that of the reader is the title.
+// "5 minutes ago"; the title is the time of the reader. Without scripts a time is in UTC, as in logs.
+const ago = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto' });
+const units = [['day', 86400], ['hour', 3600], ['minute', 60], ['second', 1]];
 for (const time of document.querySelectorAll('time[datetime]')) {
   const date = new Date(time.dateTime);
-  if (!Number.isNaN(date.valueOf())) time.title = date.toLocaleString(document.documentElement.lang);
+  if (Number.isNaN(date.valueOf())) continue;
+  const isDay = time.dateTime.length === 10;
+  const seconds = (date - Date.now()) / 1000;
+  const [unit, size] = units.find(([name, one]) => (isDay ? name === 'day' : Math.abs(seconds) >= one)) ?? units[3];
+  time.title = isDay ? time.dateTime : date.toLocaleString(document.documentElement.lang);
+  time.textContent = ago.format(isDay ? Math.ceil(seconds / size) : Math.round(seconds / size), unit);
 }

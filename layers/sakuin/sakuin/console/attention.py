@@ -1,0 +1,70 @@
+"""What needs attention: the sentence of state, and what to do about each thing, the most harmful first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.console.texts import Texts
+from sakuin.upkeep.counts import ProjectCounts
+from sakuin.upkeep.queues import QueueState
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that needs attention, by the key of its sentences below `needs.`, and how many there are.
+
+    What helps is a page of the console (`path`), a command or a runbook. `hides`: searches do not find it.
+    """
+
+    name: str
+    count: int
+    path: str = ""
+    command: str = ""
+    hides: bool = False
+
+    def sentence(self, t: Texts) -> str:
+        """Returns what is wrong."""
+        return t(f"needs.{self.name}.{'one' if self.count == 1 else 'many'}", count=f"{self.count:,}")
+
+
+def needs_of(
+    pages: Mapping[str, int],
+    projects: ProjectCounts,
+    work: Mapping[str, int],
+    queues: Sequence[QueueState] | None,
+    competing: int,
+    night: Any,
+    *,
+    is_disk_full: bool,
+) -> list[Need]:
+    """Returns what needs attention, from what the first page reads. `competing` is a number of keys in the bucket."""
+    # What failed stays unfinished work when its letter is discarded.
+    letters = max(sum(each.dead_letters for each in queues or ()), work.get("failed", 0))
+    needs = [
+        Need("disk", int(is_disk_full), command="docs/runbooks/database-full.md"),
+        Need("pages", pages.get("failed", 0), command="sakuin push", hides=True),
+        Need("tools", projects.tools.get("error", 0), path="/projects", hides=True),
+        Need("letters", letters, path="/work#dead-letters", hides=True),
+        Need("competing", competing, command="sakuin rm", hides=True),
+        Need("queues", int(queues is None), path="/work"),
+        Need("retrying", work.get("retrying", 0), path="/work?state=retrying", hides=True),
+        Need("waiting", work.get("waiting", 0), path="/work?state=waiting", hides=True),
+        Need("night", len(night.failed) if night else 0, command="sakuin reconcile"),
+    ]
+    return [need for need in needs if need.count]
+
+
+def state_of(t: Texts, needs: Sequence[Need], *, is_new: bool) -> str:
+    """Returns the sentence of state: the first thing that is wrong, and what can be searched all the same."""
+    return "".join(_sentences(t, needs, is_new)) if t.language == "ja" else " ".join(_sentences(t, needs, is_new))
+
+
+def _sentences(t: Texts, needs: Sequence[Need], is_new: bool) -> Iterator[str]:
+    if needs:
+        yield needs[0].sentence(t)
+    if (more := len(needs) - 1) > 0:
+        yield t(f"needs.more.{'one' if more == 1 else 'many'}", count=more)
+    if is_new:
+        yield t("needs.new")
+    else:
+        yield t("needs.else_searchable" if any(need.hides for need in needs) else "needs.all_searchable")

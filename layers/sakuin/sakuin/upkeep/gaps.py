@@ -1,0 +1,169 @@
+"""Gaps of the library and of Tools: questions without a good answer in groups, and what a page for them would need."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from sakuin.language.letters import stem
+from sakuin.language.questions.function_words import LOW_CONTENT_WORDS, stop_words
+from sakuin.upkeep.refused_questions import RefusedQuestion
+
+# Each question is compared with the first one of each gap.
+MOST_QUESTIONS = 500
+# Of the weight of the shorter question's words, so much is in the other one, too.
+_ALIKE = 0.5
+# "renew", "renewing" and "renewal" begin alike, in any language with letters.
+_BEGINNING = 5
+_NAME_WORDS, _LONGEST_NAME, _ID_DIGITS = 3, 80, 12
+# Runs of one script: questions are grouped by the function `api`, which has no dictionary.
+# One kanji is a word before a particle; before other kana it is the beginning of a verb.
+_WORD = re.compile(
+    r"[一-鿿々]{2,}|[一-鿿々](?![ぁ-ゟ])|[一-鿿々](?=[のはをがにでとも])|[ァ-ヺー]{2,}"
+    r"|[^\W_ぁ-ゟ一-鿿々ァ-ヺー]+(?:['’-][^\W_]+)*"
+)
+_WITHOUT_SPACES = re.compile(r"[一-鿿々ァ-ヺー\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Questions that ask for the same, the most frequent first, to the library (`tool_id` is None) or to a Tool.
+
+    `name` has their most frequent words. `asked` and `weak` are sums; `since` and `last` are days.
+    """
+
+    id: str
+    name: str
+    tool_id: str | None
+    questions: tuple[RefusedQuestion, ...]
+
+    @property
+    def asked(self) -> int:
+        """How often the questions were asked."""
+        return sum(each.asked for each in self.questions)
+
+    @property
+    def weak(self) -> int:
+        """How often of these the answer was weak, and not refused."""
+        return sum(each.weak for each in self.questions)
+
+    @property
+    def since(self) -> str:
+        """The first day."""
+        return min(each.first_day for each in self.questions)
+
+    @property
+    def last(self) -> str:
+        """The last day."""
+        return max(each.last_day for each in self.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A result that is near to a gap. `id` is that of an explanation, or the json_pointer of a node, without `url`."""
+
+    id: str
+    title: str
+    similarity: float
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What a page that answers a gap would need.
+
+    `words` of its questions are in no text of the index; `heading` is a heading with their words. The `nearest`
+    results show where it belongs.
+    """
+
+    heading: str
+    words: tuple[str, ...]
+    nearest: tuple[Nearest, ...]
+
+
+def gaps_of(questions: Sequence[RefusedQuestion]) -> list[Gap]:
+    """Groups questions by their words, the most frequent gap first. The order of the questions does not matter."""
+    ordered = sorted(questions, key=lambda each: (-each.asked, each.question, each.tool_id or ""))[:MOST_QUESTIONS]
+    features = {each.question: frozenset(_features(each.question)) for each in ordered}
+    frequency = Counter(feature for own in features.values() for feature in own)
+    weights = {feature: math.log(1 + len(features) / count) for feature, count in frequency.items()}
+    groups: list[list[RefusedQuestion]] = []
+    for each in ordered:
+        own = features[each.question]
+        alike = (
+            (_alikeness(own, features[group[0].question], weights), -place)
+            for place, group in enumerate(groups)
+            if group[0].tool_id == each.tool_id
+        )
+        best, place = max(alike, default=(0.0, 0))
+        if best >= _ALIKE:
+            groups[-place].append(each)
+        else:
+            groups.append([each])
+    gaps = [_gap(group) for group in groups]
+    return sorted(gaps, key=lambda gap: (-gap.asked, gap.name, gap.id))
+
+
+def remedy(gap: Gap, structured: Mapping[str, Any] | None, explanation: Mapping[str, Any] | None) -> Remedy:
+    """Returns what helps, from the answer to the first question of a gap and its explanation."""
+    results = (structured or {}).get("results", ())
+    known = frozenset(map(str.lower, (explanation or {}).get("understood", {}).get("known", ())))
+    words = dict.fromkeys(word for each in gap.questions[:1] for word in _words(each.question))
+    missing = tuple(word for word in words if explanation and not _is_known(word, known))
+    return Remedy(gap.name, missing, tuple(map(_nearest, results)))
+
+
+def _is_known(word: str, known: Set[str]) -> bool:
+    """Returns whether the index has a word; of a script without spaces, whether it has all of its parts."""
+    rest = word
+    for part in sorted(known, key=len, reverse=True):
+        if part == word or _WITHOUT_SPACES.match(part):
+            rest = rest.replace(part, "")
+    return not rest
+
+
+def _nearest(result: Mapping[str, Any]) -> Nearest:
+    if "chunk" in result:
+        chunk = result["chunk"]
+        return Nearest(chunk["json_pointer"], chunk["chunk_text"][:_LONGEST_NAME], result["similarity"])
+    return Nearest(result["id"], result["title"], result["similarity"], result["url"])
+
+
+def _words(question: str) -> Iterator[str]:
+    """Yields the words with content, in order."""
+    stopped = stop_words(question) | LOW_CONTENT_WORDS
+    for match in _WORD.finditer(question):
+        word = match[0].lower()
+        if word not in stopped:
+            yield word
+
+
+def _features(question: str) -> Iterator[str]:
+    """Yields what questions are compared by: beginnings of words, or pairs of characters without spaces."""
+    for word in _words(question):
+        if not _WITHOUT_SPACES.match(word):
+            yield stem(word)[:_BEGINNING] if word.isalpha() else word
+        elif len(word) == 1:
+            yield word
+        else:
+            yield from (word[start : start + 2] for start in range(len(word) - 1))
+
+
+def _alikeness(one: Set[str], other: Set[str], weights: Mapping[str, float]) -> float:
+    """Returns which share of the lighter question's weight both have."""
+    lighter = min(sum(weights[each] for each in words) for words in (one, other))
+    return sum(weights[each] for each in one & other) / lighter if lighter else 0.0
+
+
+def _gap(group: Sequence[RefusedQuestion]) -> Gap:
+    counts: Counter[str] = Counter()
+    for each in group:
+        counts.update(dict.fromkeys(_words(each.question), each.asked))
+    names = [word for word, _ in counts.most_common(_NAME_WORDS)]
+    order = [word for word in dict.fromkeys(_words(group[0].question)) if word in names]
+    name = " ".join([*order, *(word for word in names if word not in order)]) or group[0].question[:_LONGEST_NAME]
+    first = f"{group[0].tool_id} {group[0].question}"
+    return Gap(sha256(first.encode()).hexdigest()[:_ID_DIGITS], name, group[0].tool_id, tuple(group))
