@@ -155,6 +155,14 @@ class DeploymentClient:
         """Removes a key that searches, pushes or reads."""
         self._call("DELETE", "keys", key_hash)
 
+    def gaps(self) -> views.Gaps:
+        """Returns the questions of the last 30 days without a good answer, in groups."""
+        return cast(views.Gaps, self._call("GET", "gaps"))
+
+    def remedy(self, gap: str) -> views.Remedy:
+        """Returns what a page that answers a gap would need."""
+        return cast(views.Remedy, self._call("GET", f"gaps/{quote(gap, safe='')}"))
+
     def doctor(self) -> views.Inside:
         """Has the deployment check its database and its vendors' keys."""
         return cast(views.Inside, self._call("GET", "doctor"))

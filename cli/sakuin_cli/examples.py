@@ -23,6 +23,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "reconcile": ("sakuin reconcile --dry-run",),
     "redrive": ("sakuin redrive", "sakuin redrive material --all"),
     "doctor": ("sakuin doctor",),
+    "gaps": ("sakuin gaps", "sakuin gaps 3f9a1b2c4d5e"),
     "project list": ("sakuin project list",),
     "table list": ("sakuin table list",),
     "table put": ("sakuin table put columns.json --name Columns", "sakuin table put columns.json --id ID"),

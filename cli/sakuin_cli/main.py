@@ -19,6 +19,7 @@ from sakuin_cli.commands.connect import connect
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
+from sakuin_cli.commands.gaps import gaps
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import chunk, find, read, search
@@ -51,7 +52,7 @@ def commands() -> typer.Typer:
     )
     authors = (init, annotate, learns, push, watch, rm, list_, validate)
     agents = (connect, search, chunk, read, find)
-    for command in (*authors, *agents, explain, eval, changes, status, reconcile, redrive, doctor):
+    for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
     for group in (project, table, tool, mcp, keys, index, member):
         app.add_typer(group.app)

@@ -177,6 +177,33 @@ class Table(TypedDict):
     chunk_threshold_chars: int
 
 
+class Gap(TypedDict):
+    """Questions that ask for the same; `tool_id` is None for the library, `since` and `last` are days."""
+
+    id: str
+    name: str
+    tool_id: str | None
+    asked: int
+    weak: int
+    since: str
+    last: str
+    questions: list[str]
+
+
+class Gaps(TypedDict):
+    is_recorded: bool
+    gaps: list[Gap]
+
+
+class Remedy(TypedDict):
+    """A gap, and what a page that answers it would need."""
+
+    gap: Gap
+    heading: str
+    words: list[str]
+    nearest: list[Mapping[str, Any]]
+
+
 class Inside(TypedDict):
     """What the deployment sees of itself: its clock (UTC), and `{"check", "problem", "advice"}` for each problem."""
 

@@ -143,8 +143,3 @@ def _problem(problem: Mapping[str, Any]) -> str:
 
 def _shown(name: str) -> str:
     return ascii(one_line(name)[:_LONGEST_NAME])
-
-
-def member_routes(subject: str) -> APIRouter:
-    """Returns an empty router for members and admins, with the errors that all of its routes may answer with."""
-    return APIRouter(prefix="/v1", tags=[subject], responses=may_fail(401, 403, 422, 429, 503))
