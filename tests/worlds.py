@@ -26,7 +26,7 @@ from sakuin.knowledge.messages import BucketEvent, SendPendingLearns, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.embedding import EmbeddingModel
@@ -234,7 +234,7 @@ class World(Outside):
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
         self.lexicon = Lexicon(self.client)
-        self.searched: KnowledgeSearch = KnowledgeSearch(self.client, WEIGHTS)
+        self.searched: KnowledgeSearch = KnowledgeSearch(PostgresChunks(self.client), WEIGHTS)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
 

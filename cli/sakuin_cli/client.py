@@ -212,6 +212,13 @@ class DeploymentClient:
         """Records an evaluation of an index version, which its activation needs."""
         self._call("POST", "index", "evaluations", json={"index": name, **evaluation})
 
+    def vectors(
+        self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()
+    ) -> views.Vectors:
+        """Returns vectors of the live index version: stored ones by name, and of texts and questions, not stored."""
+        asked = {"names": list(names), "texts": list(texts), "queries": list(queries)}
+        return cast(views.Vectors, self._call("POST", "index", "vectors", json=asked))
+
     def delete_index(self, name: str) -> str:
         """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""
         return str(self._call("DELETE", "index", name)["fingerprint"])

@@ -20,6 +20,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "changes": ("sakuin changes", "sakuin changes --since CURSOR --kind page.failed", "sakuin changes --follow --json"),
     "status": ("sakuin status", "sakuin status --material junior/x"),
     "validate": ("sakuin validate", "sakuin validate my-pages/ --offline --sarif sakuin.sarif"),
+    "check": ("sakuin check _site/ --before ../main/_site/", "sakuin check --before old/ --markdown comment.md"),
     "reconcile": ("sakuin reconcile --dry-run",),
     "redrive": ("sakuin redrive", "sakuin redrive material --all"),
     "doctor": ("sakuin doctor",),

@@ -157,6 +157,15 @@ class Index(TypedDict):
     tables: IndexPart
 
 
+class Vectors(TypedDict):
+    """Vectors of the live index version, packed, and its settings."""
+
+    settings: Mapping[str, Any]
+    vectors: Mapping[str, str]
+    texts: list[str]
+    queries: list[str]
+
+
 class Project(TypedDict):
     id: str
     name: str

@@ -58,6 +58,13 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
   where not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
 $$;
 
+-- The vectors of a space by their names: base64 of two 16-bit numbers, then 16-bit floats, the highest byte first.
+create function public.vectors_by_name(p_space text, p_text_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(v.text_hash, translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '')), '{}')
+  from knowledge_vector v where v.space = p_space and v.text_hash = any (p_text_hashes)
+$$;
+
 -- Makes p_chunks the texts of a material, in every index version of the writer's text template, after the chunks. A text
 -- without a vector is left out, except in the live version: there it is an error, because each text must have been
 -- embedded before. A version of another template keeps the text of a chunk while title, content and learns are the same

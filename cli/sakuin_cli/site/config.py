@@ -9,20 +9,22 @@ import typer
 from sakuin.errors import Invalid
 
 CONFIG_FILE = "sakuin.toml"
+GOLDEN_FILE = "golden.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The files or folders to push, and their folder in the library."""
+    """The files or folders to push, their folder in the library, and the golden questions about them, if any."""
 
     paths: tuple[Path, ...]
     prefix: str
+    golden: Path | None = None
 
 
 def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
     """Returns the named paths; without any, those of the `sakuin.toml` here or in a parent folder."""
     if paths:
-        return Site(tuple(paths), prefix)
+        return Site(tuple(paths), prefix, _golden(*paths))
     folder = Path.cwd()
     files = (parent / CONFIG_FILE for parent in (folder, *folder.parents))
     file = next((file for file in files if file.is_file()), None)
@@ -38,4 +40,10 @@ def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
     built = file.parent / pages
     if not built.is_dir():
         raise Invalid(f"{built} does not exist: build the site first, or correct `pages` in {file}")
-    return Site((built,), prefix or stored)
+    return Site((built,), prefix or stored, _golden(file.parent, built))
+
+
+def _golden(*folders: Path) -> Path | None:
+    """Returns the golden questions in the first of the folders that has some."""
+    files = (folder / GOLDEN_FILE for folder in folders)
+    return next((file for file in files if file.is_file()), None)

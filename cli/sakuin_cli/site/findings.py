@@ -39,7 +39,7 @@ def local_findings(
     """Returns findings about files before they are pushed; without a client they are not compared with the index."""
     names = [page.material or "" for page in uploads.pages]
     indexed = client.indexed(names) if client else {}
-    learns, findings = _learns_files(uploads)
+    learns, findings = learns_files(uploads)
     for clash in uploads.clashes:
         why = f"{clash.path!r}: {uploads.clash_reason(clash)}."
         findings.append(Finding("error", "same-key", clash.material or clash.key, None, why))
@@ -60,7 +60,8 @@ def local_findings(
     return findings
 
 
-def _learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding]]:
+def learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding]]:
+    """Returns each `learns.yml` by its key, and findings about files that cannot be read."""
     files: dict[str, LearnsFile] = {}
     findings: list[Finding] = []
     for upload in uploads.files:

@@ -1,5 +1,6 @@
 """Findings as a SARIF 2.1.0 log, which code hosts show beside the lines of a change."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,13 @@ _LEVELS = {"error": "error", "warning": "warning"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif_log(findings: Iterable[Finding], paths: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the log; `paths` are the files by material, those of `learns.yml` by key."""
+def sarif_log(
+    findings: Iterable[Finding], paths: Mapping[str, str], lines: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Returns the log; `paths` are the files by material, those of `learns.yml` by key.
+
+    `lines` are those of elements by id, `material#anchor`; others are looked for in the file.
+    """
     listed = list(findings)
     rules = [{"id": rule} for rule in sorted({finding.rule for finding in listed})]
     return {
@@ -21,15 +27,17 @@ def sarif_log(findings: Iterable[Finding], paths: Mapping[str, str]) -> dict[str
         "runs": [
             {
                 "tool": {"driver": {"name": "sakuin", "version": __version__, "rules": rules}},
-                "results": [_result(finding, paths.get(finding.material, finding.material)) for finding in listed],
+                "results": [
+                    _result(finding, paths.get(finding.material, finding.material), lines or {}) for finding in listed
+                ],
             }
         ],
     }
 
 
-def _result(finding: Finding, path: str) -> dict[str, Any]:
-    region = {"startLine": _line(path, finding.anchor)}
-    location = {"artifactLocation": {"uri": _relative(path)}, "region": region}
+def _result(finding: Finding, path: str, lines: Mapping[str, int]) -> dict[str, Any]:
+    line = lines.get(f"{finding.material}#{finding.anchor}") or line_of(path, finding.anchor)
+    location = {"artifactLocation": {"uri": relative(path)}, "region": {"startLine": line}}
     return {
         "ruleId": finding.rule,
         "level": _LEVELS.get(finding.severity, "note"),
@@ -38,16 +46,21 @@ def _result(finding: Finding, path: str) -> dict[str, Any]:
     }
 
 
-def _relative(path: str) -> str:
+def relative(path: str) -> str:
+    """Returns a path as seen from the current folder, if it is below it."""
     file = Path(path).absolute()
     here = Path.cwd()
     return file.relative_to(here).as_posix() if file.is_relative_to(here) else file.as_posix()
 
 
-def _line(path: str, anchor: str | None) -> int:
-    """Returns the first line that has the anchor, 1 if none has."""
+def line_of(path: str, anchor: str | None) -> int:
+    """Returns the first line with an element of this id, else one that has the anchor; 1 if none has."""
     try:
         lines = Path(path).read_text("utf-8", errors="replace").splitlines()
     except OSError:
         return 1
-    return next((number for number, line in enumerate(lines, 1) if anchor and anchor in line), 1)
+    if not anchor:
+        return 1
+    element = re.compile(rf"""\b(?:id|name)\s*=\s*["']?{re.escape(anchor)}(?:["'\s>]|$)""")
+    of_element = (number for number, line in enumerate(lines, 1) if element.search(line))
+    return next(of_element, None) or next((number for number, line in enumerate(lines, 1) if anchor in line), 1)

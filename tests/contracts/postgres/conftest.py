@@ -16,7 +16,7 @@ from sakuin.knowledge.model import (
     StoredChunk,
 )
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
 
@@ -97,7 +97,7 @@ class Knowledge:
 @pytest.fixture
 def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
     emptied(sql)
-    search = KnowledgeSearch(service, WEIGHTS)
+    search = KnowledgeSearch(PostgresChunks(service), WEIGHTS)
     return Knowledge(
         KnowledgeIndex(service), MaterialRecords(service), search, ReadKnowledge(service, ""), Lexicon(service)
     )

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
+from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
@@ -174,7 +174,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
-    narrow = KnowledgeSearch(service, WEIGHTS, posting_budget=1)
+    narrow = KnowledgeSearch(PostgresChunks(service, posting_budget=1), WEIGHTS)
     assert len(knowledge.search.matches(question)) == 32
     (found,) = narrow.matches(question)
     # Each candidate is scored by all slots, not only by the one that found it.

@@ -1,14 +1,19 @@
 """The REST API of index versions: their progress, activation and deletion."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from sakuin.errors import Invalid
 from sakuin.http.errors import may_fail
 from sakuin.http.views import Time
+from sakuin.platform.embedding import packed
 from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
-from sakuin.upkeep.index_versions import IndexVersionAdmin
+from sakuin.upkeep.index_versions import IndexVersionAdmin, LiveVectors
+
+# The characters of one request that are embedded: API Gateway ends it after 30 seconds.
+_LONGEST = 20_000
 
 
 class MissingView(BaseModel):
@@ -76,13 +81,30 @@ class EvaluationMade(Evaluation):
     asked: str = Field(min_length=1, max_length=64, description="`search_knowledge`, or the name of a Search Tool.")
 
 
+class VectorsAsked(BaseModel):
+    """Names of stored vectors, and texts and questions to embed."""
+
+    names: list[Annotated[str, Field(pattern="^[0-9a-f]{64}(/[0-9]{1,5})?$")]] = Field(default=[], max_length=500)
+    texts: list[Annotated[str, Field(min_length=1, max_length=_LONGEST)]] = Field(default=[], max_length=64)
+    queries: list[Annotated[str, Field(min_length=1, max_length=_LONGEST)]] = Field(default=[], max_length=8)
+
+
+class VectorsView(BaseModel):
+    """Vectors of the live index version: base64 of 16-bit floats, the highest byte first."""
+
+    settings: dict[str, Any] = Field(description="The settings that the index version is built with.")
+    vectors: dict[str, str] = Field(description="By name; a name without a vector is left out.")
+    texts: list[str]
+    queries: list[str]
+
+
 class DroppedView(BaseModel):
     """The deleted index version."""
 
     fingerprint: str
 
 
-def index_router(admin: IndexVersionAdmin) -> APIRouter:
+def index_router(admin: IndexVersionAdmin, vectors: LiveVectors) -> APIRouter:
     """Returns the routes, for admins."""
 
     routes = APIRouter(prefix="/v1", tags=["Index versions"], responses=may_fail(503))
@@ -101,6 +123,19 @@ def index_router(admin: IndexVersionAdmin) -> APIRouter:
         """Records an evaluation of an index version, which its activation needs."""
         figures = made.model_dump(exclude={"index", "asked"})
         return _view(admin.record_evaluation(made.index, made.asked, figures))
+
+    @routes.post("/index/vectors")
+    def find_vectors(asked: VectorsAsked) -> VectorsView:
+        """Returns stored vectors, and embeds texts and questions without storing them."""
+        if sum(map(len, (*asked.texts, *asked.queries))) > _LONGEST:
+            raise Invalid(f"The texts have more than {_LONGEST:,} characters together. Send fewer in a request")
+        live, stored, texts, queries = vectors(asked.names, asked.texts, asked.queries)
+        return VectorsView(
+            settings=live.as_json(),
+            vectors={name: packed(vector) for name, vector in stored.items()},
+            texts=list(map(packed, texts)),
+            queries=list(map(packed, queries)),
+        )
 
     @routes.delete("/index/{name}", responses=may_fail(409))
     def delete_index_version(name: str) -> DroppedView:

@@ -1,10 +1,10 @@
 """Indexing of one page version: its chunks, their vectors, and the transaction that applies them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sakuin.errors import Conflict, UnreadablePage
-from sakuin.knowledge.learns.sources import LearnsOfPage, LearnsSources
+from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import (
     ChangeResult,
     KnowledgeChunk,
@@ -113,7 +113,7 @@ class IndexPage:
             # Again while the page's row or a `learns.yml` changes meanwhile.
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
-                chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
+                chunks, texts = chunks_of_page(material, page, learns.learns, vocabulary_of(self.version.vocabulary))
                 embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
                 change = PageChange(
                     material, upload, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
@@ -185,14 +185,14 @@ def _conflict(state: MaterialState | None) -> PageResult:
     return PageResult(ChangeResult("conflict", state.generation if state else 0))
 
 
-def _chunks(
-    material: str, page: Page, learns: LearnsOfPage, vocabulary: Vocabulary
+def chunks_of_page(
+    material: str, page: Page, learns: Mapping[str, Learns], vocabulary: Vocabulary
 ) -> tuple[list[KnowledgeChunk], dict[str, str]]:
     """Returns the chunks of a page, and the texts to embed by the names of their vectors."""
     texts: dict[str, str] = {}
     chunks: list[KnowledgeChunk] = []
     for explanation in page.explanations:
-        items = learns.learns[explanation.anchor]
+        items = learns[explanation.anchor]
         titles = titles_text(explanation, items.searched, page.title)
         passages = embedded_passages(explanation.content[:EMBEDDED_LENGTH], title=titles)
         texts |= passages

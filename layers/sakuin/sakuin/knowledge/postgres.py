@@ -22,7 +22,7 @@ from sakuin.knowledge.model import (
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
-from sakuin.platform.embedding import Vector
+from sakuin.platform.embedding import Vector, unpacked
 from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
@@ -64,6 +64,12 @@ class KnowledgeIndex:
         """Returns those of `text_hashes` that have no vector of the version's `space`."""
         hashes = sorted(set(text_hashes))
         return set(call(self.client, "missing_vectors", {"p_space": version.space, "p_text_hashes": hashes}))
+
+    def vectors(self, text_hashes: Collection[str], version: PageIndexVersion) -> dict[str, Vector]:
+        """Returns the vectors of the version's `space` by their names; a name without a vector is left out."""
+        arguments = {"p_space": version.space, "p_text_hashes": sorted(set(text_hashes))}
+        stored: dict[str, str] = call(self.client, "vectors_by_name", arguments)
+        return {name: unpacked(text, header=4) for name, text in stored.items()}
 
     def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
         """Stores vectors by the hash of their text. Idempotent."""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
@@ -89,17 +89,59 @@ _LINKED = 900
 _SCAN_SECONDS = 1.0
 
 
+# The chunks of postings that a question reads.
+POSTING_BUDGET = 10_000
+
+
+class ChunkStore(Protocol):
+    """Where a search finds its candidates: Postgres, or pages that are not pushed yet."""
+
+    def candidates(self, question: Question) -> Mapping[str, Any]:
+        """Returns the candidates of a question in the form of the SQL function `search_candidates`."""
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Returns what an answer shows of chunks, by id. An id without a chunk is left out."""
+
+
 @dataclass(frozen=True, slots=True)
-class KnowledgeSearch:
-    """Searches chunks.
+class PostgresChunks:
+    """The `ChunkStore` in Postgres.
 
     `posting_budget`: the chunks to read from postings; the question's more frequent words beyond it only score the
     chunks that rarer words found.
     """
 
     client: Client
+    posting_budget: int = POSTING_BUDGET
+
+    def candidates(self, question: Question) -> dict[str, Any]:
+        found: dict[str, Any] = call(
+            self.client,
+            "search_candidates",
+            {
+                "p_embedding": vector_text(question.vector) if question.vector is not None else None,
+                "p_slots": _slots(question),
+                "p_folders": ["", *question.folder_slots],
+                "p_space": question.version.space,
+                "p_depth": DEPTH,
+                "p_sample": SAMPLE if question.vector is not None else 0,
+                "p_posting_budget": self.posting_budget,
+                "p_expected": question.expected,
+                **_filters(question.filters),
+            },
+        )
+        return found
+
+    def texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSearch:
+    """Searches chunks."""
+
+    chunks: ChunkStore
     weights: Weights
-    posting_budget: int = 10_000
 
     def matches(self, question: Question) -> Sequence[Match]:
         """Returns the best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
@@ -107,7 +149,7 @@ class KnowledgeSearch:
         The expected chunk follows if it is not among them and passes the filters. Vectors of another `space` are
         never compared: such chunks, and all chunks if `vector` is None, are found by words alone.
         """
-        found = self._candidates(question)
+        found = self.chunks.candidates(question)
         rows = {row["id"]: row for row in found["candidates"]}
         candidates = [_candidate(row) for row in rows.values()]
         frequencies = Frequencies(found["total"], found["frequency"])
@@ -126,7 +168,7 @@ class KnowledgeSearch:
             lowers_examples=question.filters.type is None and not question.wants_example,
         )
         first = [each for each in ranked(words) if rows[each.id]["is_found"]][: max(question.limit, COMPARED)]
-        texts = self._texts([*(each.id for each in first), *([question.expected] if question.expected else [])])
+        texts = self.chunks.texts([*(each.id for each in first), *([question.expected] if question.expected else [])])
         # A page that changes meanwhile may lose chunks.
         compared = [each for each in first[:COMPARED] if each.id in texts]
         read: dict[str, dict[str, ComparedText]] = defaultdict(dict)
@@ -137,27 +179,6 @@ class KnowledgeSearch:
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
         return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
-
-    def _candidates(self, question: Question) -> dict[str, Any]:
-        found: dict[str, Any] = call(
-            self.client,
-            "search_candidates",
-            {
-                "p_embedding": vector_text(question.vector) if question.vector is not None else None,
-                "p_slots": _slots(question),
-                "p_folders": ["", *question.folder_slots],
-                "p_space": question.version.space,
-                "p_depth": DEPTH,
-                "p_sample": SAMPLE if question.vector is not None else 0,
-                "p_posting_budget": self.posting_budget,
-                "p_expected": question.expected,
-                **_filters(question.filters),
-            },
-        )
-        return found
-
-    def _texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import DEPTH, KnowledgeSearch, Lexicon, Question
-from sakuin.language.model import AnalyzedQuery
+from sakuin.knowledge.postgres_search import DEPTH, KnowledgeSearch, Question
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
@@ -45,6 +45,13 @@ class RankedMatches:
         return not (self.matches and self.matches[0].is_good)
 
 
+class Words(Protocol):
+    """The words of the indexed texts, and synonyms: those in Postgres, or of pages that are not pushed yet."""
+
+    def look_up(self, query: str, words: LexiconLookup, filters: Filters = EVERYTHING) -> LexiconEntries:
+        """Returns what is known about the words of `query`; it may be nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
     """Searches by meaning and by words. Links begin with `base_url`.
@@ -53,7 +60,7 @@ class SearchKnowledge:
     """
 
     index: KnowledgeSearch
-    lexicon: Lexicon
+    lexicon: Words
     embedder: QuestionEmbedder
     version: PageIndexVersion
     base_url: str

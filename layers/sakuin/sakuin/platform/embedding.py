@@ -1,5 +1,7 @@
 """Embedding models, the Protocols of embedders, and the size of their requests."""
 
+import base64
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -68,6 +70,19 @@ class RequestSize:
             self.characters = min(self.characters * 2, _MAX_CHARACTERS)
         elif seconds > _SLOW_SECONDS:
             self.characters = max(self.characters // 2, _LEAST_CHARACTERS)
+
+
+def packed(vector: Vector) -> str:
+    """Returns a vector as base64 of 16-bit floats, as the database has them, the highest byte first."""
+    return base64.b64encode(struct.pack(f">{len(vector)}e", *vector)).decode()
+
+
+def unpacked(text: str, *, header: int = 0) -> Vector:
+    """Returns the vector of such a text, which begins with `header` other bytes. Raises `ValueError`."""
+    content = base64.b64decode(text, validate=True)[header:]
+    if len(content) % 2:
+        raise ValueError("A vector has an even number of bytes")
+    return struct.unpack(f">{len(content) // 2}e", content)
 
 
 def requests(texts: Sequence[str], size: RequestSize | None = None) -> Iterator[list[str]]:

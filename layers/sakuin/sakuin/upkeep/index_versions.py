@@ -1,12 +1,13 @@
 """The index versions of a deployment: building, activation and deletion."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sakuin.errors import Conflict
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.postgres import fingerprint_row
+from sakuin.knowledge.postgres import KnowledgeIndex, fingerprint_row
+from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
 from sakuin.tables.messages import TableQueues
@@ -140,6 +141,27 @@ class IndexVersionAdmin:
             raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")
         self.indexes.delete(fingerprint, seconds=_SECONDS_AFTER_ACTIVATION)
         return fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class LiveVectors:
+    """The vectors of the live index version: those that are stored, and new ones that are not stored."""
+
+    index: KnowledgeIndex
+    versions: Callable[[], Sequence[StoredIndexVersion]]
+    embedder_of: Callable[[EmbeddingModel], Embedder]
+
+    def __call__(
+        self, names: Collection[str], texts: Sequence[str], queries: Sequence[str]
+    ) -> tuple[IndexVersion, dict[str, Vector], list[Vector], list[Vector]]:
+        """Returns the live version, stored vectors by name, and a vector for each text and each query.
+
+        A service that does not answer, or rejects a text, raises its error.
+        """
+        live = find_version(self.versions(), None).settings
+        embedder = self.embedder_of(live.model)
+        stored = self.index.vectors(names, live.pages) if names else {}
+        return live, stored, embedder.passages(texts) if texts else [], [embedder.query(query) for query in queries]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import count_request
     from sakuin.upkeep.dead_letters import DeadLetters
-    from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
+    from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveVectors
     from sakuin.upkeep.queues import Queues
     from sakuin.wiring.reconciliation import reconciling
 
@@ -73,7 +73,9 @@ def handler(clients: Clients) -> Handler:
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
-    reconcile = reconciling(clients, kept_or_own(clients))
+    kept = kept_or_own(clients)
+    reconcile = reconciling(clients, kept)
+    live_vectors = LiveVectors(library.index, kept, clients.indexing_embedder)
     checks = doctor(clients, secret)
     services = project_services(clients, secret)
     gaps = gaps_in(clients, services.records)
@@ -100,7 +102,7 @@ def handler(clients: Clients) -> Handler:
         work_router(unfinished, work_of),
         queue_router(queues),
         reconcile_router(reconcile),
-        index_router(IndexVersionAdmin(IndexVersions(client), own)),
+        index_router(IndexVersionAdmin(IndexVersions(client), own), live_vectors),
         doctor_router(checks, __version__),
         gap_router(gaps.all, gaps.remedy, gaps.is_recorded),
         explain_router(AskMcp(clients.mcp_function()).explanation),

@@ -102,6 +102,11 @@ def shown_text(explanation: Explanation) -> str:
     return f"title: {explanation.title}\n{explanation.content[:_SHOWN_CHARACTERS]}"
 
 
+def learns_without_model(page: Page, authored: Mapping[str, Items]) -> dict[str, Learns]:
+    """Returns the `learns` by anchor of a deployment that asks no language model; `authored` are the author's."""
+    return {item.anchor: _learns(item, page, authored, None, {}) for item in page.explanations}
+
+
 def _learns(
     explanation: Explanation,
     page: Page,

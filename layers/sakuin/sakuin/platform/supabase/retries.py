@@ -33,6 +33,7 @@ READING_FUNCTIONS = frozenset(
         "table_term_frequencies",
         "tokens_today",
         "unindexed_tables",
+        "vectors_by_name",
     }
 )
 

@@ -1,0 +1,1 @@
+"""What golden questions answer after a change of pages, without a deployment of the change."""

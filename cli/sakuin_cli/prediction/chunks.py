@@ -1,0 +1,114 @@
+"""The candidates of a question among pages that are not pushed yet, as `search_candidates` in Postgres finds them."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sakuin.knowledge.postgres_search import DEPTH, POSTING_BUDGET, Question
+from sakuin.language.model import Slot
+from sakuin.retrieval.ranking import Frequencies
+from sakuin.retrieval.weights import SAMPLE
+
+from sakuin_cli.prediction.pages import PredictedSite
+from sakuin_cli.prediction.vectors import Cosines
+from sakuin_cli.prediction.words import PredictedWords
+
+
+class PredictedChunks:
+    """The `ChunkStore` of a site: every chunk is compared, without filters.
+
+    A passage without a vector has the cosine `assumed`, and is in no sample.
+    """
+
+    def __init__(self, site: PredictedSite, cosines: Cosines, *, assumed: float | None = None) -> None:
+        self._pages = [site.pages[material] for material in sorted(site.pages)]
+        self._chunks = [chunk for page in self._pages for chunk in page.chunks]
+        self._by_id = {chunk.id: chunk for chunk in self._chunks}
+        self._cosines, self._assumed = cosines, assumed
+        self.words = PredictedWords(self._chunks, site.synonyms)
+        passages = sorted((name, chunk.id) for chunk in self._chunks for name in chunk.passages)
+        self._sample = [name for name, _ in passages[:SAMPLE]]
+
+    def candidates(self, question: Question) -> Mapping[str, Any]:
+        """Returns what `search_candidates` returns."""
+        slots = [slot for folder in ("", *question.folder_slots) for slot in question.slots_of(folder)]
+        terms = {each.term for slot in slots for each in slot.terms}
+        frequency = {term: float(self.words.count(term)) for term in terms}
+        known = self._cosines.of(question.vector, self._pages) if question.vector is not None else {}
+        assumed = {name: self._assumed if cosine is None else cosine for name, cosine in known.items()}
+        cosines = {name: cosine for name, cosine in assumed.items() if cosine is not None}
+        nearest = self._nearest(cosines)
+        matching = self._matching(question, Frequencies(len(self._chunks), frequency))
+        found = dict.fromkeys((*nearest, *matching))
+        found |= dict.fromkeys(
+            concept
+            for id in tuple(found)
+            if self._by_id[id].is_example
+            for concept in self._by_id[id].illustrates
+            if concept in self._by_id
+        )
+        return {
+            "total": len(self._chunks),
+            "frequency": frequency,
+            "cosines": [cosine for name in self._sample if (cosine := known.get(name)) is not None],
+            "candidates": [self._row(id, nearest, matching, cosines, terms) for id in found],
+        }
+
+    def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Returns what `chunks_to_show` returns."""
+        return {id: self._by_id[id].shown for id in ids if id in self._by_id}
+
+    def _nearest(self, cosines: Mapping[str, float]) -> dict[str, int]:
+        """Returns the ranks by meaning of the chunks with the nearest passages."""
+        rows = sorted(
+            (-cosines[name], chunk.id) for chunk in self._chunks for name in chunk.passages if name in cosines
+        )
+        ids = dict.fromkeys(id for _, id in rows[: 2 * DEPTH])
+        return {id: rank for rank, id in enumerate(list(ids)[:DEPTH], 1)}
+
+    def _matching(self, question: Question, frequencies: Frequencies) -> dict[str, int]:
+        """Returns the ranks by words of the chunks with the greatest sums over the slots."""
+        scores: defaultdict[int, float] = defaultdict(float)
+        for folder in ("", *question.folder_slots):
+            for slot in _within_budget(question.slots_of(folder), frequencies):
+                best: dict[int, float] = {}
+                for each in slot.terms:
+                    gain = each.weight * frequencies.rarity(each.term)
+                    for number, impact in self.words.postings.get(each.term, ()):
+                        best[number] = max(best.get(number, 0.0), gain * impact)
+                for number, value in best.items():
+                    if question.folder_of(self._chunks[number].id) == folder:
+                        scores[number] += value
+        numbers = sorted(scores, key=lambda number: (-scores[number], number))[:DEPTH]
+        return {self._chunks[number].id: rank for rank, number in enumerate(numbers, 1)}
+
+    def _row(
+        self,
+        id: str,
+        nearest: Mapping[str, int],
+        matching: Mapping[str, int],
+        cosines: Mapping[str, float],
+        terms: set[str],
+    ) -> dict[str, Any]:
+        chunk = self._by_id[id]
+        return {
+            "id": id,
+            "type": chunk.shown["type"],
+            "nearest_rank": nearest.get(id),
+            "matching_rank": matching.get(id),
+            "is_found": True,
+            "illustrates": chunk.illustrates,
+            "impacts": {term: chunk.terms[term] for term in terms if term in chunk.terms},
+            "cosine": max((cosines[name] for name in chunk.passages if name in cosines), default=None),
+        }
+
+
+def _within_budget(slots: Sequence[Slot], frequencies: Frequencies) -> Iterator[Slot]:
+    """Yields the slots whose chunks are read: the rarest one, and the next ones while the sum is within the budget."""
+    sizes = [sum(frequencies.chunks[each.term] for each in slot.terms) for slot in slots]
+    total, has_earlier = 0.0, False
+    for number in sorted(range(len(slots)), key=lambda number: (sizes[number], number)):
+        total += sizes[number]
+        if total <= POSTING_BUDGET or not has_earlier:
+            yield slots[number]
+        has_earlier = has_earlier or sizes[number] > 0
