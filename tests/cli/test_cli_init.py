@@ -30,7 +30,7 @@ def test_the_workflow_builds_checks_and_pushes_with_commands_that_there_are(oper
     assert "PACKAGES" not in str(runs)
     ours = [run for run in runs if run.startswith("sakuin ")]
     checks = ["validate"] if name in WITHOUT_BOX_IDS else ["annotate", "validate"]
-    assert [run.split()[1] for run in ours] == [*checks, "push"]
+    assert [run.split()[1] for run in ours] == [*checks, "check", "push"]
     for run in ours:
         options = {name for parameter in COMMANDS[run.split()[1]].params for name in parameter.opts}
         assert set(re.findall(r"--[a-z-]+", run)) <= options

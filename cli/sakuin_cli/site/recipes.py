@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from sakuin_cli.site.config import GOLDEN_FILE
+
 WORKFLOW = Path(".github/workflows/sakuin.yml")
 
 
@@ -101,6 +103,30 @@ def config_text(generator: Generator, prefix: str) -> str:
     )
 
 
+def _check(generator: Generator) -> tuple[str, ...]:
+    """Returns the steps that predict the answers of golden questions, with the pages of the last push to compare."""
+    kept = ".sakuin-check"
+    has_both = f"hashFiles('{GOLDEN_FILE}') != '' && hashFiles('{kept}/pages/**') != ''"
+    return (
+        "- uses: actions/cache@v4",
+        f"  with: {{path: {kept}, key: 'sakuin-${{{{ github.sha }}}}', restore-keys: sakuin-}}",
+        f"- run: sakuin check --before {kept}/pages --cache {kept}/check.sqlite"
+        " --markdown sakuin.md --sarif sakuin-check.sarif",
+        f"  if: github.event_name == 'pull_request' && {has_both}",
+        "  env:",
+        "    SAKUIN_URL: ${{ vars.SAKUIN_URL }}",
+        "    SAKUIN_PUSH_KEY: ${{ secrets.SAKUIN_PUSH_KEY }}",
+        "- run: gh pr comment ${{ github.event.number }} --body-file sakuin.md",
+        "  if: failure() && hashFiles('sakuin.md') != ''",
+        "  env: {GH_TOKEN: '${{ github.token }}'}",
+        "- uses: github/codeql-action/upload-sarif@v3",
+        "  if: always() && hashFiles('sakuin-check.sarif') != ''",
+        "  with: {sarif_file: sakuin-check.sarif, category: sakuin-check}",
+        f"- run: rm -rf {kept}/pages && mkdir -p {kept}/pages && cp -r {generator.pages}/. {kept}/pages",
+        "  if: github.ref == 'refs/heads/main'",
+    )
+
+
 def workflow_text(generator: Generator, prefix: str) -> str:
     """Returns a workflow for GitHub Actions: build, check, push. Only the main branch is pushed."""
     key = f"sakuin keys new --for push --name NAME{f' --in {shlex.quote(prefix)}' if prefix else ''}"
@@ -126,6 +152,7 @@ def workflow_text(generator: Generator, prefix: str) -> str:
             "- uses: github/codeql-action/upload-sarif@v3",
             "  if: always() && hashFiles('sakuin.sarif') != ''",
             "  with: {sarif_file: sakuin.sarif}",
+            *_check(generator),
             f"- run: {push}",
             "  if: github.ref == 'refs/heads/main'",
             "  env:",
@@ -134,14 +161,15 @@ def workflow_text(generator: Generator, prefix: str) -> str:
         )
     )
     return f"""\
-# Builds the site, checks its pages, and pushes them to Sakuin from the main branch.
+# Builds the site, checks its pages, and pushes them to Sakuin from the main branch. In a pull request it comments on
+# golden questions ({GOLDEN_FILE}) that would lose their answer.
 # Variables of the repository: SAKUIN_URL, and SAKUIN_REPOSITORY with SAKUIN_VERSION (a tag or branch), from which the
 # command is installed. Secret: SAKUIN_PUSH_KEY, which an operator makes with `{key}`.
 name: sakuin
 on:
   push: {{branches: [main]}}
   pull_request:
-permissions: {{contents: read, security-events: write}}
+permissions: {{contents: read, pull-requests: write, security-events: write}}
 jobs:
   pages:
     runs-on: ubuntu-latest
