@@ -49,6 +49,11 @@ def labelled_questions(text: str) -> tuple[list[LabelledQuestion], list[BadLine]
     return questions, bad
 
 
+def opened_by(text: str) -> set[str]:
+    """Returns the ids that are answers of a question in such a file; bad lines are left out."""
+    return {id for question in labelled_questions(text)[0] for id in question.gold}
+
+
 def _question(number: int, line: str) -> LabelledQuestion | BadLine:
     try:
         item = json.loads(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
-from sakuin.knowledge.names import SYNONYMS_FILE, material_of_key
+from sakuin.knowledge.names import SYNONYMS_FILE, chunk_id, material_of_key
 from sakuin.language.unicode_text import nfc
 
 from sakuin_cli.files import read_bytes
@@ -100,18 +100,29 @@ def etag(body: bytes) -> str:
     return md5(body, usedforsecurity=False).hexdigest()
 
 
-def losses_of(client: "DeploymentClient", pages: Sequence[Upload], box_selectors: Sequence[str]) -> dict[str, str]:
-    """Returns by key which explanations of the index the pages would lose, for those that would lose many."""
+def losses_of(
+    client: "DeploymentClient", pages: Sequence[Upload], box_selectors: Sequence[str], golden: Collection[str] = ()
+) -> dict[str, str]:
+    """Returns by key what the index would lose, for pages that lose many explanations or all `golden` ones.
+
+    `golden` are the ids that golden questions open.
+    """
     indexed = client.indexed([page.material or "" for page in pages]) if pages else {}
     losses: dict[str, str] = {}
     for page in pages:
         known = indexed.get(page.material or "")
+        if known is None:
+            continue
+        opened = {chunk.anchor for chunk in known.chunks if chunk_id(page.material or "", chunk.anchor) in golden}
         # The index keeps what it has of a page that cannot be read.
-        if known is None or len(known.chunks) < _MANY or isinstance(new := local_page(page.path, box_selectors), str):
+        if (len(known.chunks) < _MANY and not opened) or isinstance(new := local_page(page.path, box_selectors), str):
             continue
         kept = {one.anchor for one in new.explanations}
         lost = [f"#{chunk.anchor}" for chunk in known.chunks if chunk.anchor not in kept]
-        if len(lost) >= _MANY and len(lost) > _PART * len(known.chunks):
+        if opened and opened.isdisjoint(kept):
+            links = first_of([f"#{anchor}" for anchor in sorted(opened)], _MANY)
+            losses[page.key] = f"{page.material} would lose every link that golden questions open: {links}"
+        elif len(lost) >= _MANY and len(lost) > _PART * len(known.chunks):
             share = f"{len(lost)} of its {len(known.chunks)} explanations"
             losses[page.key] = f"{page.material} would lose {share}: {first_of(lost, _MANY)}"
     return losses

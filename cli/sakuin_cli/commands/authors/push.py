@@ -8,6 +8,7 @@ import typer
 from sakuin.errors import Invalid
 
 from sakuin_cli.connections import bucket_of, deployment_of, push_settings
+from sakuin_cli.files import read_text
 from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, TimeoutOption, check_paths
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
@@ -32,7 +33,9 @@ def push(
     ] = False,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="Delete, and push pages that lose many explanations, without a question."),
+        typer.Option(
+            "--yes", help="Delete, and push pages that lose many explanations or all golden ones, without a question."
+        ),
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")
@@ -84,14 +87,14 @@ def push_plan(
 ) -> "Pushed":
     """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index.
 
-    Asks before, if pages would lose many explanations.
+    Asks before, if pages would lose many explanations, or every link that golden questions open.
     """
     from sakuin_cli.site.changes import not_uploaded, push_files, remove_keys
     from sakuin_cli.site.report import pushed_of
 
     if plan.losses:
         terminal.confirm(
-            "Nothing was uploaded, because pages would lose many explanations",
+            "Nothing was uploaded, because pages would lose too much",
             plan.losses.values(),
             f"Push {'it' if len(plan.losses) == 1 else 'them'} all the same?",
             "Build the site again, or add --yes to `sakuin push` if that is wanted",
@@ -110,8 +113,9 @@ def plan_push(
 ) -> "Plan":
     """Compares the files of a site with the library; raises `Invalid` if there are none.
 
-    With `lose`, pages may lose many explanations.
+    With `lose`, pages may lose many explanations, or every link that golden questions open.
     """
+    from sakuin_cli.evaluation.labels import opened_by
     from sakuin_cli.site.plan import losses_of, plan_of
     from sakuin_cli.site.uploads import uploads_below
 
@@ -124,4 +128,5 @@ def plan_push(
     client.upload_results([])
     plan = plan_of(*(bucket, uploads, site), material_prefix=prefix, replacing=replace, deleting=delete)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
-    return dataclasses.replace(plan, losses=losses_of(client, changed, settings.box_selectors))
+    golden = opened_by(read_text(site.golden)) if site.golden and changed else set()
+    return dataclasses.replace(plan, losses=losses_of(client, changed, settings.box_selectors, golden))
