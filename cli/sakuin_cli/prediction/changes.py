@@ -36,9 +36,11 @@ class Loss:
     questions: tuple[Prediction, ...]
 
 
-def losses(predictions: Iterable[Prediction], before: PredictedSite, after: PredictedSite) -> list[Loss]:
-    """Returns the causes of all lost answers, in the order of their places."""
-    changes = _Changes(before, after, _chunks(before), _chunks(after))
+def losses(
+    predictions: Iterable[Prediction], before: PredictedSite, after: PredictedSite, folders: tuple[str, str]
+) -> list[Loss]:
+    """Returns the causes of all lost answers, in the order of their places. `folders` are those of the two sites."""
+    changes = _Changes(before, after, _chunks(before), _chunks(after), folders)
     by_cause: defaultdict[Cause, list[Prediction]] = defaultdict(list)
     for each in predictions:
         if each.is_lost:
@@ -55,6 +57,7 @@ class _Changes:
     after: PredictedSite
     old: Mapping[str, PredictedChunk]
     new: Mapping[str, PredictedChunk]
+    folders: tuple[str, str]
 
     def cause(self, prediction: Prediction) -> Cause:
         was = prediction.before and prediction.before.opened
@@ -80,7 +83,10 @@ class _Changes:
         if (old := self.before.pages.get(material)) is None:
             return "", 1
         line = line_of(old.path, anchor)
-        return (page.path, _line_after(line, old.path, page.path)) if page is not None else (old.path, line)
+        if page is not None:
+            return page.path, _line_after(line, old.path, page.path)
+        # The place that a removed page had in the new folder.
+        return old.path.replace(*self.folders, 1), line
 
 
 def _line_after(line: int, before: str, after: str) -> int:

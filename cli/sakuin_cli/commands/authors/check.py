@@ -137,7 +137,8 @@ def _report(
     missing = vectors.fetch(texts, on_progress)
     predict = Predict(version, weights_of(version.model.name), vectors)
     found = predict.predictions(old, new, questions, lacks_vectors=missing is not None, on_progress=on_progress)
-    return Report(found, losses(found, old, new), reason or missing)
+    folders = before.as_posix(), site.paths[0].as_posix()
+    return Report(found, losses(found, old, new, folders), reason or missing)
 
 
 def _write_sarif(file: Path, report: "Report") -> None:
