@@ -56,15 +56,15 @@ def restyle(page: BeautifulSoup, chance: Random) -> None:
 
 
 def comment(page: BeautifulSoup, chance: Random) -> None:
-    page.body.append(BeautifulSoup("<!-- checked -->", "html.parser"))
+    (page.body or page).append(BeautifulSoup("<!-- checked -->", "html.parser"))
 
 
 def change_the_script(page: BeautifulSoup, chance: Random) -> None:
-    page.head.append(page.new_tag("script", src=f"v{chance.random()}.js"))
+    (page.head or page).append(page.new_tag("script", src=f"v{chance.random()}.js"))
 
 
 def describe(page: BeautifulSoup, chance: Random) -> None:
-    page.head.append(page.new_tag("meta", attrs={"name": "description", "content": str(chance.random())}))
+    (page.head or page).append(page.new_tag("meta", attrs={"name": "description", "content": str(chance.random())}))
 
 
 RISKY: tuple[Edit, ...] = (remove_a_definition, rename_an_id, swap_headings, break_formulas, mangle_code)

@@ -23,6 +23,7 @@ from sakuin_cli.site.uploads import uploads_below
 from tests.cli.edits import edit_site
 from tests.doubles.embedder import WEIGHTS
 from tests.effort import times
+from tests.parallel import SUMMARY
 from tests.worlds import World, Worlds
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -125,7 +126,9 @@ def checked(a_world: Worlds, tmp_path_factory: pytest.TempPathFactory) -> Checke
     return Checked(world, folder, Cache(tmp_path_factory.mktemp("cache") / "check.sqlite"), golden)
 
 
-def test_the_predicted_results_are_the_deployed_ones_after_random_edits(checked: Checked, tmp_path: Path) -> None:
+def test_the_predicted_results_are_the_deployed_ones_after_random_edits(
+    checked: Checked, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
     harmful: Counter[bool] = Counter()
     harmless: Counter[bool] = Counter()
     old = checked.deployed()
@@ -151,5 +154,8 @@ def test_the_predicted_results_are_the_deployed_ones_after_random_edits(checked:
         else:
             checked.world.bucket.remove(key)
             checked.world.settle()
+    count = harmful.total() + harmless.total()
+    flagged = f"{harmful[True]} of {harmful.total()} harmful and {harmless[True]} of {harmless.total()} other edits"
+    pytestconfig.stash[SUMMARY].add(f"check: {count} edits, {len(old)} questions each; flagged {flagged}")
     assert harmful[True] >= 0.95 * harmful.total() > 0
     assert harmless[True] <= 0.02 * harmless.total()

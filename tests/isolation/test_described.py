@@ -34,6 +34,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/reconcile": {"kind": "pages"},
     "POST /v1/index/activate": {},
     "POST /v1/index/evaluations": EVALUATION,
+    "POST /v1/index/vectors": {"queries": ["公式"]},
     "POST /v1/explain": {"query": "公式"},
     **{name: {"query": "公式"} for name in SEARCHES},
 }

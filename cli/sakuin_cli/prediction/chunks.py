@@ -69,15 +69,18 @@ class PredictedChunks:
     def _matching(self, question: Question, frequencies: Frequencies) -> dict[str, int]:
         """Returns the ranks by words of the chunks with the greatest sums over the slots."""
         scores: defaultdict[int, float] = defaultdict(float)
+        # Most sites have no synonyms of a folder.
+        folders = [question.folder_of(chunk.id) for chunk in self._chunks] if question.folder_slots else []
         for folder in ("", *question.folder_slots):
             for slot in _within_budget(question.slots_of(folder), frequencies):
                 best: dict[int, float] = {}
                 for each in slot.terms:
                     gain = each.weight * frequencies.rarity(each.term)
                     for number, impact in self.words.postings.get(each.term, ()):
-                        best[number] = max(best.get(number, 0.0), gain * impact)
+                        if gain * impact > best.get(number, 0.0):
+                            best[number] = gain * impact
                 for number, value in best.items():
-                    if question.folder_of(self._chunks[number].id) == folder:
+                    if not folders or folders[number] == folder:
                         scores[number] += value
         numbers = sorted(scores, key=lambda number: (-scores[number], number))[:DEPTH]
         return {self._chunks[number].id: rank for rank, number in enumerate(numbers, 1)}
