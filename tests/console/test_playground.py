@@ -19,6 +19,7 @@ from sakuin.http.app import rest_api
 from sakuin.http.gaps import gap_router
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import RefusedQuestions
+from sakuin_cli.evaluation.labels import labelled_questions
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
@@ -115,6 +116,21 @@ def test_a_question_shows_results_with_links_and_what_the_agent_gets(console: Co
     assert json.loads(unescape(shown[1])) == given.structured_content
     assert "What the search found" in words(answer)
     assert re.search(r"\d+ ms · [\d,]+ bytes · its text is about [\d,]+ tokens", words(answer))
+
+
+@pytest.mark.parametrize(
+    ("query", "gold"),
+    [
+        (QUESTION, ("junior/二次方程式の解き方_教材#rule-quadratic-formula",)),
+        ("ぜんぜん関係のない話 zebra", ()),
+        (f'{QUESTION} "</pre>"\u202e', ("junior/二次方程式の解き方_教材#rule-quadratic-formula",)),
+    ],
+)
+def test_an_answer_is_a_label_that_eval_and_check_read(console: Console, query: str, gold: tuple[str, ...]) -> None:
+    shown = re.search(r'<pre id="answer-label"[^>]*>(.*?)</pre>', console.page(q=query).text, re.S)
+    assert shown is not None
+    (label,), bad = labelled_questions(unescape(shown[1]))
+    assert (label.query, label.gold, label.category, bad) == (query, gold, "playground", [])
 
 
 def test_the_form_keeps_what_was_asked_and_sends_only_what_is_filled(console: Console) -> None:

@@ -83,7 +83,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             problem: dict[str, Any] = {"problem": error, "problem_text": why}
             return visit.page("playground.html", status=status, **form, answer=None, **problem)
         explanation = shown_values(answer.explanation)
-        shown: dict[str, Any] = {"shown": readable(answer), "explanation": explanation, "legs": _legs(explanation)}
+        shown: dict[str, Any] = {"shown": readable(answer, q), "explanation": explanation, "legs": _legs(explanation)}
         return visit.page("playground.html", **form, answer=answer, problem=None, **shown)
 
     return router

@@ -37,7 +37,8 @@ class Card:
 class ReadableAnswer:
     """An answer for people. `index_state` is that of a Tool, empty for the library.
 
-    `json` is indented; both forms show invisible characters as escapes.
+    `json` is indented; both forms show invisible characters as escapes. `label` is a line of labelled questions: its
+    answer is the first result, or there is none if the question is refused.
     """
 
     results: Sequence[Card]
@@ -50,14 +51,17 @@ class ReadableAnswer:
     json: str
     text: str
     tokens: int
+    label: str
 
 
-def readable(answer: PlaygroundAnswer) -> ReadableAnswer:
-    """Returns the answer of the library or of a Tool."""
+def readable(answer: PlaygroundAnswer, query: str) -> ReadableAnswer:
+    """Returns the answer of the library or of a Tool to a question."""
     content = answer.structured or {}
+    results, is_refused = [_card(each) for each in content.get("results", ())], bool(content.get("no_good_match"))
+    gold = [] if is_refused else [each.place for each in results[:1]]
     return ReadableAnswer(
-        results=[_card(each) for each in content.get("results", ())],
-        is_refused=bool(content.get("no_good_match")),
+        results=results,
+        is_refused=is_refused,
         understood_as=content.get("understood_as"),
         degraded=content.get("degraded"),
         truncated=content.get("truncated"),
@@ -66,6 +70,7 @@ def readable(answer: PlaygroundAnswer) -> ReadableAnswer:
         json=with_escapes(json.dumps(content, ensure_ascii=False, indent=2)) if content else "",
         text=with_escapes(answer.text),
         tokens=estimated_tokens(answer.text),
+        label=with_escapes(json.dumps({"query": query, "gold": gold, "category": "playground"}, ensure_ascii=False)),
     )
 
 
