@@ -16,7 +16,8 @@ def _boxes(page: BeautifulSoup) -> list[Tag]:
 
 
 def _heading(box: Tag) -> Tag | None:
-    return box.find(class_=re.compile("title")) or box.find(re.compile("^h[2-6]$"))
+    heading = re.compile("^h[2-6]$")
+    return box if heading.match(box.name) else box.find(class_=re.compile("title")) or box.find(heading)
 
 
 def remove_a_definition(page: BeautifulSoup, chance: Random) -> None:

@@ -87,11 +87,11 @@ class Checked:
             uploads_below([folder], folder="", material_prefix=""), self.version, self.cache, material_prefix=""
         )
 
-    def predicted(self, before: Path, after: Path, *, client: Any = None) -> tuple[list[Prediction], str | None]:
-        """The predictions, and why there are not all vectors. `client` is that of the world by default."""
+    def predicted(self, before: Path, after: Path, *, asks: bool = True) -> tuple[list[Prediction], str | None]:
+        """The predictions, and why there are not all vectors. Without `asks`, the world gives none."""
         old = self.site(before)
         new = self.site(after).after(old)
-        vectors = Vectors(self.cache, self.version.space, WorldClient(self.world) if client is None else client or None)
+        vectors = Vectors(self.cache, self.version.space, WorldClient(self.world) if asks else None)
         texts = {name: text for each in (old, new) for page in each.pages.values() for name, text in page.texts.items()}
         reason = vectors.fetch(texts, lambda *_: None)
         predict = Predict(self.version, WEIGHTS, vectors)
@@ -159,3 +159,28 @@ def test_the_predicted_results_are_the_deployed_ones_after_random_edits(
     pytestconfig.stash[SUMMARY].add(f"check: {count} edits, {len(old)} questions each; flagged {flagged}")
     assert harmful[True] >= 0.95 * harmful.total() > 0
     assert harmless[True] <= 0.02 * harmless.total()
+
+
+def test_files_that_cannot_be_read_keep_what_they_said(checked: Checked, tmp_path: Path) -> None:
+    after = tmp_path / "after"
+    shutil.copytree(checked.folder, after)
+    (after / "synonyms.yml").write_text("- [", "utf-8")
+    (after / PAGES[0]).write_bytes(b"%PDF-1.7")
+    old = checked.site(checked.folder)
+    new = checked.site(after).after(old)
+    assert (new.synonyms, new.pages.keys()) == (old.synonyms, old.pages.keys())
+    assert new.pages[PAGES[0].removesuffix(".html")] == old.pages[PAGES[0].removesuffix(".html")]
+
+
+def test_a_question_is_predicted_without_vectors_if_they_cannot_matter(checked: Checked, tmp_path: Path) -> None:
+    after = tmp_path / "after"
+    shutil.copytree(checked.folder, after)
+    (after / "queues.html").write_text(CODE.replace("a delay that grows", "a delay that doubles each time"), "utf-8")
+    checked.predicted(checked.folder, checked.folder)
+    known, reason = checked.predicted(checked.folder, after, asks=False)
+    assert reason is not None
+    assert {each.is_known for each in known} == {True, False}
+    whole, reason = checked.predicted(checked.folder, after)
+    assert reason is None
+    for one, other in zip(known, whole, strict=True):
+        assert not one.is_known or (one.after and one.after.opened) == (other.after and other.after.opened)

@@ -121,11 +121,9 @@ class Predict:
 
 
 def _answer(search: SearchKnowledge, query: str) -> PredictedAnswer | None:
-    """Returns the answer of a search; None if it compared words alone."""
+    """Returns the answer of a search; None if its vector cannot be had."""
     try:
         ranked = search.ranked_matches(query, limit=FIRST)
     except SakuinError:
-        return None
-    if ranked.degraded is not None:
         return None
     return PredictedAnswer(tuple(match.id for match in ranked.matches), ranked.is_refused)

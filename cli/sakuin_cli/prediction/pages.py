@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from sakuin import __version__
-from sakuin.errors import Invalid, NotFound
+from sakuin.errors import Invalid
 from sakuin.knowledge.index_page import chunks_of_page
 from sakuin.knowledge.learns.sources import learns_without_model
 from sakuin.knowledge.model import KnowledgeChunk
@@ -63,7 +62,7 @@ class PredictedPage:
 class PredictedSite:
     """The pages of a folder by material, and its synonyms by folder as the database has them.
 
-    `unreadable` are the materials of pages that cannot be read.
+    `unreadable` are the materials of pages that cannot be read, and the folders of such a `synonyms.yml`.
     """
 
     pages: Mapping[str, PredictedPage]
@@ -71,9 +70,10 @@ class PredictedSite:
     unreadable: frozenset[str] = frozenset()
 
     def after(self, before: "PredictedSite") -> "PredictedSite":
-        """Returns the site with what the index keeps of `before`: the last version of pages that cannot be read."""
-        kept = {name: page for name, page in before.pages.items() if name in self.unreadable}
-        return PredictedSite({**self.pages, **kept}, {**self.synonyms}, self.unreadable)
+        """Returns the site with what the index keeps of `before`: the last version of files that cannot be read."""
+        pages = {name: page for name, page in before.pages.items() if name in self.unreadable}
+        synonyms = {folder: groups for folder, groups in before.synonyms.items() if folder in self.unreadable}
+        return PredictedSite({**self.pages, **pages}, {**self.synonyms, **synonyms}, self.unreadable)
 
 
 def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache, *, material_prefix: str) -> PredictedSite:
@@ -101,17 +101,14 @@ def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache, *,
             stored[digest] = new[digest] = _written(chunks, texts)
         pages[material] = _read(digest, upload.path, stored[digest])
     cache.store("page", new)
-    return PredictedSite(pages, dict(_synonyms(uploads, material_prefix)), frozenset(unreadable))
-
-
-def _synonyms(uploads: Uploads, prefix: str) -> Iterable[tuple[str, Sequence[Mapping[str, list[str]]]]]:
+    synonyms = {}
     for upload in uploads.files:
-        folder = synonyms_folder(upload.key, prefix=prefix)
-        if upload.material is None and folder is not None:
+        if (folder := synonyms_folder(upload.key, prefix=material_prefix)) is not None:
             try:
-                yield folder, stored_groups(parse_synonyms(Path(upload.path).read_bytes()).groups)
-            except (Invalid, NotFound, OSError):
-                continue  # `sakuin validate` reports it
+                synonyms[folder] = stored_groups(parse_synonyms(read_bytes(upload.path)).groups)
+            except Invalid:
+                unreadable.add(folder)
+    return PredictedSite(pages, synonyms, frozenset(unreadable))
 
 
 def _written(chunks: Sequence[KnowledgeChunk], texts: Mapping[str, str]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Misconfigured, NotFound, SakuinError
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, RequestSize, Vector, packed, unpacked
 from sakuin.retrieval.index_version import ANALYZER, DEFAULT_VOCABULARY, TEXT_TEMPLATE, IndexVersion, PageIndexVersion
@@ -93,13 +93,17 @@ class Vectors:
         return next(iter(refused.values()), None)
 
     def query(self, text: str) -> Vector:
-        """Returns the vector of a question. Raises `Unavailable` if it is not on disk and nobody can embed it."""
+        """Returns the vector of a question. Raises `NotFound` if it is not on disk and nobody can embed it."""
         name = f"question {text_hash(text)}"
         if stored := self.cache.values("vector", [self._key(name)]):
             return unpacked(stored[self._key(name)].decode())
         if self.client is None:
-            raise Unavailable("There is no deployment to embed a question")
-        vector = DeploymentEmbedder(self.client).query(text)
+            raise NotFound("There is no deployment to embed a question")
+        try:
+            vector = DeploymentEmbedder(self.client).query(text)
+        except SakuinError as error:
+            # A search by words alone is no prediction.
+            raise NotFound(str(error)) from error
         self._keep({name: vector})
         return vector
 
