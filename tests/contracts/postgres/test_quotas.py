@@ -65,3 +65,13 @@ def test_workers_at_the_same_time_get_no_more_together(counted: Counted) -> None
 def test_who_is_left_over_after_the_limit_was_lowered_gets_nothing(counted: Counted) -> None:
     counted.taken("k")
     assert counted.port.take("k", wanted=1, per_minute=50).searches == 0
+
+
+def test_the_next_period_of_a_quota_begins_anew(sql: psycopg.Connection) -> None:
+    take = "select take_quota('k', 'sign_ins_of_account', 1000000000, quota_of('sign_ins_of_account'), 'sign-ins')"
+    sql.execute(take)
+    with pytest.raises(psycopg.Error, match="sign_ins_of_account"):
+        sql.execute(take)
+    sql.execute("update quota_use set began = began - interval '1 day' where principal = 'k'")
+    sql.execute(take)
+    sql.execute("delete from quota_use where principal = 'k'")
