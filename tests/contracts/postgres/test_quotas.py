@@ -67,11 +67,14 @@ def test_who_is_left_over_after_the_limit_was_lowered_gets_nothing(counted: Coun
     assert counted.port.take("k", wanted=1, per_minute=50).searches == 0
 
 
-def test_the_next_period_of_a_quota_begins_anew(sql: psycopg.Connection) -> None:
-    take = "select take_quota('k', 'sign_ins_of_account', 1000000000, quota_of('sign_ins_of_account'), 'sign-ins')"
-    sql.execute(take)
+def test_a_quota_is_used_to_its_end_and_anew_in_its_next_period(sql: psycopg.Connection) -> None:
+    take = "select take_quota('k', 'sign_ins_of_account', 1000000000, {}, 'sign-ins')"
+    all_but_one = take.format("quota_of('sign_ins_of_account') - 1").encode()
+    sql.execute(all_but_one)
+    sql.execute(take.format(1).encode())
     with pytest.raises(psycopg.Error, match="sign_ins_of_account"):
-        sql.execute(take)
+        sql.execute(take.format(1).encode())
     sql.execute("update quota_use set began = began - interval '1 day' where principal = 'k'")
-    sql.execute(take)
+    sql.execute(all_but_one)
+    sql.execute(take.format(1).encode())
     sql.execute("delete from quota_use where principal = 'k'")
