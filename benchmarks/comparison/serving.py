@@ -13,7 +13,7 @@ PEERS = {"MCP SDK": "sdk", "FastMCP": "fastmcp"}
 Message = Callable[[str, int], tuple[str, Parameters]]
 _SETTINGS = "uvicorn, one process, without sessions, answers as JSON"
 _REMARK = (
-    f"{CALLERS} callers, {CALLS} calls a run. {SAKUIN} checks a key, the origin and its limits, and describes six "
+    f"{CALLERS} callers, {CALLS} calls a run. {SAKUIN} checks a key, the origin and its limits, and describes four "
     "tools; the examples have one tool and no key. Its smallest call gives one prepared result."
 )
 
