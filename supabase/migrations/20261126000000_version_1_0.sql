@@ -6,7 +6,7 @@
 --     orders keys differently than S3, Python and a developer's machine.
 --   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
 --   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
---   * Rights are granted in 7_rights, for all files at once.
+--   * Rights are granted in 8_rights, for all files at once.
 
 create schema if not exists extensions;
 create extension if not exists vector with schema extensions;
@@ -197,30 +197,64 @@ begin
   perform finish_file_work(p_source, p_outcome);
 end $$;
 
--- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
--- which only the words changed keeps its row, its vectors and its generation.
---
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones, and records these
+-- changes (6_changes). A chunk of which only the words changed keeps its row, its vectors and its generation. One whose
+-- place on the page, fingerprint or passages alone changed is the same to readers.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
   perform remove_texts(p_material, p_chunks, p_fingerprint);
-  delete from knowledge_chunks k
-  where k.material = p_material
-    and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
-
-  insert into knowledge_chunks as k
-  select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
-    c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
-  on conflict (id) do update set
-    title = excluded.title, content = excluded.content, learns = excluded.learns,
-    learns_source = excluded.learns_source, learns_given = excluded.learns_given,
-    learns_key = excluded.learns_key, type = excluded.type,
-    category = excluded.category, level = excluded.level, page_title = excluded.page_title,
-    section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
-    position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
-    illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
-  where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
+  with old as materialized (
+    select k.* from knowledge_chunks k where k.material = p_material
+  ), gone as (
+    delete from knowledge_chunks k
+    where k.material = p_material
+      and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id)
+    returning k.*
+  ), written as (
+    insert into knowledge_chunks as k
+    select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+      c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
+    on conflict (id) do update set
+      title = excluded.title, content = excluded.content, learns = excluded.learns,
+      learns_source = excluded.learns_source, learns_given = excluded.learns_given,
+      learns_key = excluded.learns_key, type = excluded.type,
+      category = excluded.category, level = excluded.level, page_title = excluded.page_title,
+      section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
+      position = excluded.position, content_hash = excluded.content_hash, text_hashes = excluded.text_hashes,
+      illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+    where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation'
+    returning k.*
+  ), changes as (
+    select w.id, case when o.id is null then 'added' else 'changed' end as event, null as moved_to
+    from written w left join old o using (id)
+    where (o.title, o.content, o.learns, o.type, o.category, o.level, o.page_title, o.section, o.language,
+           o.prerequisites, o.illustrates)
+      is distinct from (w.title, w.content, w.learns, w.type, w.category, w.level, w.page_title, w.section, w.language,
+                        w.prerequisites, w.illustrates)
+    union all
+    select g.id, case when coalesce(n.id, elsewhere.id) is null then 'removed' else 'moved' end,
+           coalesce(n.id, elsewhere.id)
+    from gone g
+    left join (
+      select w.content_hash, min(w.id) as id from written w where w.id not in (select o.id from old o)
+      group by w.content_hash) n using (content_hash)
+    -- On a page that was written before.
+    left join lateral (
+      select k.id from page_index_version f join embedded_text t using (space) join knowledge_chunks k on k.id = t.id
+      where n.id is null and f.fingerprint = g.fingerprint and t.text_hash = g.text_hashes[1]
+        and k.material <> p_material and k.content_hash = g.content_hash
+      order by k.anchor <> g.anchor, k.id limit 1) elsewhere on true
+  )
+  insert into change as c (owner, topic, subject, event, generation, moved_to)
+  select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x
+  on conflict (owner, topic, subject) do update set
+    -- No reader has seen an addition without a number.
+    event = case when (c.event, excluded.event) = ('added', 'changed') and c.number is null then 'added'
+                 else excluded.event end,
+    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
+    added = case when excluded.event = 'added' then null else c.added end;
 
   perform add_texts(p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);
@@ -335,7 +369,9 @@ begin
     update material m set
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
       generation = generation_now, updated_at = now()
-    where m.material = p_material;
+    where m.material = p_material
+    returning * into r;
+    perform record_page_change(r);
     perform record_upload_result(p_source, 'failed', p_error);
     return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
   end if;
@@ -359,6 +395,7 @@ begin
     updated_at = now()
   where m.material = p_material
   returning * into r;
+  perform record_page_change(r);
   -- Reconciliation compares the files that have a row: this one may be removed, and all its events lost.
   insert into authored_file (key, version_id)
   select f.key, '' from jsonb_each_text(p_learns_files) f where f.value is not null on conflict do nothing;
@@ -630,6 +667,13 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
   where u.space = p_space and u.text_hash = any (p_text_hashes) and u.unused_since < now() - interval '1 day';
   select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
   where not exists (select from knowledge_vector v where v.space = p_space and v.text_hash = h)
+$$;
+
+-- The vectors of a space by their names: base64 of two 16-bit numbers, then 16-bit floats, the highest byte first.
+create function public.vectors_by_name(p_space text, p_text_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(v.text_hash, translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '')), '{}')
+  from knowledge_vector v where v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;
 
 -- Makes p_chunks the texts of a material, in every index version of the writer's text template, after the chunks. A text
@@ -1233,9 +1277,9 @@ create function public.list_concepts(
   p_limit integer, p_after_material text default null, p_after_position integer default null,
   p_type text default null, p_category text default null, p_level text default null, p_material text default null,
   p_in text default null
-) returns table (id text, title text, type text, material text, anchor text, "position" integer)
+) returns table (id text, title text, type text, material text, anchor text, "position" integer, text text)
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.title, k.type, k.material, k.anchor, k.position
+  select k.id, k.title, k.type, k.material, k.anchor, k.position, left(k.content, 300)
   from knowledge_chunks k
   where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
     and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
@@ -1260,8 +1304,8 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The values that filters accept: {types, categories, levels, folders}, at most p_limit of each. `materials` are the pages whose
--- names are like p_material, those with the same last segment first.
-create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
+-- names are like p_material, those with the same last segment first. With p_in, all of them are those of pages that begin with it.
+create function public.filter_values(p_limit integer, p_material text default null, p_in text default null) returns jsonb
 language sql stable set search_path = public, extensions set enable_seqscan = off as $$
   -- From one value to the next: an index has each of them once for every chunk.
   with recursive categories as (
@@ -1277,26 +1321,37 @@ language sql stable set search_path = public, extensions set enable_seqscan = of
     (select m.material, false as is_other from (
        select x.material from material x
        where regexp_replace(x.material, '^.*/', '') = regexp_replace(p_material, '^.*/', '') offset 0) m
+     where p_in is null or starts_with(m.material, p_in)
      order by m.material limit p_limit)
     union all
     (select m.material, true from material m
      where regexp_replace(m.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '')
+       and (p_in is null or starts_with(m.material, p_in))
        and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
   )
   select jsonb_build_object(
     'types', (select coalesce(jsonb_agg(t.type), '[]')
               from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
               where exists (select from knowledge_chunks k
-                            where k.type = t.type and not starts_with(k.material, '_sakuin/'))),
+                            where k.type = t.type and not starts_with(k.material, '_sakuin/')
+                              and (p_in is null or starts_with(k.material, p_in)))),
     'categories', (select coalesce(jsonb_agg(v.value), '[]')
-                   from (select c.value from categories c where c.value is not null limit p_limit) v),
+                   from (select c.value from categories c where c.value is not null
+                           and (p_in is null or exists (select from knowledge_chunks k
+                                                        where k.category = c.value and starts_with(k.material, p_in)))
+                         limit p_limit) v),
     'levels', (select coalesce(jsonb_agg(v.value), '[]')
-               from (select l.value from levels l where l.value is not null limit p_limit) v),
+               from (select l.value from levels l where l.value is not null
+                       and (p_in is null or exists (select from knowledge_chunks k
+                                                    where k.level = l.value and starts_with(k.material, p_in)))
+                     limit p_limit) v),
     'folders', (select coalesce(jsonb_agg(v.folder order by v.folder), '[]') from (
       select distinct array_to_string((string_to_array(d.folder, '/'))[:n], '/') collate "C" as folder
       from (select distinct regexp_replace(m.material, '/[^/]*$', '') as folder from material m
-            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')) d
-      cross join lateral generate_series(1, cardinality(string_to_array(d.folder, '/'))) n
+            where m.material like '%/%' and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/')
+              and (p_in is null or starts_with(m.material, p_in))) d
+      cross join lateral generate_series(
+        coalesce(cardinality(string_to_array(p_in, '/')) - 1, 1), cardinality(string_to_array(d.folder, '/'))) n
       order by folder limit p_limit) v),
     'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
       select a.material, a.is_other from alike a
@@ -1322,9 +1377,70 @@ language sql stable set search_path = public, extensions as $$
          order by n.position limit 1)) else '{}' end), '[]')
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
+
+-- The chunks of a page in its order, from p_anchor and p_position on: {id, material, anchor, title, content, section,
+-- page_title, position}. With p_section only those whose anchor, title or heading above is that.
+create function public.read_page(
+  p_material text, p_limit integer, p_anchor text default null, p_section text default null,
+  p_position integer default null
+) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(p) order by p.position), '[]') from (
+    select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position
+    from knowledge_chunks k
+    where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
+      and k.position >= greatest(p_position, (
+        select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)
+    order by k.position limit p_limit) p
+$$;
+
+-- The lines, from 1, that match p_pattern (retrieval/line_pattern.py), after this place in the order of the pages:
+-- {found: [{id, material, anchor, title, content, position, lines}], read, ended, material, position}. It ends after
+-- p_limit chunks with such lines, or after p_seconds: a scan of a large library takes several calls, and none keeps the
+-- database busy for long.
+create function public.find_text(
+  p_pattern text, p_limit integer, p_seconds float8, p_in text default null, p_material text default null,
+  p_after_material text default null, p_after_position integer default null
+) returns jsonb
+language plpgsql stable set search_path = public, extensions
+-- In the order of an index, so that nothing is read before the first comparison.
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+  deadline constant timestamptz := clock_timestamp() + make_interval(secs => p_seconds);
+  found jsonb[] := '{}';
+  chunks_read integer := 0;
+  lines integer[];
+  k record;
+begin
+  for k in
+    -- As much of a text as its words are indexed of (language/indexing.py).
+    select c.id, c.material, c.anchor, c.title, left(c.content, 100000) as content, c.position from knowledge_chunks c
+    where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
+      and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
+      and not starts_with(c.material, '_sakuin/')
+    order by c.material, c.position
+  loop
+    chunks_read := chunks_read + 1;
+    if k.content ~ p_pattern then
+      lines := array(
+        select l.number from unnest(string_to_array(k.content, chr(10))) with ordinality as l(line, number)
+        where l.line ~ p_pattern order by l.number);
+      if cardinality(lines) > 0 then
+        found := found || (to_jsonb(k) || jsonb_build_object('lines', lines));
+      end if;
+    end if;
+    if cardinality(found) >= p_limit or clock_timestamp() > deadline then
+      return jsonb_build_object('found', found, 'read', chunks_read, 'ended', false,
+                                'material', k.material, 'position', k.position);
+    end if;
+  end loop;
+  return jsonb_build_object('found', found, 'read', chunks_read, 'ended', true);
+exception when invalid_regular_expression then
+  perform require(false, 'PT422', 'This pattern cannot be used: ' || sqlerrm);
+end $$;
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
--- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): for a user they see the
+-- The functions of the API run as sakuin_member, a role that row level security binds (8_rights): for a user they see the
 -- rows of the user's projects and change what the user's role allows, for the service role all. Invisible rows do not
 -- exist: error P0002 (no_data_found). PostgREST answers errors with the status in their code: PT403 a role that is too
 -- low, PT422 a wrong argument, PT429 a quota that is used up.
@@ -1446,12 +1562,21 @@ create table public.key_use (
   last_used_on date not null
 );
 
--- Keys of the library (`/mcp`) that the console made; others are in the secret. `key_hash` is the SHA-256 of the key.
+-- Keys that the console and the command made; others are in the secret. `key_hash` is the SHA-256 of the key. One searches
+-- the library or pushes to it, in `folder` alone ('' is all of it), or reads a project, as the viewer `member_id`.
 create table public.library_key (
   key_hash text collate "C" primary key,
   name text not null check (char_length(name) between 1 and 200),
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  purpose text not null default 'search' check (purpose in ('search', 'push', 'read')),
+  folder text collate "C" not null default '' check (char_length(folder) <= 500 and (folder = '' or purpose <> 'read')),
+  project_id uuid,
+  member_id uuid,
+  expires_at timestamptz,
+  check ((purpose = 'read') = (project_id is not null and member_id is not null)),
+  foreign key (project_id, member_id) references public.project_member on delete cascade
 );
+create index library_key_member on public.library_key (project_id, member_id);
 
 -- Who is signed in to the console: an admin key, by its hash, or a user of Supabase Auth. `id_hash` is the SHA-256 of the
 -- id in the browser; `tokens` are the user's, encrypted with a key that only this id gives.
@@ -1518,7 +1643,7 @@ create index outbox_sent on public.outbox (sent_at);
 -- ---------------------------------------------------------------- who calls, and checks of arguments
 
 -- The user for whom the function `api` calls, which has verified the user's token. Nobody else can send this header:
--- users themselves may call nothing (7_rights). Not null for an invalid header: the cast raises an error.
+-- users themselves may call nothing (8_rights). Not null for an invalid header: the cast raises an error.
 create function public.acting_user() returns uuid
 language sql stable set search_path = public, extensions as $$
   select (nullif(current_setting('request.headers', true), '')::json->>'x-acting-user')::uuid
@@ -2388,13 +2513,41 @@ $$;
 
 -- ---------------------------------------------------------------- the use of keys
 
--- Deletes keys that were not used for a year: most of them no longer exist.
--- The keys of the library that the console made.
-create function public.library_key_hashes() returns text[]
+-- The valid keys for searches: the function `mcp` sees no others.
+create function public.search_keys() returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(array_agg(k.key_hash), '{}') from library_key k
+  select coalesce(jsonb_agg(to_jsonb(k)), '[]') from library_key k
+  where k.purpose = 'search' and (k.expires_at is null or k.expires_at > now())
 $$;
 
+-- Creates a key. One that reads a project becomes a member of it, so that row level security binds it, owners see it, and
+-- who removes the member removes the key.
+create function public.create_library_key(
+  p_key_hash text, p_name text, p_purpose text, p_folder text, p_project uuid, p_expires_at timestamptz
+) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  member constant uuid := case when p_purpose = 'read' then gen_random_uuid() end;
+begin
+  perform require(p_expires_at is null or p_expires_at > now(), 'PT422', 'A key cannot expire in the past.');
+  perform require((p_purpose = 'read') = (p_project is not null), 'PT422', 'A key has a project to read it, and only then.');
+  if member is not null then
+    perform require(exists (select from project p where p.id = p_project and p.deleted_at is null), 'P0002',
+                    format('There is no project %s', p_project));
+    perform add_member(p_project, member, 'viewer');
+  end if;
+  insert into library_key (key_hash, name, purpose, folder, project_id, member_id, expires_at)
+  values (check_key_hash(p_key_hash), p_name, p_purpose, p_folder, p_project, member, p_expires_at);
+end $$;
+
+create function public.delete_library_key(p_key_hash text) returns void
+language sql set search_path = public, extensions as $$
+  delete from key_use where key_hash = p_key_hash;
+  with removed as (delete from library_key where key_hash = p_key_hash returning project_id, member_id)
+  delete from project_member m using removed r where m.project_id = r.project_id and m.user_id = r.member_id
+$$;
+
+-- Deletes keys that were not used for a year: most of them no longer exist.
 create function public.record_key_use(p_key_hash text) returns void
 language sql set search_path = public, extensions as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
@@ -3762,6 +3915,192 @@ language sql set search_path = public, extensions as $$
   )
   select coalesce(jsonb_agg(j.namespace order by j.namespace), '[]') from checked j where j.abandoned
 $$;
+-- The change feed: what changed in the index since a cursor (docs/decisions/0121).
+--
+-- A row for each explanation, failed page and Tool, with its last change. The transaction that changes the index writes
+-- it, without a number. Readers number what is committed, one reader at a time: a transaction that commits late gets a
+-- late number, so that no cursor has passed it. Writers share no row.
+
+-- `owner`: the id of a project, empty for the library. `subject`: the id of an explanation, the name of a page, the id of
+-- a Tool. `generation`: that of the page, or of the Tool's Table. `moved_to`: another explanation with the same text.
+-- `added`: the number of its last addition; null while that has no number. A cursor before it has not seen the subject.
+create table public.change (
+  owner text collate "C" not null,
+  topic text collate "C" not null check (topic in ('explanation', 'page', 'tool')),
+  subject text collate "C" not null,
+  event text collate "C" not null check (
+    event in ('added', 'changed', 'moved', 'removed', 'failed', 'recovered', 'ready')),
+  generation bigint not null,
+  moved_to text collate "C",
+  changed_at timestamptz not null default now(),
+  number bigint,
+  added bigint,
+  primary key (owner, topic, subject)
+);
+create index change_number on public.change (owner, number);
+-- What is gone is told for a while, and then deleted (delete_old_changes).
+create index change_gone on public.change (changed_at) where event in ('moved', 'removed', 'recovered');
+
+-- The last number of each feed, and the highest number that was deleted. Writers of changes do not touch it.
+create table public.change_feed (
+  owner text collate "C" primary key,
+  last bigint not null default 0,
+  deleted bigint not null default 0
+);
+
+-- ---------------------------------------------------------------- writing
+
+-- Records the change of a page or a Tool, unless it is known. Those of explanations are written by replace_chunks.
+create function public.record_change(p_owner text, p_topic text, p_subject text, p_event text, p_generation bigint)
+returns void language sql set search_path = public, extensions as $$
+  insert into change as c (owner, topic, subject, event, generation)
+  values (p_owner, p_topic, p_subject, p_event, p_generation)
+  on conflict (owner, topic, subject) do update set
+    event = excluded.event, generation = excluded.generation, changed_at = now(), number = null
+  where (c.event, c.generation) <> (excluded.event, excluded.generation)
+$$;
+
+-- Records that a page failed, or that it is searchable or deleted after it had failed.
+create function public.record_page_change(r public.material) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if r.status = 'failed' or exists (select from change c where (c.owner, c.topic, c.subject, c.event)
+                                                              = ('', 'page', r.material, 'failed')) then
+    perform record_change('', 'page', r.material, case when r.status = 'failed' then 'failed' else 'recovered' end,
+                          r.generation);
+  end if;
+end $$;
+
+-- Records that a Tool is ready or failed. Nothing is told of a deleted one: no reader may see it any more.
+create function public.record_tool_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  status jsonb;
+begin
+  if tg_op = 'DELETE' then
+    delete from change c where (c.owner, c.topic, c.subject) = (old.project_id::text, 'tool', old.id::text);
+    return null;
+  end if;
+  status := new.metadata->'search_index';
+  perform record_change(new.project_id::text, 'tool', new.id::text,
+                        case when status->>'state' = 'ready' then 'ready' else 'failed' end,
+                        coalesce(bigint_or_null(status->>'generation'), 0));
+  return null;
+end $$;
+create trigger record_tool_change after update of metadata on public.tool for each row
+  when (new.metadata->'search_index'->>'state' in ('ready', 'error')
+        and new.metadata->'search_index'->'state' is distinct from old.metadata->'search_index'->'state')
+  execute function public.record_tool_change();
+create trigger forget_tool_changes after delete on public.tool
+  for each row execute function public.record_tool_change();
+
+-- ---------------------------------------------------------------- reading
+
+-- Numbers at most p_limit (null: all) committed changes of a feed, in the order of their transactions, and returns the
+-- feed, locked if there were any. A row that is being changed is left for the next reader.
+create function public.number_changes(p_owner text, p_limit integer) returns public.change_feed
+language plpgsql set search_path = public, extensions as $$
+declare
+  f change_feed;
+  n bigint;
+begin
+  -- A number that another reader has not committed yet is null here, and the lock waits for it.
+  if exists (select from change c where c.owner = p_owner and c.number is null) then
+    insert into change_feed (owner) values (p_owner) on conflict do nothing;
+    select * into f from change_feed x where x.owner = p_owner for update;
+    with due as (
+      select c.topic, c.subject, c.changed_at from change c where c.owner = p_owner and c.number is null
+      order by c.changed_at, c.topic, c.subject limit p_limit for update skip locked
+    ), numbered as (
+      update change c set number = d.number, added = case when c.event = 'added' then d.number else c.added end
+      from (select x.*, f.last + row_number() over (order by x.changed_at, x.topic, x.subject) as number from due x) d
+      where (c.owner, c.topic, c.subject) = (p_owner, d.topic, d.subject)
+      returning 1
+    )
+    select count(*) into n from numbered;
+    update change_feed x set last = x.last + n where x.owner = p_owner and n > 0;
+  end if;
+  select * into f from change_feed x where x.owner = p_owner;
+  return case when f.owner is null then row(p_owner, 0, 0)::change_feed else f end;
+end $$;
+
+-- The changes of a feed after a cursor, at most p_limit, in the order of their numbers: {changes, cursor, more}; with 0
+-- none, and the cursor of now. Null if the cursor is too old: it has not seen what was deleted since.
+--   p_cursor: [began, complete, read], null for the beginning. `began`: what was deleted when the reader began;
+--     `complete`: the reader has had all changes up to this number; `read`: the number of the last change that it got.
+--   p_kinds: such as 'page.failed'; null for all. p_tools: of a project, the Tools that the reader may see.
+create function public.changes_since(p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  f constant change_feed := number_changes(p_owner, case when p_limit > 0 then 5000 end);
+  began constant bigint := coalesce(p_cursor[1], f.deleted);
+  complete constant bigint := coalesce(p_cursor[2], 0);
+  read constant bigint := coalesce(p_cursor[3], 0);
+  done jsonb;
+begin
+  if read > f.last then return null; end if;
+  with page as materialized (
+    select c.*, x.kind
+    from change c cross join lateral (
+      select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added' else c.event end)
+        as kind) x
+    where c.owner = p_owner and c.number > read and c.number <= f.last
+      and (p_tools is null or c.subject = any (p_tools))
+      and (p_kinds is null or x.kind = any (p_kinds))
+    order by c.number limit p_limit
+  ), ended as (
+    select (select count(*) from page) < greatest(p_limit, 1) as is_last,
+           -- One that is changed at this moment may be new to the reader.
+           exists (select from change c where c.owner = p_owner and c.number is null) as has_more,
+           -- Of the same moment as the page: what is deleted meanwhile must not be passed over.
+           exists (select from change_feed x where x.owner = p_owner and x.deleted > greatest(began, read)) as is_old
+  )
+  select case when not e.is_old or p_cursor is null then jsonb_build_object(
+    'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at, 'moved_to', p.moved_to,
+        'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
+        'reason', case when p.event = 'failed' then coalesce(m.error, o.metadata->'search_index'->>'last_error') end))
+        order by p.number), '[]')
+      from page p
+      left join knowledge_chunks k on p.topic = 'explanation' and k.id = p.subject
+      left join material m on p.topic = 'page' and m.material = p.subject
+      left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
+    'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
+                   else jsonb_build_array(began, case when e.has_more and p_limit > 0 then complete else f.last end,
+                                          f.last) end,
+    'more', not e.is_last or e.has_more) end
+  into done from ended e;
+  return done;
+end $$;
+
+-- ---------------------------------------------------------------- deleting
+
+-- Deletes at most p_limit changes of what has been gone for p_seconds, and returns how many. Cursors before them are too
+-- old from then on.
+create function public.delete_old_changes(p_seconds integer, p_limit integer) returns integer
+language plpgsql set search_path = public, extensions as $$
+declare
+  before constant timestamptz := now() - make_interval(secs => p_seconds);
+  n integer;
+begin
+  if not exists (select from change c where c.event in ('moved', 'removed', 'recovered') and c.changed_at < before) then
+    return 0;
+  end if;
+  -- What nobody has read has no number, and a cursor from before it must be too old, too.
+  perform number_changes('', p_limit);
+  with gone as (
+    delete from change c where c.ctid = any (array(
+      select x.ctid from change x
+      where x.owner = '' and x.event in ('moved', 'removed', 'recovered') and x.changed_at < before
+        and x.number is not null
+      order by x.changed_at limit p_limit for update skip locked))
+    returning c.number
+  ), recorded as (
+    update change_feed f set deleted = greatest(f.deleted, (select max(g.number) from gone g)) where f.owner = ''
+  )
+  select count(*) into n from gone;
+  return n;
+end $$;
 -- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
 -- independent of the others.
 
@@ -4144,6 +4483,8 @@ begin
   select n + (select count(*) from old_tables) + (select count(*) from old_vectors) into n;
   if n = 0 then
     delete from project p where p.id = gone;
+    delete from change c where c.owner = gone::text;
+    delete from change_feed f where f.owner = gone::text;
     delete from unfinished_work u where u.kind = 'deletion' and u.subject = gone::text;
   else
     update unfinished_work u set retry_at = clock_timestamp() where u.kind = 'deletion' and u.subject = gone::text;
@@ -4284,34 +4625,37 @@ end $$;
 -- ---------------------------------------------------------------- refused questions
 
 -- Questions without a good match, if RecordRefusedQuestions is on: the Tool that was asked (null: the library), the day
--- (UTC), and how often. Nothing tells who asked.
+-- (UTC), how often, and how often of these it had an answer that is probably wrong. Nothing tells who asked.
 create table public.refused_question (
   day date not null,
   tool_id uuid references public.tool on delete cascade,
   question text collate "C" not null,
   asked integer not null default 1,
+  weak integer not null default 0,
   unique nulls not distinct (day, tool_id, question)
 );
 create index refused_question_tool on public.refused_question (tool_id);
 
 -- Counts a question. Of each Tool, and of the library, the first p_most questions of a day are recorded.
-create function public.record_refused_question(p_tool uuid, p_question text, p_most integer) returns void
+create function public.record_refused_question(p_tool uuid, p_question text, p_most integer, p_weak boolean) returns void
 language sql set search_path = public, extensions as $$
   with today as (
     select q.question from refused_question q
     where q.day = (now() at time zone 'utc')::date and q.tool_id is not distinct from p_tool
   )
-  insert into refused_question as r (day, tool_id, question)
-  select (now() at time zone 'utc')::date, p_tool, p_question
+  insert into refused_question as r (day, tool_id, question, weak)
+  select (now() at time zone 'utc')::date, p_tool, p_question, p_weak::integer
   where (select count(*) from today) < p_most or exists (select from today t where t.question = p_question)
-  on conflict (day, tool_id, question) do update set asked = r.asked + 1
+  on conflict (day, tool_id, question) do update set asked = r.asked + 1, weak = r.weak + excluded.weak
 $$;
 
--- The most frequent questions, of these Tools or (null) of everything: [{tool_id, question, asked, first_day, last_day}].
+-- The most frequent questions, of these Tools or (null) of everything:
+-- [{tool_id, question, asked, weak, first_day, last_day}].
 create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
-    select q.tool_id, q.question, sum(q.asked) as asked, min(q.day) as first_day, max(q.day) as last_day
+    select q.tool_id, q.question, sum(q.asked) as asked, sum(q.weak) as weak,
+      min(q.day) as first_day, max(q.day) as last_day
     from refused_question q where p_tools is null or q.tool_id = any (p_tools)
     group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
 $$;
@@ -4347,6 +4691,67 @@ language sql set search_path = public, extensions as $$
   insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
   on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
   returning tokens
+$$;
+
+-- ---------------------------------------------------------------- counters of a day
+
+-- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
+-- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
+-- one shard, so that few wait for the same row.
+create table public.daily_count (
+  day date not null,
+  project_id uuid,
+  key text collate "C" not null check (length(key) <= 64),
+  name text collate "C" not null check (length(name) <= 32),
+  shard smallint not null check (shard between 0 and 7),
+  total bigint not null check (total > 0),
+  unique nulls not distinct (day, project_id, key, name, shard)
+);
+
+-- Adds what a worker has counted: [{day, project_id, key, name, total}], each row once.
+create function public.add_daily_counts(p_shard integer, p_counts jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into daily_count as d (day, project_id, key, name, shard, total)
+  select c.day, c.project_id, c.key, c.name, p_shard, c.total
+  from jsonb_to_recordset(p_counts) as c(day date, project_id uuid, key text, name text, total bigint)
+  -- A worker may have been frozen for a night.
+  where c.day between (now() at time zone 'utc')::date - 2 and (now() at time zone 'utc')::date
+  order by c.project_id, c.key, c.name
+  limit 2000
+  on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
+$$;
+
+-- The last p_days: {days: {day: {name: total}}, with the tokens as tokens:embedding and tokens:learns,
+-- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
+create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with since as (select (now() at time zone 'utc')::date - p_days as day),
+  sums as (
+    select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
+    union all
+    select e.day, 'tokens:' || e.kind, e.tokens from embedding_day e, since s where e.day > s.day
+  ),
+  callers as (
+    select c.project_id, c.key, sum(c.total) filter (where c.name = 'asked') as asked,
+      coalesce(sum(c.total) filter (where c.name = 'refused'), 0) as refused,
+      coalesce(sum(c.total) filter (where c.name = 'weak'), 0) as weak
+    from daily_count c, since s where c.day > s.day and c.name in ('asked', 'refused', 'weak')
+    group by c.project_id, c.key having bool_or(c.name = 'asked')
+    order by asked desc, c.project_id, c.key limit p_callers
+  )
+  select jsonb_build_object(
+    'days', (select coalesce(jsonb_object_agg(d.day, d.counts), '{}')
+             from (select day, jsonb_object_agg(name, total) as counts from sums group by day) d),
+    'callers', (select coalesce(jsonb_agg(to_jsonb(x) || jsonb_build_object('project', p.name)
+                                          order by x.asked desc, x.project_id, x.key), '[]')
+                from callers x left join project p on p.id = x.project_id))
+$$;
+
+-- Deletes the counters of all days but the last p_days, and returns how many rows.
+create function public.delete_daily_counts(p_days integer) returns integer
+language sql set search_path = public, extensions as $$
+  with gone as (delete from daily_count where day <= (now() at time zone 'utc')::date - p_days returning 1)
+  select count(*)::integer from gone
 $$;
 
 -- ---------------------------------------------------------------- counts of projects
@@ -4987,9 +5392,11 @@ begin
   grant usage on schema public to sakuin_search;
   foreach f in array array[
     'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',
-    'index_versions', 'has_second_factor', 'library_key_hashes', 'record_key_use', 'consume_quota', 'record_refused_question'
+    'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
+    'changes_since', 'add_daily_counts'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);
