@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
 from sakuin.knowledge.model import Filters, Match
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
+from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
 
 from tests.builders import a_page
@@ -109,7 +109,7 @@ class _Near(KnowledgeSearch):
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:
-    search = replace(world.search, index=_Near(world.client, WEIGHTS))
+    search = replace(world.search, index=_Near(PostgresChunks(world.client), WEIGHTS))
     answer = search("解の後式")
     assert answer.no_good_match
     assert [(each.title, each.similarity) for each in answer.results] == [
