@@ -23,6 +23,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "table_search": ("200",),
     "tables": ("1",),
     "large_index": ("200",),
+    "exact_text": ("200",),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {

@@ -30,7 +30,7 @@ from benchmarks.comparison.server import KEY, serve
 from tests.events import Ring
 
 VERSION = PageIndexVersion(EmbeddingModel(NAME, DIMENSIONS), TEXT_TEMPLATE, ANALYZER, "")
-_HIT = Hit("p#a", "p.html#a", "t", "8", "8", ("a", "b", "c"), 0.9, "rule", "p", "p", None, None, "en", ())
+_HIT = Hit("p#a", "p.html#a", "t", "8", "8", ("a", "b", "c"), "rules", 0.9, "rule", "p", "p", None, None, "en", ())
 
 
 @dataclass(frozen=True)

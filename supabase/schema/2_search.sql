@@ -806,7 +806,7 @@ begin
     select c.id, c.material, c.anchor, c.title, left(c.content, 100000) as content, c.position from knowledge_chunks c
     where (c.material, c.position) > (coalesce(p_after_material, ''), coalesce(p_after_position, -1))
       and c.material between coalesce(p_material, p_in, '') and coalesce(p_material, p_in || chr(1114111), chr(1114111))
-      and not starts_with(c.material, '_sakuin/')
+      and (p_in is null or starts_with(c.material, p_in)) and not starts_with(c.material, '_sakuin/')
     order by c.material, c.position
   loop
     chunks_read := chunks_read + 1;

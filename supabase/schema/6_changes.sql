@@ -112,8 +112,10 @@ end $$;
 --   p_cursor: [began, complete, read], null for the beginning. `began`: what was deleted when the reader began;
 --     `complete`: the reader has had all changes up to this number; `read`: the number of the last change that it got.
 --   p_kinds: such as 'page.failed'; null for all. p_tools: of a project, the Tools that the reader may see.
-create function public.changes_since(p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+--   p_in: the beginning of the pages that the reader may see; null for all. What moves out of them is removed there.
+create function public.changes_since(
+  p_owner text, p_cursor bigint[], p_kinds text[], p_tools text[], p_limit integer, p_in text default null
+) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   f constant change_feed := number_changes(p_owner, case when p_limit > 0 then 5000 end);
   began constant bigint := coalesce(p_cursor[1], f.deleted);
@@ -125,10 +127,12 @@ begin
   with page as materialized (
     select c.*, x.kind
     from change c cross join lateral (
-      select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added' else c.event end)
-        as kind) x
+      select concat(c.topic, '.', case when c.event = 'changed' and c.added > complete then 'added'
+                                       when c.event = 'moved' and not starts_with(c.moved_to, p_in) then 'removed'
+                                       else c.event end) as kind) x
     where c.owner = p_owner and c.number > read and c.number <= f.last
       and (p_tools is null or c.subject = any (p_tools))
+      and (p_in is null or starts_with(c.subject, p_in))
       and (p_kinds is null or x.kind = any (p_kinds))
     order by c.number limit p_limit
   ), ended as (
@@ -140,7 +144,8 @@ begin
   )
   select case when not e.is_old or p_cursor is null then jsonb_build_object(
     'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-        'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at, 'moved_to', p.moved_to,
+        'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at,
+        'moved_to', case when p.kind = 'explanation.moved' then p.moved_to end,
         'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
         'reason', case when p.event = 'failed' then coalesce(m.error, o.metadata->'search_index'->>'last_error') end))
         order by p.number), '[]')

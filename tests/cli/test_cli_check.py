@@ -30,7 +30,7 @@ class Author:
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
-        self._earlier = len(operator.deployment.openai.requests)
+        self._earlier = len(operator.deployment.functions.openai.requests)
         operator.file("sakuin.toml", b'pages = "site"\n')
         self.write_golden(GOLDEN)
         for folder in ("old", "site"):
@@ -43,7 +43,7 @@ class Author:
     @property
     def requests(self) -> list[dict[str, Any]]:
         """The requests for embeddings so far."""
-        return self.operator.deployment.openai.requests[self._earlier :]
+        return self.operator.deployment.functions.openai.requests[self._earlier :]
 
     def write_golden(self, questions: list[dict[str, Any]]) -> None:
         lines = (json.dumps(question, ensure_ascii=False) for question in questions)
@@ -108,7 +108,7 @@ def test_the_findings_are_written_as_sarif_and_as_a_comment(author: Author) -> N
     ]
     comment = Path("comment.md").read_text()
     first, _, *lines = comment.splitlines()
-    assert first == "**Search**: 2 of 3 golden questions lose their answer."
+    assert first == "**Search**: 2 of 3 golden questions lose their answer, 1 gain theirs."
     assert [line.partition(": ")[0] for line in lines] == ["- `site/junior/x.html:2`", "- `site/junior/x.html:4`"]
 
 

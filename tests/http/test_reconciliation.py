@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.http.app import rest_api
-from sakuin.http.reconciliation import reconcile_router
+from sakuin.http.upkeep import reconcile_router
 from starlette.testclient import TestClient
 
 from tests.builders import a_page

@@ -102,7 +102,9 @@ def polled(stack: Stack, mcp_id: str | None, key: str | None, name: str, cursor:
     return stack.rpc(mcp_id, "events/poll", key, name=name, cursor=cursor)
 
 
-def test_events_of_an_endpoint_are_those_of_its_own_tools(stack: Stack, owner: Tenant, other: Tenant) -> None:
+def test_events_of_an_endpoint_are_those_of_its_own_tools(stack: Stack, other: Tenant) -> None:
+    # Not the tenant of the other tests: its document changes.
+    owner = moved_in(stack, "三角形の合同")
     begun = {
         tenant.user: polled(stack, tenant.ids["mcp_id"], tenant.key, "tool.ready").json["result"]["cursor"]
         for tenant in (owner, other)

@@ -58,6 +58,23 @@ ATTEMPTS: dict[str, list[dict[str, Any]]] = {
         {"category": "nothing"},
     ],
     "list_materials": [{}, {"in": FOREIGN}, {"in": "mathematics"}, {"in": "nothing"}, {"in": ""}],
+    "read_page": [
+        {"page": "physics/x"},
+        {"page": CHUNK},
+        {"page": LINK},
+        {"page": "mathematics/z"},
+        {"page": "math/../physics/x"},
+        {"page": "math/a", "section": "rule-motion"},
+        {"page": "physics/x", "section": "nothing"},
+    ],
+    "find_text": [
+        {"text": "運動方程式"},
+        {"pattern": ".+"},
+        {"text": "力", "in": FOREIGN},
+        {"text": "力", "in": "mathematics"},
+        {"text": "力", "material": "physics/x"},
+        {"text": "nothing"},
+    ],
     "search": [{"query": "運動方程式"}],
     "fetch": [{"id": CHUNK}, {"id": LINK}],
 }
@@ -67,6 +84,8 @@ OWN_ATTEMPTS: dict[str, dict[str, Any]] = {
     "get_chunk_by_id": {"id": "math/b/y#rule-formula"},
     "list_concepts": {"in": "math/b"},
     "list_materials": {},
+    "read_page": {"page": "math/b/y"},
+    "find_text": {"text": "係数を代入", "in": "math/b"},
     "search": {"query": "解の公式"},
     "fetch": {"id": "https://school.example/math/b/y.html#rule-formula"},
 }
@@ -125,10 +144,12 @@ def test_a_key_opens_the_routes_of_its_purpose_and_no_other(library: Library, pu
     paths = stack.ask("GET", "/openapi.json").json["paths"]
     bodies = {route.name: route.body for route in MEMBERS}
     own = {
-        "search": {"POST /v1/search"},
+        "search": {"POST /v1/search", "GET /v1/changes"},
         "push": set(OF_PUSHES),
         "read": {route.name for route in MEMBERS if route.method == "GET"},
     }
+    # The first reader of the feed numbers its changes.
+    stack.ask("GET", "/v1/changes", bearer=stack.knowledge_key)
     opened, forbidden, before = set(), set(), stack.rows()
     for name in sorted(f"{method.upper()} {path}" for path, methods in paths.items() for method in methods):
         method, _, path = name.partition(" ")
@@ -150,10 +171,23 @@ def test_a_key_opens_the_routes_of_its_purpose_and_no_other(library: Library, pu
 def test_a_key_opens_no_endpoint_and_only_one_that_searches_opens_the_library(library: Library, purpose: str) -> None:
     stack, tenant, key = library.stack, library.tenant, library.keys[purpose]
     assert stack.rpc(tenant.ids["mcp_id"], "tools/list", key).status == 401
-    (search,) = (name for name in SEARCHES if "{" in name)
-    path = search.partition(" ")[2].format_map(tenant.ids)
-    assert stack.ask("POST", path, {"query": "公式"}, bearer=key).status == 401
+    for name in (name for name in SEARCHES if "{" in name):
+        method, _, path = name.partition(" ")
+        body = {"query": "公式"} if method == "POST" else None
+        assert stack.ask(method, path.format_map(tenant.ids), body, bearer=key).status == 401
     assert stack.rpc(None, "tools/list", key).status == (200 if purpose == "search" else 401)
+
+
+def test_a_key_of_a_folder_hears_of_no_change_in_others(library: Library) -> None:
+    key, all_pages = library.keys["search"], library.stack.knowledge_key
+    feeds = [library.stack.ask("GET", "/v1/changes", bearer=each).json for each in (key, all_pages)]
+    own, every = ({change["id"] for change in feed["changes"]} for feed in feeds)
+    assert own == {id for id in every if id.startswith("math/")} < every
+    foreign = library.stack.ask("GET", f"/v1/changes?since={quote(feeds[1]['cursor'])}", bearer=key)
+    assert foreign.status == 422
+    asked = {"name": "explanation.added", "cursor": feeds[0]["cursor"]}
+    polled = library.stack.rpc(None, "events/poll", key, **asked)
+    assert "result" not in polled.json or polled.json["result"]["events"] == []
 
 
 def test_a_key_of_a_folder_shows_nothing_of_others_with_any_tool(library: Library) -> None:

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from mangum import Mangum
 from sakuin.http.app import rest_api
-from sakuin.http.reconciliation import reconcile_router
+from sakuin.http.upkeep import reconcile_router
 from sakuin.platform.redaction import Failed
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.unfinished_work import UnfinishedWorkStore

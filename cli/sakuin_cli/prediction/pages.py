@@ -115,7 +115,11 @@ def _written(chunks: Sequence[KnowledgeChunk], texts: Mapping[str, str]) -> byte
     made = [
         PredictedChunk(
             chunk.id,
-            {**{name: getattr(chunk, name) for name in _SHOWN}, "learns": chunk.learns.items},
+            {
+                **{name: getattr(chunk, name) for name in _SHOWN},
+                "learns": chunk.learns.items,
+                "learns_source": chunk.learns.source,
+            },
             written_words(chunk.words),
             chunk.words.spelled,
             chunk.text_hashes,

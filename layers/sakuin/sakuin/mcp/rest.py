@@ -66,10 +66,11 @@ class RestSearch:
     def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any, folder: str = "") -> bytes:
         """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search.
 
-        `folder` is the only one of the pages that the caller may search, if it is not empty.
+        `folder` is the only one of the pages that the caller may read, if it is not empty.
         """
         if target.is_feed:
-            return _answer(lambda asked: self.changes(endpoint, ChangesArguments.model_validate(asked)), arguments)
+            feed = self.changes.within(folder)
+            return _answer(lambda asked: feed(endpoint, ChangesArguments.model_validate(asked)), arguments)
         if endpoint is None or target.tool_id is None:
             return _answer(self.knowledge.within(folder).search, arguments)
         tool_id = target.tool_id

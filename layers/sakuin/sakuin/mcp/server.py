@@ -40,7 +40,7 @@ def knowledge_server(tools: KnowledgeTools, version: str, feed: ChangeFeed | Non
 
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
     if feed is not None:
-        add_events(server, page_events(feed), _endpoint)
+        add_events(server, page_events(feed), _caller)
     return server
 
 
@@ -58,7 +58,7 @@ def search_tools_server(tools: SearchTools, version: str, feed: ChangeFeed | Non
     names = ("sakuin-search-tools", "Sakuin Search Tools")
     server = _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
     if feed is not None:
-        add_events(server, tool_events(feed), _endpoint)
+        add_events(server, tool_events(feed), _caller)
     return server
 
 
@@ -93,3 +93,8 @@ def _known(result: CallToolResult | None, name: str) -> CallToolResult:
 def _endpoint(context: Any) -> Endpoint:
     found: Endpoint = context.request.scope[ENDPOINT]
     return found
+
+
+def _caller(context: Any) -> tuple[Endpoint | None, str]:
+    scope = context.request.scope
+    return scope[ENDPOINT], scope[FOLDER]

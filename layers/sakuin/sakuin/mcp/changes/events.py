@@ -5,10 +5,10 @@ Rules are from the working group's document, https://github.com/modelcontextprot
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio.to_thread
 from mcp import MCPError
@@ -19,6 +19,9 @@ from pydantic import Field
 from sakuin.errors import Gone, Invalid, SakuinError
 from sakuin.mcp.changes.feed import CHANGE, ChangeFeed
 from sakuin.tables.model import Endpoint
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerMiddleware
 
 # "Error Codes" of the document.
 _NOT_FOUND = -32011
@@ -63,6 +66,10 @@ class Events:
     feed: ChangeFeed
     types: Mapping[str, str]
 
+    def within(self, folder: str) -> "Events":
+        """Returns the events of a caller who may read only this folder; all if it is empty."""
+        return replace(self, feed=self.feed.within(folder))
+
     def listed(self, params: ListParams) -> dict[str, Any]:
         """Returns the event types."""
         if params.cursor is not None:
@@ -104,28 +111,32 @@ def tool_events(feed: ChangeFeed) -> Events:
     return Events(feed, _TOOLS)
 
 
-def add_events(server: Server[Any], events: Events, endpoint_of: Callable[[Any], Endpoint | None]) -> None:
-    """Has a server announce and answer events. `endpoint_of` returns the endpoint of a request."""
+def add_events(server: Server[Any], events: Events, caller_of: Callable[[Any], tuple[Endpoint | None, str]]) -> None:
+    """Has a server announce and answer events. `caller_of` returns the endpoint and the folder of a request."""
 
     async def list_events(_context: Any, params: ListParams) -> dict[str, Any]:
         return events.listed(params)
 
     async def poll_events(context: Any, params: PollParams) -> dict[str, Any]:
+        endpoint, folder = caller_of(context)
         try:
-            return await anyio.to_thread.run_sync(events.poll, endpoint_of(context), params)
+            return await anyio.to_thread.run_sync(events.within(folder).poll, endpoint, params)
         except SakuinError as error:
             raise MCPError(INTERNAL_ERROR, "The changes cannot be read now. Try again in a moment.") from error
 
-    # The SDK calls it with this name.
-    async def announce(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        answer = await call_next(ctx)
-        if ctx.method in ("server/discover", "initialize") and isinstance(answer, dict):
+    async def announced(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        answer = await call_next(context)
+        if isinstance(answer, dict):
             # The SDK's own capabilities have no such member.
             answer = answer | {"capabilities": {**answer.get("capabilities", {}), "events": {"listChanged": False}}}
         return answer
 
+    # The SDK calls it with these names. It stands in the way of no other request.
+    def announce(ctx: Any, call_next: Callable[[Any], Coroutine[Any, Any, Any]]) -> Coroutine[Any, Any, Any]:
+        return announced(ctx, call_next) if ctx.method in ("server/discover", "initialize") else call_next(ctx)
+
     server.extensions[_EXTENSION] = {"listChanged": False}
-    server.middleware.append(announce)
+    server.middleware.append(cast("ServerMiddleware[Any]", announce))
     server.add_request_handler("events/list", ListParams, list_events)
     server.add_request_handler("events/poll", PollParams, poll_events)
 

@@ -3,11 +3,12 @@
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from sakuin.arguments import ChangeKind, ChangesArguments
 from sakuin.errors import Gone, Invalid
+from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import split_chunk_id
 from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.mcp.schemas import Schema, record
@@ -48,10 +49,18 @@ _BEGIN_AGAIN = "Begin again without 'since': the answers then have everything th
 
 @dataclass(frozen=True, slots=True)
 class ChangeFeed:
-    """Reads the feed. `url` gives the link to an element of a page."""
+    """Reads the feed. `url` gives the link to an element of a page.
+
+    With a `folder` it has the changes of the library in that folder alone.
+    """
 
     client: Client
     url: Callable[[str, str], str]
+    folder: str = ""
+
+    def within(self, folder: str) -> "ChangeFeed":
+        """Returns the feed of a caller who may read only this folder; the whole one if it is empty."""
+        return replace(self, folder=folder) if folder else self
 
     def __call__(self, endpoint: Endpoint | None, asked: ChangesArguments) -> dict[str, Any]:
         """Returns {changes, cursor, more} of the endpoint's Tools, or with None of the library.
@@ -69,13 +78,14 @@ class ChangeFeed:
     ) -> dict[str, Any]:
         """Returns the answer after a cursor (None: from the beginning), of some kinds or with None of all."""
         tools = None if endpoint is None else sorted(tool.id for tool in endpoint.tools)
-        signed = (endpoint.id if endpoint else _LIBRARY, *sorted(kinds or ()))
+        signed = (endpoint.id if endpoint else _LIBRARY, self.folder, *sorted(kinds or ()))
         arguments = {
             "p_owner": endpoint.project_id if endpoint else _LIBRARY,
             "p_cursor": None if since is None else _numbers(since, tools, signed),
             "p_kinds": kinds,
             "p_tools": tools,
             "p_limit": limit,
+            "p_in": Filters(folder=self.folder).beginning,
         }
         answer = call(self.client, "changes_since", arguments)
         if answer is None:

@@ -1,13 +1,16 @@
-"""The REST API of reconciliation: compares the index with its sources, one page in each request."""
+"""The REST API of upkeep: what `sakuin doctor` checks, and a page of the index compared with its sources."""
 
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sakuin.http.errors import may_fail
+from sakuin.upkeep.doctor import Problem
 from sakuin.upkeep.reconcile import Reconcile
 
 # API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
@@ -51,5 +54,36 @@ def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
         result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
         views = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
         return DifferencesView(differences=views, next=result.after)
+
+    return router
+
+
+class ProblemView(BaseModel):
+    """Something that is wrong, and what to do about it."""
+
+    check: str
+    problem: str
+    advice: str
+
+
+class DoctorView(BaseModel):
+    """The problems that the deployment sees from inside; none if all is right."""
+
+    version: str
+    python: str
+    time: str = Field(description="The function's clock, in UTC.")
+    problems: list[ProblemView]
+
+
+def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> APIRouter:
+    """Returns the route, for admins."""
+    router = APIRouter(tags=["Operation"])
+
+    @router.get("/v1/doctor")
+    def check_deployment() -> DoctorView:
+        """Checks the database and each vendor's key. It changes nothing and costs nothing."""
+        views = [ProblemView(**asdict(one)) for one in problems()]
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return DoctorView(version=version, python=platform.python_version(), time=now, problems=views)
 
     return router
