@@ -52,8 +52,8 @@ def settings_if_any(data: Path | None) -> "CommandSettings":
 
 
 def deployment_if_any(settings: "CommandSettings") -> "DeploymentClient | None":
-    """Returns a client of the deployment in the settings; None if its URL or the admin key is not set."""
-    return deployment_of(settings) if settings.url and settings.admin_key else None
+    """Returns a client of the deployment in the settings; None if its URL or a key is not set."""
+    return deployment_of(settings) if settings.url and (settings.admin_key or settings.push_key) else None
 
 
 def deployment(data: Path | None) -> "DeploymentClient":

@@ -49,7 +49,7 @@ class CommandSettings:
     push_key: str = _variable(
         "SAKUIN_PUSH_KEY",
         "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`, `SAKUIN_BUCKET` and the rights in AWS",
-        needed_by="`push`, `watch`",
+        needed_by="`push`, `watch`, `check`",
         secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")

@@ -139,7 +139,7 @@ def test_without_a_deployment_the_questions_that_cannot_be_predicted_are_named(a
     author.operator.file("site/y.html", a_page({"method-parabola": "放物線: 平方の形に直し頂点を求める方法。"}))
     found = author.check(**nothing)
     named = [line for line in found.out.splitlines() if line.startswith("! ")]
-    assert (found.code, "q3" in named[0], "set SAKUIN_URL and SAKUIN_ADMIN_KEY" in named[0]) == (0, True, True)
+    assert (found.code, "q3" in named[0], "set SAKUIN_URL and SAKUIN_PUSH_KEY" in named[0]) == (0, True, True)
     assert author.check("--json", "--cache", "cold.sqlite", **nothing).document["unpredicted"] == [
         {"line": number, "query": question["query"]} for number, question in enumerate(GOLDEN, 1)
     ]

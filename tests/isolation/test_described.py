@@ -43,7 +43,7 @@ PUSHES = (("GET", "/v1/files/text"), ("DELETE", "/v1/files"))
 OF_PUSHES = [
     *map(" ".join, PUSHES),
     "GET /v1/files",
-    *(f"POST /v1/{path}" for path in ("receipts", "anchors", "files/uploads")),
+    *(f"POST /v1/{path}" for path in ("receipts", "anchors", "files/uploads", "index/vectors")),
 ]
 LONGEST = 100_000
 TOO_LARGE = {"x": "x" * LONGEST}

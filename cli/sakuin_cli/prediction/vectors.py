@@ -72,7 +72,7 @@ class Vectors:
         if not missing:
             return None
         if self.client is None:
-            return "there is no deployment to ask: set SAKUIN_URL and SAKUIN_ADMIN_KEY"
+            return "there is no deployment to ask: set SAKUIN_URL and SAKUIN_PUSH_KEY"
         try:
             for some in portions(missing, _NAMES_A_REQUEST):
                 stored = self.client.vectors(names=some)["vectors"]

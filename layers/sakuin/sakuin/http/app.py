@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from sakuin.explain.requests import ExplanationAsked
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
-from sakuin.http.pushes import PushKey, push_router
+from sakuin.http.pushes import PushKey, folder_of_key, push_router
 from sakuin.http.unfinished_work import WorkView
 from sakuin.http.views import Time
 from sakuin.knowledge.library import Library
@@ -82,6 +82,7 @@ def rest_api(
     version: str,
     *routers: APIRouter,
     admin_routers: Sequence[APIRouter] = (),
+    push_routers: Sequence[APIRouter] = (),
     open_routers: Sequence[APIRouter] = (),
     record_use: RecordUse = lambda _key_hash: None,
     push_key: PushKey = lambda _headers: None,
@@ -91,7 +92,7 @@ def rest_api(
     schema: Callable[[], SchemaState] = lambda: "current",
 ) -> FastAPI:
     """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
-    `open_routers` are for everybody.
+    `push_routers` take an admin key or one that pushes, `open_routers` are for everybody.
 
     `record_use` records the use of a key, `push_key` returns the valid one that pushes, `work_of` the unfinished work
     of materials. `console` answers below `/console`, `schema` compares the database with this version.
@@ -154,7 +155,9 @@ def rest_api(
 
     for router in routers:
         app.include_router(router, dependencies=[Depends(record_admin)])
-    app.include_router(push_router(library, keys, push_key, record_use))
+    folder_of = folder_of_key(keys, push_key, record_use)
+    for router in (push_router(library, folder_of), *push_routers):
+        app.include_router(router, dependencies=[Depends(folder_of)])
     for router in open_routers:
         app.include_router(router)
     for router in (routes, *admin_routers):

@@ -104,7 +104,7 @@ class DroppedView(BaseModel):
     fingerprint: str
 
 
-def index_router(admin: IndexVersionAdmin, vectors: LiveVectors) -> APIRouter:
+def index_router(admin: IndexVersionAdmin) -> APIRouter:
     """Returns the routes, for admins."""
 
     routes = APIRouter(prefix="/v1", tags=["Index versions"], responses=may_fail(503))
@@ -124,6 +124,19 @@ def index_router(admin: IndexVersionAdmin, vectors: LiveVectors) -> APIRouter:
         figures = made.model_dump(exclude={"index", "asked"})
         return _view(admin.record_evaluation(made.index, made.asked, figures))
 
+    @routes.delete("/index/{name}", responses=may_fail(409))
+    def delete_index_version(name: str) -> DroppedView:
+        """Deletes an index version that is not active."""
+        return DroppedView(fingerprint=admin.delete(name))
+
+    return routes
+
+
+def vector_router(vectors: LiveVectors) -> APIRouter:
+    """Returns the route, for admins and for keys that push. The name of a vector tells nothing about its text."""
+
+    routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 422, 429, 503))
+
     @routes.post("/index/vectors")
     def find_vectors(asked: VectorsAsked) -> VectorsView:
         """Returns stored vectors, and embeds texts and questions without storing them."""
@@ -136,11 +149,6 @@ def index_router(admin: IndexVersionAdmin, vectors: LiveVectors) -> APIRouter:
             texts=list(map(packed, texts)),
             queries=list(map(packed, queries)),
         )
-
-    @routes.delete("/index/{name}", responses=may_fail(409))
-    def delete_index_version(name: str) -> DroppedView:
-        """Deletes an index version that is not active."""
-        return DroppedView(fingerprint=admin.delete(name))
 
     return routes
 

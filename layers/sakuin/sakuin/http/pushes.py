@@ -104,8 +104,8 @@ class RemovedView(BaseModel):
     version_id: str = Field(description="The id of its delete marker.")
 
 
-def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record_use: RecordUse) -> APIRouter:
-    """Returns the routes, for admins and for keys that push: 403 for what is not in the folder of the key."""
+def folder_of_key(admin_keys: KeyRing, push_key: PushKey, record_use: RecordUse) -> Callable[[Request], str | None]:
+    """Returns the dependency of routes for admins and for keys that push: the folder of the key, None for an admin."""
 
     def folder_of(request: Request) -> str | None:
         if (admin := matching_hash(request.headers, admin_keys)) is not None:
@@ -118,7 +118,11 @@ def push_router(library: Library, admin_keys: KeyRing, push_key: PushKey, record
         check_query(request)
         return folder
 
-    # The folder of the key; None for an admin.
+    return folder_of
+
+
+def push_router(library: Library, folder_of: Callable[[Request], str | None]) -> APIRouter:
+    """Returns the routes of files: 403 for what is not in the folder of the key."""
     own = Annotated[str | None, Depends(folder_of)]
     routes = APIRouter(prefix="/v1", tags=["Pushes"], responses=may_fail(401, 422, 429, 503))
 

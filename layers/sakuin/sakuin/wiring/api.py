@@ -39,7 +39,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.app import explain_router, rest_api
     from sakuin.http.gaps import gap_router
-    from sakuin.http.index_versions import index_router
+    from sakuin.http.index_versions import index_router, vector_router
     from sakuin.http.keys import console_router, keys_router
     from sakuin.http.projects import project_routers
     from sakuin.http.sign_in import sign_in_router
@@ -101,7 +101,7 @@ def handler(clients: Clients) -> Handler:
         work_router(unfinished, work_of),
         queue_router(queues),
         reconcile_router(reconcile),
-        index_router(IndexVersionAdmin(IndexVersions(client), own), live_vectors),
+        index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
         gap_router(gaps.all, gaps.remedy, gaps.is_recorded),
         explain_router(AskMcp(clients.mcp_function()).explanation),
@@ -147,6 +147,7 @@ def handler(clients: Clients) -> Handler:
         open_routers=(sign_in_router(sign_in_of(settings, secret)),),
         admin_routers=admin_routers,
         record_use=record_use,
+        push_routers=(vector_router(live_vectors),),
         push_key=push_key,
         work_of=work_of,
         longest_body=settings.limits.api_request_bytes,
