@@ -93,7 +93,8 @@ def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None
     out.print(Text.assemble(*title, _bar(float(result["similarity"]))), soft_wrap=True)
     # A link must stay on one line.
     out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")), soft_wrap=True)
-    for learned in result["learns"]:
+    # Rules may have taken it from the beginning of the text.
+    for learned in (item for item in result["learns"] if item not in result["excerpt"]):
         paragraph(out, Text(f"・{learned}"))
     paragraph(out, _marked(Text(result["excerpt"], "dim"), result.get("matched", ())))
     out.print()
