@@ -1,4 +1,4 @@
-"""Contestants that take turns, and what is said of their times: medians, spreads and ratios of one run."""
+"""Contestants that take turns, and what their times show: medians, spreads and ratios of one run."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from benchmarks.comparison.worker import REPOSITORY
 from benchmarks.stack import quantile
 
 RUNS = 5
-# Part of the speed of the release before; whoever loses more is named.
+# Part of the speed of the release before; a contestant that loses more is named.
 ALLOWED_LOSS = 0.25
 SAKUIN = "Sakuin"
 PEERS_PYTHON = REPOSITORY / ".tools" / "bench" / "bin" / "python"

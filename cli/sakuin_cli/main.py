@@ -17,10 +17,9 @@ from sakuin_cli.commands.authors.validate import validate
 from sakuin_cli.commands.authors.watch import watch
 from sakuin_cli.commands.changes import changes
 from sakuin_cli.commands.connect import connect
-from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
-from sakuin_cli.commands.gaps import gaps
+from sakuin_cli.commands.operation import doctor, gaps
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import chunk, find, read, search

@@ -48,7 +48,7 @@ class ConsoleClient:
         rest = rest_api(world.library, self.ring, "1.2.3", console=at_first_request(lambda: app))
         self.http = _browser(rest, language)
 
-    def anew(self, language: str = "en") -> Self:
+    def new_visitor(self, language: str = "en") -> Self:
         """The same console in another browser, in which nobody is signed in."""
         other = copy(self)
         other.http = _browser(self.http.app, language)

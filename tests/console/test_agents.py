@@ -74,7 +74,7 @@ def place(one_place: Place) -> Place:
     records.users = {one_place.user.id: one_place.user}
     one_place.console.world.sql.execute("truncate console_session")
     one_place.clock[:] = [1_800_000_000.0]
-    return replace(one_place, console=one_place.console.anew())
+    return replace(one_place, console=one_place.console.new_visitor())
 
 
 def agent_link(answer: httpx.Response) -> str:
@@ -209,7 +209,7 @@ def test_the_request_of_another_user_does_not_exist(place: Place) -> None:
     page = place.request_of_agent()
     place.console.get(page)
     place.auth.sessions.records.add_user("another@example.test", PASSWORD)
-    other = place.console.anew()
+    other = place.console.new_visitor()
     other.send("/sign-in", "/sign-in/user", {"email": "another@example.test", "password": PASSWORD})
     own = re.search(r'name="csrf" value="([^"]*)"', other.get("/agents").text)
     assert own is not None

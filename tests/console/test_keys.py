@@ -30,7 +30,7 @@ def one_console(a_world: Worlds) -> ConsoleClient:
 def console(one_console: ConsoleClient) -> ConsoleClient:
     """The console in a new browser, which made no key."""
     one_console.world.sql.execute("truncate library_key, console_session")
-    return one_console.anew()
+    return one_console.new_visitor()
 
 
 def made(console: ConsoleClient) -> list[tuple[str, str]]:

@@ -89,7 +89,7 @@ def signed_out(one_console: Console, sql: psycopg.Connection) -> Console:
     """The console in a new browser, where nothing was asked or refused."""
     one_console.asked.clear()
     sql.execute("truncate refused_question")
-    return one_console.anew()
+    return one_console.new_visitor()
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_a_wrong_argument_is_shown_as_the_agent_s_error(console: Console) -> Non
 
 
 def test_what_is_missed_is_explained_in_japanese(signed_out: Console) -> None:
-    answer = signed_out.anew("ja").sign_in_admin().page(q="公式", top_k="1", expected=EXAMPLE)
+    answer = signed_out.new_visitor("ja").sign_in_admin().page(q="公式", top_k="1", expected=EXAMPLE)
     assert "例は、type=example を指定しないかぎり" in words(answer)
 
 
@@ -182,11 +182,11 @@ def test_a_member_sees_the_tools_of_their_projects_and_nothing_else(
     signed_out: Console, owned: tuple[str, str]
 ) -> None:
     tool, _ = owned
-    member = signed_out.anew().sign_in_user(OWNER)
+    member = signed_out.new_visitor().sign_in_user(OWNER)
     assert f'value="{tool}" selected' in member.page().text
     assert "/0/content" in member.page(q="傾き", target=tool).text
     assert member.page(q="公式", target="library").status_code == 404
-    stranger = signed_out.anew().sign_in_user(STRANGER)
+    stranger = signed_out.new_visitor().sign_in_user(STRANGER)
     signed_out.asked.clear()
     assert tool not in stranger.page().text
     assert "You have no Search Tool" in words(stranger.page())
@@ -292,7 +292,7 @@ def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console,
     questions = RefusedQuestions(signed_out.world.client)
     questions.record("a question to the library", None)
     questions.record("a question to a tool", owned[0])
-    member, stranger = (signed_out.anew().sign_in_user(user) for user in (OWNER, STRANGER))
+    member, stranger = (signed_out.new_visitor().sign_in_user(user) for user in (OWNER, STRANGER))
     seen = member.get("/gaps").text
     assert "a question to a tool" in seen
     assert "a question to the library" not in seen
@@ -321,10 +321,10 @@ def test_a_gap_shows_its_questions_the_nearest_results_and_what_a_page_would_nee
 
 def test_a_user_sees_no_gap_of_others(signed_out: Console, owned: tuple[str, str]) -> None:
     RefusedQuestions(signed_out.world.client).record("津波", owned[0])
-    (id,) = re.findall(r"gap=(\w+)", signed_out.anew().sign_in_admin().get("/gaps").text)
-    stranger = signed_out.anew().sign_in_user(STRANGER)
+    (id,) = re.findall(r"gap=(\w+)", signed_out.new_visitor().sign_in_admin().get("/gaps").text)
+    stranger = signed_out.new_visitor().sign_in_user(STRANGER)
     assert stranger.get(f"/gaps?gap={id}").status_code == 404
-    assert "/articles/" in signed_out.anew().sign_in_user(OWNER).get(f"/gaps?gap={id}").text
+    assert "/articles/" in signed_out.new_visitor().sign_in_user(OWNER).get(f"/gaps?gap={id}").text
 
 
 def test_gaps_over_rest_are_those_of_the_console(console: Console, owned: tuple[str, str]) -> None:
@@ -350,4 +350,4 @@ def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:
     off = Gaps(Places(one_console.world.projects), lambda _tools, _most: [], one_console.ask, is_recorded=False)
     console = ConsoleClient(one_console.world, first_page(one_console.world), lambda shell: gaps.routes(shell, off))
     for language in ("en", "ja"):
-        assert "RecordRefusedQuestions=true" in console.anew(language).sign_in_admin().get("/gaps").text
+        assert "RecordRefusedQuestions=true" in console.new_visitor(language).sign_in_admin().get("/gaps").text

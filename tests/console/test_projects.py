@@ -30,7 +30,7 @@ class Projects(ConsoleClient):
 
     def of(self, user: str | None, language: str = "en") -> "Projects":
         """The same console in another browser."""
-        other = self.anew(language)
+        other = self.new_visitor(language)
         other.user = user
         if user is None:
             other.sign_in_admin()

@@ -24,7 +24,7 @@ def console(one_console: ConsoleClient) -> ConsoleClient:
     """A console without a session, in a new browser."""
     one_console.world.sql.execute("truncate console_session, console_link")
     one_console.used.clear()
-    return one_console.anew()
+    return one_console.new_visitor()
 
 
 def test_without_a_session_every_page_asks_to_sign_in_and_returns(console: ConsoleClient) -> None:
@@ -118,7 +118,7 @@ def test_a_link_is_too_old_after_an_hour_and_none_of_a_revoked_key(console: Cons
 
 def test_a_form_needs_the_token_of_its_session(console: ConsoleClient) -> None:
     console.sign_in_admin()
-    stolen = console.anew().sign_in_admin()
+    stolen = console.new_visitor().sign_in_admin()
     foreign = hidden_fields(stolen.get("/").text, "/sign-out")["csrf"]
     for token in ("", "wrong", "トークン", foreign):
         assert console.post("/sign-out", {"csrf": token}).status_code == 403

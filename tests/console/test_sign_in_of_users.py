@@ -110,7 +110,7 @@ def test_wrong_passwords_of_an_account_and_from_an_address_are_counted(
 def test_a_right_password_does_not_count(place: Place) -> None:
     for _ in range(15):
         assert place.sign_in().status_code == 200
-        place.console = place.console.anew()
+        place.console = place.console.new_visitor()
 
 
 def test_attempts_of_former_hours_are_forgotten(place: Place, world: World) -> None:

@@ -105,18 +105,18 @@ def polled(stack: Stack, mcp_id: str | None, key: str | None, name: str, cursor:
 def test_events_of_an_endpoint_are_those_of_its_own_tools(stack: Stack, other: Tenant) -> None:
     # Not the tenant of the other tests: its document changes.
     owner = moved_in(stack, "三角形の合同")
-    begun = {
+    start = {
         tenant.user: polled(stack, tenant.ids["mcp_id"], tenant.key, "tool.ready").json["result"]["cursor"]
         for tenant in (owner, other)
     }
     path = f"/v1/tables/{owner.ids['table_id']}"
     assert stack.ask("PUT", path, {"data": {"public": {"a": owner.words * 40}}}, bearer=owner.token).status == 200
     stack.indexed(owner.ids["project_id"], owner.ids["table_id"])
-    own = polled(stack, owner.ids["mcp_id"], owner.key, "tool.ready", begun[owner.user])
+    own = polled(stack, owner.ids["mcp_id"], owner.key, "tool.ready", start[owner.user])
     assert [event["data"]["id"] for event in own.json["result"]["events"]] == [owner.ids["tool_id"]]
-    foreign = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", begun[other.user])
+    foreign = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", start[other.user])
     assert foreign.json["result"]["events"] == []
-    stolen = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", begun[owner.user])
+    stolen = polled(stack, other.ids["mcp_id"], other.key, "tool.ready", start[owner.user])
     assert stolen.json["error"]["code"] == -32602
 
 

@@ -120,10 +120,10 @@ def test_many_changes_come_in_answers_of_the_limit(world: World, feed: ChangeFee
 def test_what_changes_between_two_answers_is_an_addition_for_a_reader_who_did_not_have_it(
     world: World, feed: ChangeFeed
 ) -> None:
-    begun = feed(None, ChangesArguments(limit=1))
+    start = feed(None, ChangesArguments(limit=1))
     read(feed)
     world.put("x.html", a_page({A: TEXTS[A] + "計算する。", B: TEXTS[B] + "調べる。"}))
-    assert {each["kind"] for each in read(feed, begun["cursor"])[0]} == {"explanation.added"}
+    assert {each["kind"] for each in read(feed, start["cursor"])[0]} == {"explanation.added"}
 
 
 @pytest.mark.parametrize("kind", ["explanation.added", "page.failed"])
@@ -222,8 +222,8 @@ def test_a_reader_that_begins_after_a_deletion_may_take_its_time(
     world.bucket.remove("gone.html")
     world.settle()
     assert delete_old(world, sql) == 3
-    begun = feed(None, ChangesArguments(limit=1))
-    assert len(read(feed, begun["cursor"])[0]) == 1
+    start = feed(None, ChangesArguments(limit=1))
+    assert len(read(feed, start["cursor"])[0]) == 1
 
 
 def test_what_is_there_is_never_deleted(world: World, feed: ChangeFeed, sql: psycopg.Connection) -> None:

@@ -15,7 +15,7 @@ from sakuin_cli.prediction.words import PredictedWords
 
 
 class PredictedChunks:
-    """The `ChunkStore` of a site: every chunk is compared, without filters.
+    """The `CandidateStore` of a site: every chunk is compared, without filters.
 
     A passage without a vector has the cosine `assumed`, and is in no sample.
     """

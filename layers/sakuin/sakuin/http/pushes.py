@@ -78,7 +78,7 @@ class TextView(BaseModel):
     text: str
 
 
-class UploadAsked(BaseModel):
+class FileAsked(BaseModel):
     """A file to upload."""
 
     key: str = Field(description="Its key, NFC.")
@@ -89,7 +89,7 @@ class UploadAsked(BaseModel):
 class UploadsAsked(BaseModel):
     """Files to upload."""
 
-    files: list[UploadAsked] = Field(max_length=_MOST_UPLOADS)
+    files: list[FileAsked] = Field(max_length=_MOST_UPLOADS)
 
 
 class UploadTargetsView(BaseModel):

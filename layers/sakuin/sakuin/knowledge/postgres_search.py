@@ -93,7 +93,7 @@ _SCAN_SECONDS = 1.0
 POSTING_BUDGET = 10_000
 
 
-class ChunkStore(Protocol):
+class CandidateStore(Protocol):
     """Where a search finds its candidates: Postgres, or pages that are not pushed yet."""
 
     def candidates(self, question: Question) -> Mapping[str, Any]:
@@ -105,7 +105,7 @@ class ChunkStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PostgresChunks:
-    """The `ChunkStore` in Postgres.
+    """The `CandidateStore` in Postgres.
 
     `posting_budget`: the chunks to read from postings; the question's more frequent words beyond it only score the
     chunks that rarer words found.
@@ -140,7 +140,7 @@ class PostgresChunks:
 class KnowledgeSearch:
     """Searches chunks."""
 
-    chunks: ChunkStore
+    chunks: CandidateStore
     weights: Weights
 
     def matches(self, question: Question) -> Sequence[Match]:

@@ -55,12 +55,15 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._texts: list[str] = []
         self._last: PageElement
 
-    def feed(self, markup: Any) -> None:
+    def _read(self, markup: Any) -> None:
         """Reads a whole page into the `BeautifulSoup` of this builder."""
         self._last = cast(BeautifulSoup, self.soup)
         self._open = [self._last]
         super().feed(markup)
         self._end_text()
+
+    # The name that bs4 calls.
+    feed = _read
 
     def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
         """Starts an element."""

@@ -1,0 +1,63 @@
+"""Commands of operators: checks, and what readers did not find."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.options import DataOption, JsonOption
+from sakuin_cli.terminal import counted, reporting_errors
+
+_GAP = ("id", "asked", "weak", "since", "name")
+
+
+def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Check the deployment from outside and inside, and say what to do; exit code 1 if something is wrong."""
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.doctor import examine
+
+        with terminal.progress("checking"):
+            report = examine(data)
+    if as_json:
+        terminal.document({"findings" if name == "problems" else name: value for name, value in asdict(report).items()})
+    else:
+        from rich.text import Text
+
+        for one in report.problems:
+            terminal.out.print(Text.assemble((f"{one.check:<18}", "yellow"), one.problem), soft_wrap=True)
+            terminal.out.print(Text(" " * 18 + one.advice, "dim"), soft_wrap=True)
+        for name, reason in report.unchecked.items():
+            terminal.out.print(Text(f"not checked: {name}: {reason}", "dim"), soft_wrap=True)
+        found, right = report.problems, f"Nothing is wrong ({', '.join(report.checked)})"
+        text = Text(counted(len(found), "finding"), "bold yellow") if found else Text(right, "bold green")
+        terminal.out.print(text, soft_wrap=True)
+    raise typer.Exit(1 if report.problems else 0)
+
+
+def gaps(
+    gap: Annotated[str, typer.Argument(help="The id of a gap: show what a page for it would need.")] = "",
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """List what was asked in the last 30 days without a good answer, the most frequent first."""
+    with reporting_errors(as_json) as terminal, terminal.waiting():
+        client = deployment(data)
+        remedy = client.remedy(gap) if gap else None
+        found = None if gap else client.gaps()
+    if as_json:
+        terminal.document(dict(remedy or found or {}))
+    elif remedy:
+        terminal.line("heading", "dim", remedy["heading"])
+        if remedy["words"]:
+            terminal.line("words that nothing has", "dim", ", ".join(remedy["words"]))
+        for one in remedy["nearest"]:
+            terminal.line(f"nearest {one['similarity']:.2f}", "dim", f"{one['title']}  {one['id']}")
+        for question in remedy["gap"]["questions"]:
+            terminal.line("asked", "dim", question)
+    elif found:
+        terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])  # type: ignore[literal-required]
+        if not found["is_recorded"]:
+            terminal.out.print("Questions are not recorded: deploy with RecordRefusedQuestions=true", soft_wrap=True)
+        elif not found["gaps"]:
+            terminal.out.print("No question was without a good answer", soft_wrap=True)
