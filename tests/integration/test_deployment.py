@@ -135,7 +135,7 @@ def test_a_key_of_the_secret_opens_the_endpoint_and_another_does_not(account: Ac
     headers["Authorization"] = f"Bearer {account.keys.knowledge}"
     answered = account.request("POST", "/mcp", json=body, headers=headers)
     assert (refused.status_code, answered.status_code) == (401, 200)
-    assert len(answered.json()["result"]["tools"]) == 4
+    assert len(answered.json()["result"]["tools"]) == 6
 
 
 def test_a_function_is_invoked_under_its_own_role(account: Account, outputs: dict[str, str]) -> None:

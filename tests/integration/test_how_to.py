@@ -143,6 +143,7 @@ def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> 
     reader.saves("tests/labels/table.jsonl", "\n".join((labels / "table.jsonl").read_text("utf-8").splitlines()[:2]))
     reader.saves("tests/labels/floors.json", (labels / "floors.json").read_text("utf-8"))
     reader.saves("site/a.html", (REPOSITORY / "samples" / "junior" / "一次関数_教材.html").read_text("utf-8"))
+    reader.saves("main/site/a.html", (reader.folder / "site" / "a.html").read_text("utf-8"))
     for command, _ in follow(reader, "evaluation.md"):
         if command.startswith("sakuin eval labels.jsonl --bootstrap"):
             assert len((reader.folder / "labels.jsonl").read_text("utf-8").splitlines()) > 50
