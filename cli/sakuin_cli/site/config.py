@@ -24,7 +24,7 @@ class Site:
 def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
     """Returns the named paths; without any, those of the `sakuin.toml` here or in a parent folder."""
     if paths:
-        return Site(tuple(paths), prefix, _golden(*paths))
+        return Site(tuple(paths), prefix, _golden(*paths, Path.cwd()))
     folder = Path.cwd()
     files = (parent / CONFIG_FILE for parent in (folder, *folder.parents))
     file = next((file for file in files if file.is_file()), None)

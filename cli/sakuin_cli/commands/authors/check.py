@@ -40,7 +40,7 @@ def check(
             exists=True,
             dir_okay=False,
             help="The golden questions, as `sakuin eval` reads them.",
-            show_default="golden.jsonl beside sakuin.toml or in the named folder",
+            show_default="golden.jsonl beside sakuin.toml, in the named folder or here",
         ),
     ] = None,
     prefix: PrefixOption = "",
