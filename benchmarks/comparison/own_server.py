@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from sakuin.knowledge.model import Hit, KnowledgeAnswer
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, ReadKnowledge
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.model import AnalyzedQuery
 from sakuin.mcp.app import McpApp
@@ -60,7 +60,9 @@ def prepared_search(query: str, **_wanted: Any) -> KnowledgeAnswer:
 def library_search(url: str, key: str, embedder: Any) -> tuple[SearchKnowledge, ReadKnowledge]:
     """Returns the search over a database, without any vocabulary."""
     client = connected(url, key)
-    search = SearchKnowledge(KnowledgeSearch(client, weights_of(NAME)), Lexicon(client), embedder, VERSION, "")
+    search = SearchKnowledge(
+        KnowledgeSearch(PostgresChunks(client), weights_of(NAME)), Lexicon(client), embedder, VERSION, ""
+    )
     return search, ReadKnowledge(client, "")
 
 
@@ -74,7 +76,7 @@ def application_of(search: Any, read: Any) -> McpApp:
 def main(kind: str, *where: str) -> None:
     """Serves until the process ends."""
     if kind == "prepared":
-        app = application_of(prepared_search, SimpleNamespace(base_url="https://example.test"))
+        app = application_of(prepared_search, ReadKnowledge(Any, "https://example.test"))  # type: ignore[arg-type]
     else:
         url, key, folder = where
         app = application_of(*library_search(url, key, StoredQuestions.of(Path(folder))))
