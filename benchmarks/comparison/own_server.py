@@ -76,7 +76,9 @@ def application_of(search: Any, read: Any) -> McpApp:
 def main(kind: str, *where: str) -> None:
     """Serves until the process ends."""
     if kind == "prepared":
-        app = application_of(prepared_search, ReadKnowledge(Any, "https://example.test"))  # type: ignore[arg-type]
+        # A search alone asks no database.
+        no_client: Any = None
+        app = application_of(prepared_search, ReadKnowledge(no_client, "https://example.test"))
     else:
         url, key, folder = where
         app = application_of(*library_search(url, key, StoredQuestions.of(Path(folder))))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
+from sakuin.console.gaps import Gaps
 from sakuin.console.pages import agents, gaps, keys, playground
-from sakuin.console.pages.gaps import Gaps
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
 from sakuin.console.playground.places import Places

@@ -8,8 +8,8 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
+from sakuin.console.gaps import Gaps
 from sakuin.console.pages import gaps, playground
-from sakuin.console.pages.gaps import Gaps
 from sakuin.console.pages.playground import Playground
 from sakuin.console.playground.cards import href
 from sakuin.console.playground.places import Places

@@ -9,7 +9,7 @@ from sakuin.errors import Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.names import material_of_key
+from sakuin.knowledge.names import is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
@@ -98,7 +98,7 @@ class Library:
 
     def check_material(self, material: str, folder: str) -> None:
         """Raises `Forbidden` for a material that is not in the folder."""
-        if folder and not nfc(material).startswith(f"{folder}/"):
+        if not is_in_folder(nfc(material), folder):
             raise Forbidden(f"This key opens {folder!r} alone, and not {material[:200]!r}")
 
     def _beginning(self, folder: str) -> str:

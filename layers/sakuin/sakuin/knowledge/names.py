@@ -30,6 +30,11 @@ _LIST_MARK = re.compile(r"^(?:[-*]|\d+\.)\s+")
 _SEPARATORS = {",": "%2C", "-": "%2D", "&": "%26"}
 
 
+def is_in_folder(name: str, folder: str) -> bool:
+    """Returns whether a material, or the id of a chunk, is in a folder; the empty folder is the whole library."""
+    return not folder or name.startswith(f"{folder}/")
+
+
 def folder_name(text: str) -> str:
     """Returns the name of a folder: NFC, without slashes around it; empty for the top. Raises `Invalid` for `..`."""
     segments = nfc(text).split("/")

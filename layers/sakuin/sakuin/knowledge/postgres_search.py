@@ -22,7 +22,15 @@ from sakuin.knowledge.model import (
     StoredChunk,
     TextMatch,
 )
-from sakuin.knowledge.names import UNREACHABLE, chunk_id, chunk_of_link, link, place_of_link, split_chunk_id
+from sakuin.knowledge.names import (
+    UNREACHABLE,
+    chunk_id,
+    chunk_of_link,
+    is_in_folder,
+    link,
+    place_of_link,
+    split_chunk_id,
+)
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import nfc
@@ -194,15 +202,11 @@ class ReadKnowledge:
 
     def within(self, filters: Filters) -> Filters:
         """Returns the filters, limited to the caller's folder; raises `Invalid` for another folder."""
-        if not self.folder or f"{filters.folder or ''}/".startswith(f"{self.folder}/"):
+        if is_in_folder(f"{filters.folder or ''}/", self.folder):
             return filters
         if filters.folder:
             raise Invalid(_unknown("folder", filters.folder, self.filter_values().folders))
         return replace(filters, folder=self.folder)
-
-    def _may_read(self, name: str) -> bool:
-        """Returns whether a material, or the id of a chunk, is in the caller's folder."""
-        return not self.folder or name.startswith(f"{self.folder}/")
 
     def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
         """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
@@ -219,7 +223,7 @@ class ReadKnowledge:
         """
         of_link = chunk_of_link(name, self.base_url)
         ids = (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
-        ids = tuple(filter(self._may_read, ids))
+        ids = tuple(id for id in ids if is_in_folder(id, self.folder))
         place = place_of_link(name, self.base_url) if UNREACHABLE in name else None
         if place is None:
             return ids
@@ -242,7 +246,7 @@ class ReadKnowledge:
         material, _, anchor = nfc(name).rpartition("#")
         places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
         for material, anchor in dict.fromkeys(filter(None, places)):
-            if not self._may_read(material):
+            if not is_in_folder(material, self.folder):
                 continue
             start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
             arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, **start}

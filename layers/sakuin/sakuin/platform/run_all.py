@@ -28,11 +28,11 @@ def run_all(
     return done
 
 
-def in_thread(work: Callable[[], None]) -> Callable[[], bool]:
+def in_thread(work: Callable[[], None], *, name: str = __name__) -> Callable[[], bool]:
     """Starts work and returns at once: whether it still runs.
 
     Lambda stops it when the answer is sent, and continues it with the next request of this worker.
     """
-    thread = threading.Thread(target=work, name=__name__, daemon=True)
+    thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     return thread.is_alive

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import accumulate
 from secrets import randbelow
 from typing import Any
 
 from sakuin.errors import SakuinError
+from sakuin.platform.run_all import in_thread
 from sakuin.platform.supabase.client import Client, call
 from sakuin.platform.telemetry import Meter
 
@@ -63,7 +65,7 @@ class DailyCounts:
         """Writes what was counted before in a thread, if the last write is ten seconds ago, and returns at once."""
         self.asked = 0
         if rows := self._due():
-            threading.Thread(target=self._write, args=(rows,), name="daily counts", daemon=True).start()
+            in_thread(partial(self._write, rows), name="daily counts")
 
     def end_request(self, milliseconds: float) -> None:
         """Counts how long a request with questions took."""

@@ -12,9 +12,10 @@ from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import kept_or_own, own_index, recent
 
 if TYPE_CHECKING:
-    from sakuin.console.pages.gaps import Gaps
+    from sakuin.console.gaps import Gaps
     from sakuin.console.pages.operation import Operation
     from sakuin.console.pages.playground import Playground
+    from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres import MaterialRecords
@@ -77,7 +78,8 @@ def handler(clients: Clients) -> Handler:
     live_vectors = LiveVectors(library.index, kept, clients.indexing_embedder)
     checks = doctor(clients, secret)
     services = project_services(clients, secret)
-    gaps = gaps_in(clients, services.records)
+    ask = AskMcp(clients.mcp_function())
+    gaps = gaps_in(clients, services.records, ask)
     key_use, stored_keys = KeyUse(client), StoredKeys(LibraryKeys(client).all)
     library_keys = LibraryKeys(client, stored_keys.forget)
 
@@ -104,7 +106,7 @@ def handler(clients: Clients) -> Handler:
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
         gap_router(gaps.all, gaps.remedy, gaps.is_recorded),
-        explain_router(AskMcp(clients.mcp_function()).explanation),
+        explain_router(ask.explanation),
         keys_router(deployment_keys, library_keys),
     )
     auth = SupabaseAuth(
@@ -126,7 +128,7 @@ def handler(clients: Clients) -> Handler:
 
         counts = recent(lambda: {"/work": unfinished.counts().total}, seconds=_COUNT_SECONDS, clock=clients.clock)
         shell = Shell(sessions, __version__, settings.api_url, counts=counts)
-        searches = searching(clients, services.records)
+        searches = searching(clients, services.records, ask)
         return console_app(
             shell,
             sign_in.routes(shell, record_use, auth),
@@ -195,17 +197,15 @@ def doctor(clients: Clients, secret: NamedSecret) -> "Doctor":
     )
 
 
-def searching(clients: Clients, records: "ProjectRecords") -> "Playground":
+def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Playground":
     """Returns the searches of the console's playground."""
     from sakuin.console.pages.playground import Playground
     from sakuin.console.playground.places import Places
-    from sakuin.explain.ask_mcp import AskMcp
     from sakuin.knowledge.postgres_search import ReadKnowledge
 
     read = ReadKnowledge(clients.supabase, clients.settings.base_url)
-    ask = AskMcp(clients.mcp_function()).playground
     places = Places(records, clients.settings.library_for_users)
-    return Playground(places, ask, read.filter_values)
+    return Playground(places, ask.playground, read.filter_values)
 
 
 def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues") -> "Operation":
@@ -235,16 +235,14 @@ def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues")
     )
 
 
-def gaps_in(clients: Clients, records: "ProjectRecords") -> "Gaps":
+def gaps_in(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Gaps":
     """Returns the gaps of the library and of Tools."""
-    from sakuin.console.pages.gaps import Gaps
+    from sakuin.console.gaps import Gaps
     from sakuin.console.playground.places import Places
-    from sakuin.explain.ask_mcp import AskMcp
     from sakuin.upkeep.refused_questions import RefusedQuestions
 
     settings, questions = clients.settings, RefusedQuestions(clients.supabase)
-    ask = AskMcp(clients.mcp_function()).playground
-    return Gaps(Places(records), questions.most_frequent, ask, settings.record_refused_questions)
+    return Gaps(Places(records), questions.most_frequent, ask.playground, settings.record_refused_questions)
 
 
 def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":

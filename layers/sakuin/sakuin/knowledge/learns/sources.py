@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.writer import complete_learns, is_japanese_mathematics, write_learns
+from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import Items, LearnsRecords
@@ -118,10 +118,9 @@ def _learns(
         return Learns(complete_learns(given, explanation, page), "author", given)
     if key is not None and (items := answers.get(key)):
         return Learns(complete_learns(items, explanation, page), "model", key=key)
-    items = complete_learns(write_learns(explanation, page), explanation, page)
-    if key is not None and key not in answers:
-        return Learns(items, "provisional", key=key)
-    return Learns(items, "written" if is_japanese_mathematics(explanation, page) else "rules", key=key)
+    learns = learns_by_rules(explanation, page)
+    is_final = key is None or key in answers
+    return replace(learns, source=learns.source if is_final else "provisional", key=key)
 
 
 def _key(model: str, explanation: Explanation) -> str:

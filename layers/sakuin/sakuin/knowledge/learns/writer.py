@@ -14,6 +14,7 @@ from sakuin.knowledge.learns.from_text import (
     language_of,
     sentences_of,
 )
+from sakuin.knowledge.model import Learns, LearnsSource
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.names import concept_name, is_generic
 from sakuin.language.tex import plain_tex
@@ -65,15 +66,24 @@ def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     Outside of mathematics in Japanese there are only what its title and its steps name as actions, and what its
     sentences say that a reader can do.
     """
-    if is_japanese_mathematics(explanation, page):
-        return _distinct(filter(names_action, _of_mathematics(explanation, page)))[:LEARNS_MAX]
+    return _written(explanation, page, language_of(explanation, page))[0]
+
+
+def learns_by_rules(explanation: Explanation, page: Page) -> Learns:
+    """Returns the items of `write_learns`, completed to three, and which rules wrote them."""
     language = language_of(explanation, page)
-    return _distinct(chain(_of_title(explanation, language), abilities_in(explanation, language)))[:LEARNS_MAX]
+    written, source = _written(explanation, page, language)
+    items = clean_learns(written)
+    if len(items) < LEARNS_MIN:
+        items = _distinct((*items, *written, *_of_anything(explanation, page, language)))[:LEARNS_MIN]
+    return Learns(items, source)
 
 
-def is_japanese_mathematics(explanation: Explanation, page: Page) -> bool:
-    """Returns whether the rules for mathematics in Japanese write the items of an explanation."""
-    return language_of(explanation, page) == "ja" and is_mathematical(explanation, page)
+def _written(explanation: Explanation, page: Page, language: Language) -> tuple[tuple[str, ...], LearnsSource]:
+    if language == "ja" and is_mathematical(explanation, page):
+        return _distinct(filter(names_action, _of_mathematics(explanation, page)))[:LEARNS_MAX], "written"
+    items = chain(_of_title(explanation, language), abilities_in(explanation, language))
+    return _distinct(items)[:LEARNS_MAX], "rules"
 
 
 def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[str, ...]:
@@ -84,8 +94,9 @@ def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) 
     items_given = clean_learns(items)
     if len(items_given) >= LEARNS_MIN:
         return items_given[:LEARNS_MAX]
-    written = (*items_given, *write_learns(explanation, page), *_of_anything(explanation, page))
-    return _distinct(written)[:LEARNS_MIN]
+    language = language_of(explanation, page)
+    written, _ = _written(explanation, page, language)
+    return _distinct((*items_given, *written, *_of_anything(explanation, page, language)))[:LEARNS_MIN]
 
 
 def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
@@ -127,9 +138,9 @@ def _of_title(explanation: Explanation, language: Language) -> Iterator[str]:
         yield from islice(actions, LEARNS_MIN)
 
 
-def _of_anything(explanation: Explanation, page: Page) -> Iterator[str]:
+def _of_anything(explanation: Explanation, page: Page, language: Language) -> Iterator[str]:
     title = explanation.title
-    if language_of(explanation, page) == "ja":
+    if language == "ja":
         yield from (f"{_subject(title)}{rest}" for rest in ("の説明", "の要点の確認", "を説明する方法"))
     else:
         yield from map(clause_of, islice(sentences_of(explanation), LEARNS_MIN))
