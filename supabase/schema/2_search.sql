@@ -328,11 +328,6 @@ language sql set search_path = public, extensions as $$
   on conflict do nothing
 $$;
 
-create function public.chunk_count(r public.reading) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce(sum(p.n), 0) from posting p where p.term = r.term
-$$;
-
 -- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
 -- neighbour. More than two count as three.
 create function public.typo_distance(p_one text, p_other text) returns integer
@@ -364,10 +359,13 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     select r.* from asked a, reading r
     where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ), measured as materialized (
-    select r.written, r.term, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
+    -- The function is slow: most sounds are too far for it.
+    select r.written, r.term, r.typos, typo_distance(r.sound, r.asked) as distance
+    from (select r.*, a.typos, a.sound as asked from around r, asked a
+          where levenshtein_less_equal(r.sound, a.sound, 2) <= 2 offset 0) r
   ), found as (
     select w.written, min(w.distance) as distance, max(w.n) as n
-    from (select m.written, m.distance, chunk_count(('', '', m.term, '')::reading) as n
+    from (select m.written, m.distance, (select sum(p.n) from posting p where p.term = m.term) as n
           from measured m where m.distance <= m.typos) w
     where w.n > 0 group by w.written
   )
@@ -427,13 +425,15 @@ end $$;
 create function public.lexicon_entries(
   p_readings text[], p_words jsonb, p_query text, p_material text default null, p_in text default null
 ) returns jsonb
-language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off
+-- Planning takes longer than the statement.
+set plan_cache_mode = force_generic_plan as $$
 declare
   known constant text[] := array(
     select e.key from jsonb_each_text(p_words) e
     where exists (select from posting p where p.term = e.key)
       or exists (select from reading r where r.reading = coalesce(nullif(e.value, ''), e.key) and r.written = e.key
-                 and chunk_count(r) > 0));
+                 and exists (select from posting p where p.term = r.term and p.n > 0)));
 begin
   return jsonb_build_object(
     'live', (select v.fingerprint from index_version v where v.live),
@@ -441,14 +441,15 @@ begin
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
-          select r.reading, r.written, chunk_count(r) as n from reading r where r.reading = any (p_readings)) c
+          select r.reading, r.written, (select sum(p.n) from posting p where p.term = r.term) as n
+          from reading r where r.reading = any (p_readings)) c
         where c.n > 0 group by c.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
         select u.word, similar_words(u.reading) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40 and e.key <> all (known)
-            and not exists (select from reading r where r.reading = e.value and chunk_count(r) > 0)
+            and not exists (select from reading r join posting p using (term) where r.reading = e.value and p.n > 0)
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
@@ -549,6 +550,8 @@ begin
     end if;
   end if;
 
+  -- Planning takes as long as the statement, and no argument changes its best plan.
+  perform set_config('plan_cache_mode', 'force_generic_plan', true);
   return (
   with question as materialized (
     select s.slot, s.value->'folders' as folders, t.term, t.weight
@@ -576,7 +579,8 @@ begin
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
-      where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
+      where p.term = a.term
+        and p.block between coalesce(only_block, 0) and coalesce(only_block, 2147483647) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
     -- Of folders that begin the name of a page, the last one is the deepest.
     where s.is_everywhere or s.folders @> array(
@@ -613,17 +617,19 @@ begin
     from (
       select f.id, f.nearest, f.matching, true as is_found from found f
       union all select k.material || '#' || i.anchor, null, null, true
-      from found f join knowledge_chunks k using (id), unnest(k.illustrates) as i(anchor)
+      from found f
+      cross join lateral (select k.* from knowledge_chunks k where k.id = f.id offset 0) k, unnest(k.illustrates) as i(anchor)
       where k.type = 'example' and p_type is null
       union all select p_expected, null, null, false where p_expected is not null) c
     group by c.id
   ), matched as materialized (
-    select c.id, jsonb_object_agg(u.term, u.impact) as impacts
-    from candidates c
-    cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id and w.is_current offset 0) w
-    cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
+    select u.id, jsonb_object_agg(u.term, u.impact) as impacts
+    -- Arrays in the list of a select are read without a copy of their rows.
+    from (select w.id, unnest(w.terms) as term, unnest(w.impacts) as impact
+          from candidates c
+          cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w offset 0) u
     where u.term in (select a.term from asked a)
-    group by c.id
+    group by u.id
   )
   select jsonb_build_object(
     'total', total,

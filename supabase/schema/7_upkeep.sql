@@ -860,7 +860,8 @@ begin
     select r.* from reading r
     where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
     order by r.reading, r.written fetch first p_limit rows with ties) x;
-  select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunk_count(r) = 0;
+  select coalesce(array_agg(r), '{}') into unused from unnest(page) r
+  where not exists (select from posting p where p.term = r.term and p.n > 0);
   if not p_dry_run then
     delete from reading r using unnest(unused) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term);
   end if;
