@@ -17,19 +17,14 @@ from sakuin_local.places import REPOSITORY
 
 # Without a stack, and with one; what restarts its parts comes last.
 ALONE: dict[str, tuple[str, ...]] = {
-    "analysis": ("samples/junior",),
     "general": ("--data", "tests/general", "en"),
     "reading": ("--data", "tests/general", "--questions", "20", "en"),
-    "table_search": ("200",),
     "tables": ("1",),
     "large_index": ("200",),
-    "exact_text": ("200",),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {
     "cold_start": ("1",),
-    "mcp_calls": ("20", "100"),
-    "searching": ("5", "2"),
     "load": ("0.2",),
     "kills": ("IndexMaterial",),
 }

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,19 +47,11 @@ def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_second
 
     Says how many processes that were.
     """
-    deadline = time.perf_counter() + within
-    while time.perf_counter() < deadline:
+
+    def work() -> None:
         under_way(traffic, uploads=4)
-        for _ in range(100):
-            # Nothing moves between the look at the queue and the kill.
-            stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
-            hidden = traffic.hidden_seconds(QUEUES[function])
-            leased = bool(stopped and hidden) and max(hidden) <= lease_seconds
-            done = sum(_signal(pid, signal.SIGKILL if leased else signal.SIGCONT) for pid in stopped)
-            if leased and done:
-                return done
-            time.sleep(0.02)
-    raise AssertionError(f"{function} had no message with a lease within {within:.0f} s")
+
+    return _kill_when(traffic, data, function, work, lambda hidden: max(hidden) <= lease_seconds, within)
 
 
 def kill_at_start(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> int:
@@ -67,19 +59,36 @@ def kill_at_start(traffic: Traffic, data: Path, function: str, *, lease_seconds:
 
     Says how many processes that were.
     """
-    deadline = time.perf_counter() + within
-    while time.perf_counter() < deadline:
+
+    def work() -> None:
         kill(data, function)
         under_way(traffic, uploads=4)
+
+    return _kill_when(traffic, data, function, work, lambda hidden: min(hidden) > lease_seconds, within)
+
+
+def _kill_when(
+    traffic: Traffic,
+    data: Path,
+    function: str,
+    work: Callable[[], None],
+    is_time: Callable[[list[float]], bool],
+    within: float,
+) -> int:
+    """Kills the workers when `is_time` of the seconds for which the queue hides the messages that it delivered."""
+    deadline = time.perf_counter() + within
+    while time.perf_counter() < deadline:
+        work()
         for _ in range(100):
+            # Nothing moves between the look at the queue and the kill.
             stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
             hidden = traffic.hidden_seconds(QUEUES[function])
-            starting = bool(stopped and hidden) and min(hidden) > lease_seconds
-            done = sum(_signal(pid, signal.SIGKILL if starting else signal.SIGCONT) for pid in stopped)
-            if starting and done:
-                return done
+            now = bool(stopped and hidden) and is_time(hidden)
+            killed = sum(_signal(pid, signal.SIGKILL if now else signal.SIGCONT) for pid in stopped)
+            if now and killed:
+                return killed
             time.sleep(0.02)
-    raise AssertionError(f"{function} started no worker without a lease within {within:.0f} s")
+    raise AssertionError(f"{function} was not killed within {within:.0f} s")
 
 
 def under_way(traffic: Traffic, *, uploads: int = UPLOADS) -> None:

@@ -1,4 +1,4 @@
-"""What it takes to index a Table of so many megabytes: at first, again, and after one edit.
+"""What it takes to index a Table of so many megabytes: at first, again, and after one edit; then to search it.
 
 The real services, each worker in a child process as on Lambda, two of a kind side by side; messages wait in memory.
 Vectors are hashes of their texts, so that everything but the model is measured.
@@ -14,11 +14,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import WEIGHTS, KnownQuestion, Message, Stack, large_string, running
+from benchmarks.stack import Timed
+from benchmarks.table_stack import WEIGHTS, KnownQuestion, Message, Stack, large_string, quantiles, running
 
 WORKERS = 2
+SEARCHES = 100
+QUESTIONS = ("二次方程式の解の公式", "直角三角形の斜辺の長さを求める", "方程式の両辺に同じ数を足す")
 
 
 def step(stack: Stack, message: Message) -> tuple[list[Message], int, list[int]]:
@@ -105,6 +109,24 @@ def measure(stack: Stack, megabytes: float) -> None:
         print(f"  peak memory of the largest worker: {peaks}", flush=True)
         status = stack.call("read_tool", tool=tool.id)["metadata"]["search_index"]
         print(f"  {status['state']}, {status['indexed_chunks_count']} of {status['chunks_count']} chunks", flush=True)
+        print(f"  {_searches(stack, endpoint, tool)}", flush=True)
+
+
+def _searches(stack: Stack, endpoint: Endpoint, tool: BoundTool) -> str:
+    """Returns what a search takes: of our own code and Postgres, and of the store."""
+    store = Timed(stack.store)
+    ours, theirs = [], []
+    for number in range(-len(QUESTIONS), SEARCHES):
+        query = QUESTIONS[number % len(QUESTIONS)]
+        search = SearchTable(stack.records, store, KnownQuestion(stack.embedder.query(query)), WEIGHTS)
+        before, started = store.seconds, time.perf_counter()
+        search(endpoint.id, tool, query, top_k=5)
+        whole, in_store = time.perf_counter() - started, store.seconds - before
+        # The first of each question warms up.
+        if number >= 0:
+            ours.append((whole - in_store) * 1000)
+            theirs.append(in_store * 1000)
+    return f"{SEARCHES} searches: ours {quantiles(ours)}; the store {quantiles(theirs)}"
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ from typing import Any
 
 from benchmarks.comparison import data
 from benchmarks.comparison.chunk_rules import Broken, Cut, broken
-from benchmarks.comparison.measure import PEERS_PYTHON, Row, Run, Section, by_turns, rows
+from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Row, Run, Section, by_turns, rows
 from benchmarks.comparison.worker import Worker
 
 SIZE = 1000
 QUESTIONS = 40
+TOKENIZER = "Sudachi alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,13 @@ class _Workers:
 
             return once
 
-        settings = self.peers.do("names").result.get(name, {})
+        settings = self.peers.do("names").result.get(name, {TOKENIZER: "the same dictionary, split mode A"})
         return rows(by_turns({who: contestant(who) for who in [*self.own, *settings]}), settings, results)
 
     def do(self, who: str, work: str, name: str) -> Any:
         """Lets one of them work on the data of this name."""
+        if who == TOKENIZER:
+            return self.own[SAKUIN].do("tokenize", file=str(self.file(name)))
         if who in self.own:
             return self.own[who].do(work, file=str(self.file(name)))
         return self.peers.do(work, name=who, file=str(self.file(name)))
@@ -52,7 +55,7 @@ class _Workers:
 
 
 def sections(run: Run) -> Iterator[Section]:
-    """Yields pages, strings with the rules that their chunks keep, and questions, which no peer analyzes."""
+    """Yields pages, strings with the rules that their chunks keep, and questions beside what splits them into words."""
     module = "benchmarks.comparison"
     with ExitStack() as running:
         own = {
@@ -64,7 +67,8 @@ def sections(run: Run) -> Iterator[Section]:
         yield _pages(workers, data.pages(run.data), has_folder=run.data is not None)
         yield _strings(workers, data.strings())
         texts = [data.large_string(number)[30:60] for number in range(QUESTIONS)]
-        measured, remark = workers.measured("questions", "analyze", texts), f"{QUESTIONS}; no peer analyzes them."
+        remark = f"{QUESTIONS}; no peer analyzes them, and Sudachi alone splits them into words only."
+        measured = workers.measured("questions", "analyze", texts)
         yield Section("questions", "Questions to words", remark, "ms of the processor", measured)
 
 

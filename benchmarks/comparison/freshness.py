@@ -1,41 +1,75 @@
-"""The running stack: how long a cold worker takes, and an uploaded page until a search finds it.
+"""The running stack: how long a cold worker takes, a search, and an uploaded page until a search finds it.
 
 No peer does this; a figure is compared with another one of the same run.
 """
 
+import json
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from benchmarks.__main__ import running_stack
 from benchmarks.cold_start import emulator_program, measured
 from benchmarks.comparison.measure import Row, Run, Section, Spread
-from benchmarks.searching import PAGE, waits_for_answers, waits_for_pages
 from benchmarks.stack import Stack
 
 STARTS = 3
 UPLOADS = 5
 BACKLOG = 30
 SEARCHES = 20
+_LABELS = Path(__file__).parents[2] / "tests" / "labels" / "knowledge.jsonl"
+_PAGE = """<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>鮮度{number}</title></head><body>
+<h1>鮮度の測定 {number}</h1><div class="rule-box" id="rule-freshness"><strong>鮮度の規則 {number}</strong>
+<p>{number} 回目の測定です。書き込んでから検索で見つかるまでの時間を測ります。</p></div></body></html>"""
 
 
 def sections(_run: Run) -> Iterator[Section]:
     """Yields both answers, from one stack with the samples."""
     with running_stack() as folder:
         stack = Stack(folder)
-        searches, lists = waits_for_answers(stack, SEARCHES)
+        searches, lists = _waits_for_answers(stack, SEARCHES)
         yield _cold_starts(stack)
-        alone = waits_for_pages(stack, UPLOADS)
+        alone = _waits_for_pages(stack, UPLOADS)
         for number in range(BACKLOG):
-            stack.put(f"benchmark/backlog-{number}.html", PAGE.format(number=1000 + number))
-        behind = waits_for_pages(stack, 1)
+            stack.put(f"benchmark/backlog-{number}.html", _PAGE.format(number=1000 + number))
+        behind = _waits_for_pages(stack, 1)
         waits = {"alone": alone, f"behind {BACKLOG} pages": behind}
-        times = {name: [seconds * 1000 for seconds in some] for name, some in waits.items()}
         remark = f"{UPLOADS} pages, one after another; then one right after {BACKLOG} more. The local model embeds all."
-        yield _section("freshness", "Upload to searchable", remark, times, "alone")
+        yield _section("freshness", "Upload to searchable", remark, waits, "alone")
         remark = "What remains beside `tools/list` is the search; local functions stand in for Lambda."
         yield _section(
             "freshness", "A search on the stack", remark, {"search": searches, "tools/list": lists}, "search"
         )
+
+
+def _waits_for_answers(stack: Stack, calls: int) -> tuple[list[float], list[float]]:
+    """Returns milliseconds of labelled questions, and of `tools/list` between them: all but the search."""
+    questions = [json.loads(line)["query"] for line in _LABELS.read_text().splitlines()]
+    stack.search(questions[0])
+    searches, lists = [], []
+    for number in range(calls):
+        started = time.perf_counter()
+        stack.search(questions[number % len(questions)])
+        searches.append((time.perf_counter() - started) * 1000)
+        started = time.perf_counter()
+        stack.mcp("tools/list", {})
+        lists.append((time.perf_counter() - started) * 1000)
+    return searches, lists
+
+
+def _waits_for_pages(stack: Stack, uploads: int) -> list[float]:
+    """Uploads new pages one after another, and searches until each is found; returns milliseconds."""
+    waits = []
+    for number in range(uploads):
+        material = f"benchmark/freshness-{number}"
+        stack.put(f"{material}.html", _PAGE.format(number=number))
+        started = time.perf_counter()
+        while not any(hit["material"] == material for hit in stack.search("鮮度の規則", top_k=50)):
+            time.sleep(0.01)
+        waits.append((time.perf_counter() - started) * 1000)
+    for number in range(uploads):
+        stack.delete(f"benchmark/freshness-{number}.html")
+    return waits
 
 
 def _cold_starts(stack: Stack) -> Section:

@@ -1,4 +1,4 @@
-"""Sakuin's own part in reading and cutting, as a process of `worker`; an older release runs it, too."""
+"""Sakuin's own part in reading, cutting and analyzing, as a process of `worker`; an older release runs it, too."""
 
 import json
 from functools import cache
@@ -10,6 +10,7 @@ from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.vocabulary import vocabulary_of
 from sakuin.tables.chunking import chunks
+from sudachipy import Dictionary, SplitMode, Tokenizer
 
 from benchmarks.comparison.worker import serve
 
@@ -50,7 +51,17 @@ def analyze(file: str) -> int:
     return len([analyze_query(text, LexiconEntries(), vocabulary_of("")) for text in _texts(file)])
 
 
-WORKS: dict[str, Any] = {"read": read, "cut": cut, "cuts": cuts, "analyze": analyze}
+@cache
+def _tokenizer() -> Tokenizer:
+    return Dictionary(dict="small").tokenizer(mode=SplitMode.A)
+
+
+def tokenize(file: str) -> int:
+    """Gives the same questions to Sudachi alone; returns how many."""
+    return len([list(_tokenizer().tokenize(text)) for text in _texts(file)])
+
+
+WORKS: dict[str, Any] = {"read": read, "cut": cut, "cuts": cuts, "analyze": analyze, "tokenize": tokenize}
 
 if __name__ == "__main__":
     serve(WORKS)

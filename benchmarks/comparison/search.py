@@ -18,11 +18,11 @@ from sakuin_local.supabase.database import Database, running_database
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, rows
 from benchmarks.comparison.own_server import StoredQuestions, application_of, library_search
-from benchmarks.comparison.server import KEY, Caller, running_server
+from benchmarks.comparison.server import KEY, REVISION, Caller, running_server
 from benchmarks.comparison.serving import called
 from benchmarks.general import VECTORS
-from benchmarks.mcp_calls import ERAS, Timed, request
-from tests.events import Context
+from benchmarks.stack import Timed
+from tests.events import Context, event
 from tests.general.cached_model import CachedModel
 from tests.general.library import library_in
 from tests.recorded_vectors import put_into
@@ -154,6 +154,16 @@ def _question(name: str, query: str) -> tuple[str, dict[str, Any]]:
     return "tools/call", {"name": tool, "arguments": {"query": query, "top_k": 5}}
 
 
+def _request(query: str) -> dict[str, Any]:
+    """Returns the event of a question as API Gateway sends it."""
+    recorded = event("mcp.search")
+    method, parameters = _question(SAKUIN, query)
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+    kept = {name: text for name, text in recorded["headers"].items() if not name.startswith(("mcp-", "content-l"))}
+    recorded["headers"] = {**kept, "mcp-protocol-version": REVISION, "authorization": f"Bearer {KEY}"}
+    return {**recorded, "body": json.dumps(message, ensure_ascii=False)}
+
+
 def _quality(name: str, port: int, gold: Mapping[str, set[str]]) -> dict[str, float]:
     caller, places = Caller(port), []
     for query, right in gold.items():
@@ -173,10 +183,9 @@ def _parts(database: Database, folder: Path, queries: list[str], count: int) -> 
     whole = "whole call"
     parts: dict[str, list[float]] = {whole: [], "Postgres: words": [], "Postgres: candidates": [], SAKUIN: []}
     for number in range(-5, CALLS):
-        event = request(*_question(SAKUIN, queries[number % len(queries)]), ERAS[0])
-        event["headers"]["authorization"] = f"Bearer {KEY}"
+        request = _request(queries[number % len(queries)])
         before, began = (words.seconds, candidates.seconds), time.perf_counter()
-        assert handler(event, Context())["statusCode"] == 200
+        assert handler(request, Context())["statusCode"] == 200
         call = time.perf_counter() - began
         in_words, in_candidates = words.seconds - before[0], candidates.seconds - before[1]
         if number >= 0:

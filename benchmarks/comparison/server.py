@@ -19,11 +19,12 @@ import uvicorn
 from benchmarks.comparison.worker import start
 
 KEY = "right-key"
+REVISION = "2025-11-25"
 Parameters = Mapping[str, Any]
 _HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
-    "MCP-Protocol-Version": "2025-11-25",
+    "MCP-Protocol-Version": REVISION,
     "Authorization": f"Bearer {KEY}",
 }
 _READY_SECONDS = 60
