@@ -10,7 +10,7 @@ from sakuin.language.indexing import index_words
 from sakuin.language.model import Slot, SlotKind, WeightedTerm
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
-from sakuin.tables.turbopuffer.words import words_leg
+from sakuin.tables.turbopuffer.documents import words_leg
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
 

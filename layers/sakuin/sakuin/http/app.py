@@ -1,13 +1,14 @@
-"""The REST API of the library."""
+"""The REST API of the library, and the metadata of protected resources (RFC 9728) that agents sign in by."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
-from fastapi.responses import RedirectResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
+from sakuin.errors import NotFound
 from sakuin.explain.requests import ExplanationAsked
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
@@ -21,6 +22,36 @@ from sakuin.platform.asgi import Application
 from sakuin.platform.keys import RecordUse, admin_hash, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.schema import ADVICE, SchemaState
+from sakuin.platform.supabase.sign_in import LIBRARY, WELL_KNOWN, SignIn
+
+# Agents in browsers read it, too, and nothing in it is secret.
+_METADATA_HEADERS = {"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300"}
+
+
+def sign_in_router(sign_in: SignIn) -> APIRouter:
+    """Returns the well-known locations of the library, of each endpoint, and of all of them."""
+    # RFC 9728 describes them; they are no part of the REST API.
+    routes = APIRouter(include_in_schema=False)
+
+    def metadata(request: Request, path: str) -> JSONResponse:
+        found: dict[str, Any] | None = sign_in.metadata(request.scope, path)
+        if found is None:
+            raise NotFound("Users cannot sign in here. Use a key")
+        return JSONResponse(found, headers=_METADATA_HEADERS)
+
+    @routes.get(WELL_KNOWN)
+    def get_metadata(request: Request) -> JSONResponse:
+        return metadata(request, "")
+
+    @routes.get(WELL_KNOWN + LIBRARY)
+    def get_metadata_of_library(request: Request) -> JSONResponse:
+        return metadata(request, LIBRARY)
+
+    @routes.get(WELL_KNOWN + LIBRARY + "/{mcp_id}")
+    def get_metadata_of_endpoint(request: Request, mcp_id: str) -> JSONResponse:
+        return metadata(request, f"{LIBRARY}/{mcp_id}")
+
+    return routes
 
 
 class MaterialView(BaseModel):

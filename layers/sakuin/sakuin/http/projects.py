@@ -10,10 +10,9 @@ from fastapi import APIRouter, Depends, Request
 
 from sakuin.errors import Forbidden, SakuinError, Unauthorized
 from sakuin.http import views
-from sakuin.http.endpoints import endpoint_routes
+from sakuin.http.endpoints import endpoint_routes, tool_routes
 from sakuin.http.errors import check_query, may_fail, member_routes
 from sakuin.http.tables import table_routes
-from sakuin.http.tools import tool_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, LibraryKey, RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing

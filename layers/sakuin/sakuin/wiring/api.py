@@ -38,12 +38,11 @@ def handler(clients: Clients) -> Handler:
     from sakuin.console.sessions import Sessions
     from sakuin.console.supabase_auth import SupabaseAuth
     from sakuin.explain.ask_mcp import AskMcp
-    from sakuin.http.app import explain_router, rest_api
+    from sakuin.http.app import explain_router, rest_api, sign_in_router
     from sakuin.http.gaps import gap_router
     from sakuin.http.index_versions import index_router, vector_router
     from sakuin.http.keys import console_router, keys_router
     from sakuin.http.projects import project_routers
-    from sakuin.http.sign_in import sign_in_router
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.http.upkeep import doctor_router, reconcile_router
     from sakuin.platform.asgi import Application, at_first_request

@@ -68,7 +68,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
+    from sakuin.tables.admin.documents import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables

@@ -8,12 +8,11 @@ from urllib.parse import unquote
 from bs4 import Tag
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.code import language_of
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
 from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.titles import words_of
-from sakuin.knowledge.reading.tree import HEADINGS, Step
+from sakuin.knowledge.reading.tree import HEADINGS, Step, language_of
 from sakuin.language.unicode_text import one_line, visible
 
 # A heading inside one of these does not apply to the text after it.

@@ -26,9 +26,8 @@ from sakuin.knowledge.reading.sections.anchors import (
 )
 from sakuin.knowledge.reading.sections.content import FURNITURE_TITLE, TEMPLATE, main_content
 from sakuin.knowledge.reading.sections.outline import SectionOutline
-from sakuin.knowledge.reading.sections.parents import with_parents
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
-from sakuin.knowledge.reading.titles import title_of
+from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import one_line
 

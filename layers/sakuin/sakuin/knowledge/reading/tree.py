@@ -1,4 +1,4 @@
-"""The tree of a page in reading order: elements that open and close, and visible text."""
+"""The tree of a page in reading order: elements that open and close, visible text, and the language of code."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,42 @@ from typing import Literal, NamedTuple
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
-from sakuin.knowledge.reading.code import ADDED
 from sakuin.knowledge.reading.mathematics import rendered_tex
 from sakuin.knowledge.reading.parsing import OPAQUE, attribute, classes
+
+# Numbers of lines by Pygments, Rouge, Chroma, GitHub, Prism and highlight.js; buttons that copy.
+ADDED = frozenset(
+    {"linenos", "linenodiv", "lineno", "rouge-gutter", "gutter", "lnt", "ln", "blob-num", "line-numbers-rows"}
+    | {"hljs-ln-numbers", "linenumber", "react-syntax-highlighter-line-number"}
+    | {"copybtn", "copy-button", "clipboard-button", "md-clipboard", "copy-code-button"}
+)
+
+# How many elements around the lines may name their language: Sphinx and Rouge have two.
+MOST_WRAPPERS = 3
+
+LANGUAGE_CLASS = re.compile(
+    r"(?:^|\s)(?:(?:language|lang|highlight-source|highlight)-|sourceCode |code (?=\S+ literal-block))"
+    r"(?P<language>[A-Za-z][\w+#.-]*)"
+)
+
+NO_LANGUAGE = frozenset({"default", "none", "text", "txt", "plain", "plaintext", "nohighlight"})
+
+
+def language_of(pre: Tag) -> str:
+    """Returns the language of a block of code, as its classes or attributes name it; empty if none does."""
+    inner = pre.find("code")
+    around = [inner if isinstance(inner, Tag) else pre, pre]
+    while len(around) < MOST_WRAPPERS + 2 and around[-1].parent is not None:
+        around.append(around[-1].parent)
+    for tag in around:
+        named = LANGUAGE_CLASS.search(attribute(tag, "class"))
+        language = (
+            attribute(tag, "data-lang") or attribute(tag, "data-language") or (named["language"] if named else "")
+        )
+        if language:
+            return "" if language.lower() in NO_LANGUAGE or not language.isprintable() else language.lower()
+    return ""
+
 
 HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 

@@ -15,8 +15,17 @@ from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
 from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
-from sakuin.tables.turbopuffer.documents import DISTANCE, chunk_of, cosine, documents, requests, schema, term_counts
-from sakuin.tables.turbopuffer.words import sent_term, words_leg
+from sakuin.tables.turbopuffer.documents import (
+    DISTANCE,
+    chunk_of,
+    cosine,
+    documents,
+    requests,
+    schema,
+    sent_term,
+    term_counts,
+    words_leg,
+)
 
 # The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
