@@ -63,6 +63,8 @@ create table public.material (
   complete_spaces text[] collate "C" not null default '{}',
   -- The versions of the learns.yml files that the searchable version was written with, by key; null: there was none.
   learns_files jsonb not null default '{}',
+  -- The version before an upload that lost much of the page, while the page lacks that (collapse_of).
+  collapse jsonb,
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
@@ -260,6 +262,29 @@ begin
   perform replace_words(p_material, p_chunks);
 end $$;
 
+-- What a page loses by p_chunks, if that is more than 30 % and at least five of its explanations: {version_id, at, key,
+-- count, anchors, lost}; null if it is less. A page that has lost so much is compared with its version before that,
+-- for the 90 days that S3 keeps it (template.yaml). docs/decisions/0116.
+create function public.collapse_of(r public.material, p_chunks jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with compared as (
+    select 1 as place, r.collapse->>'version_id' as version, r.collapse->>'key' as key, r.collapse->'at' as at,
+           array(select jsonb_array_elements_text(r.collapse->'anchors')) as anchors
+    where (r.collapse->>'at')::timestamptz > now() - interval '90 days'
+    union all
+    select 2, r.indexed_version_id, r.key, to_jsonb(now()),
+           array(select k.anchor from knowledge_chunks k where k.material = r.material order by k.position)
+  )
+  select jsonb_build_object('version_id', c.version, 'at', c.at, 'key', c.key, 'count', cardinality(c.anchors),
+                            'anchors', c.anchors, 'lost', x.lost)
+  from compared c cross join lateral (
+    select array(select a.anchor from unnest(c.anchors) with ordinality as a(anchor, place)
+                 where not exists (select from jsonb_array_elements(p_chunks) n where n->>'anchor' = a.anchor)
+                 order by a.place) as lost) x
+  where cardinality(x.lost) >= 5 and cardinality(x.lost) > 0.3 * cardinality(c.anchors)
+  order by c.place limit 1
+$$;
+
 -- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
 create function public.next_owner_of(r public.material) returns jsonb
 language sql stable set search_path = public, extensions as $$
@@ -337,6 +362,7 @@ declare
   generation_now bigint;
   newest boolean;
   searchable text;
+  lost jsonb;
 begin
   perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
@@ -376,6 +402,9 @@ begin
     return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
   end if;
 
+  -- The same version again has lost nothing more.
+  lost := case when p_source is null or searchable = p_source->>'version_id' then r.collapse
+               when not p_deleted then collapse_of(r, p_chunks) end;
   perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
   perform record_pending_learns(p_material, p_source is not null);
   update material m set
@@ -389,6 +418,7 @@ begin
                               else p_source->>'version_id' end,
     fingerprint = case when p_deleted then null else p_fingerprint end,
     learns_files = p_learns_files,
+    collapse = lost,
     chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
     complete_spaces = spaces_with_all_vectors(m.material),
     indexed_at = case when p_deleted then null else now() end,

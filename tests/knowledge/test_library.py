@@ -89,6 +89,46 @@ def test_a_prefix_narrows_validation_below_the_bucket_s_own_prefix(a_world: Worl
     assert {material for _, _, material, _ in rules(world, prefix="junior/")} == {"junior/a"}
 
 
+def _boxes(*numbers: int, words: str = "文") -> bytes:
+    return a_page({f"rule-{number}": f"公式{number}: {words}。" for number in numbers})
+
+
+def test_a_page_that_lost_much_names_the_version_before_until_it_is_back(a_world: Worlds) -> None:
+    world = a_world()
+    good, whole = world.put("a.html", _boxes(*range(9))), _boxes(*range(9))
+    world.put("a.html", _boxes(1, 2))
+    (finding,), _ = world.library.findings()
+    assert (finding.severity, finding.rule) == ("warning", "collapsed")
+    assert "7 of the 9 explanations of the page: #rule-0, #rule-3, #rule-4, #rule-5, #rule-6 …" in finding.message
+    assert f"--copy-source '{world.bucket.name}/a.html?versionId={good}'" in finding.message
+    assert {match.id for match in world.search.ranked_matches("公式3", limit=9).matches} == {"a#rule-1", "a#rule-2"}
+    # A second broken build, and the same version again, do not hide it.
+    world.put("a.html", _boxes(1, 2, words="同じ"))
+    world.queue.reindex(["a"], reason="test")
+    world.settle()
+    assert f"versionId={good}" in world.library.findings()[0][0].message
+    world.put("a.html", whole)
+    assert rules(world) == set()
+
+
+@pytest.mark.parametrize("kept", [range(5, 20), range(4, 8)], ids=["25 %", "four"])
+def test_a_page_that_lost_less_than_30_percent_or_five_is_no_finding(a_world: Worlds, kept: range) -> None:
+    world = a_world()
+    world.put("a.html", _boxes(*range(kept.stop)))
+    world.put("a.html", _boxes(*kept))
+    assert rules(world) == set()
+
+
+def test_what_a_page_lost_is_no_finding_when_the_version_before_is_gone(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", _boxes(*range(9)))
+    world.put("a.html", _boxes(1))
+    world.sql.execute("""update public.material set collapse = collapse || '{"at": "2020-01-01T00:00:00+00:00"}'""")
+    assert rules(world) == set()
+    world.put("a.html", _boxes(1, words="同じ"))
+    assert rules(world) == set()
+
+
 def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(a_world: Worlds) -> None:
     world = a_world()
     for key in ("a/が.html", "b/が.html"):

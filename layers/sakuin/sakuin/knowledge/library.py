@@ -18,6 +18,7 @@ from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.knowledge.validation import (
     Finding,
     IndexedMaterial,
+    collapsed_page,
     findings_of_page,
     missing_page,
     unreadable_file,
@@ -112,6 +113,7 @@ class Library:
         keys = {material: key for key in stored_keys if (material := material_of_key(key, prefix=self.prefix))}
         indexed = self.records.materials(prefix=prefix, after=after, limit=limit)
         stored = {state.material: state.source.key for state in indexed.items}
+        lost = {state.material: state.collapse for state in indexed.items if state.collapse}
         names = sorted(name for name in {*keys, *stored} if after is None or name > after)
         page, following = names[:limit], names[limit - 1] if len(names) > limit else None
         if following is None:
@@ -124,6 +126,8 @@ class Library:
                 continue
             key = stored.get(material) or keys.get(material, "")
             findings += self._findings_of_page(material, key, anchors.get(material), strict=strict)
+            if material in lost:
+                findings.append(collapsed_page(material, lost[material], self.bucket.name))
         if after is None:
             findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
             findings += [file for key in stored_keys if (file := self._finding_of_file(key))]

@@ -306,10 +306,21 @@ Outcome = Literal["applied", "failed", "superseded", "waiting", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
+class Collapse:
+    """What an upload of a page lost: the anchors `lost`, of `count`. `version_id` of `key` is the version before it."""
+
+    key: str
+    version_id: str | None
+    count: int
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MaterialState:
     """The record of a material.
 
     `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
+    `collapse` is what an upload lost, if it was much.
     """
 
     material: str
@@ -321,6 +332,7 @@ class MaterialState:
     fingerprint: str | None
     chunks_count: int
     indexed_at: str | None
+    collapse: Collapse | None = None
 
 
 @dataclass(frozen=True, slots=True)

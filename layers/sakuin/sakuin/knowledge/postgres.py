@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
     AuthoredFile,
     ChangeResult,
+    Collapse,
     FailedMaterial,
     KnowledgeChunk,
     MaterialPage,
@@ -39,6 +41,8 @@ Items = tuple[str, ...]
 PAGES_AT_ONCE = 2
 # Longer than one model call plus indexing. After that the message counts as lost.
 _CLAIM_SECONDS = 180
+# How long S3 keeps a version that is not current (template.yaml; SQL function collapse_of).
+_VERSIONS_KEPT = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +350,15 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         fingerprint=row["fingerprint"],
         chunks_count=row["chunks_count"],
         indexed_at=row["indexed_at"],
+        collapse=_collapse(row["collapse"]),
     )
+
+
+def _collapse(row: Mapping[str, Any] | None) -> Collapse | None:
+    """Returns what an upload lost, while S3 keeps the version before it."""
+    if row is None or datetime.fromisoformat(row["at"]) < datetime.now(UTC) - _VERSIONS_KEPT:
+        return None
+    return Collapse(row["key"], row["version_id"], row["count"], tuple(row["lost"]))
 
 
 def _row(chunk: KnowledgeChunk) -> dict[str, Any]:

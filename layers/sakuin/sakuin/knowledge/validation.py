@@ -1,13 +1,16 @@
 """Findings about a page, for its author."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import quote
 
 from sakuin.knowledge.learns.actions import names_action
 from sakuin.knowledge.learns.from_text import language_of_text
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
+from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
 from sakuin.language.unicode_text import is_japanese
@@ -71,6 +74,18 @@ def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
         *("error", "missing-page", material, None),
         f"The page no longer exists, but {len(indexed.chunks)} of its chunks can still be found. "
         f"Upload it again, or run `sakuin rm {material}`.",
+    )
+
+
+def collapsed_page(material: str, lost: Collapse, bucket: str) -> Finding:
+    """Returns the finding about a page of which an upload took much."""
+    named = ", ".join(f"#{anchor}" for anchor in lost.lost[:_NAMED]) + (" …" if len(lost.lost) > _NAMED else "")
+    source = f"{bucket}/{quote(lost.key)}?versionId={lost.version_id}"
+    return Finding(
+        *("warning", "collapsed", material, None),
+        f"An upload took {len(lost.lost):,} of the {lost.count:,} explanations of the page: {named}. "
+        f"The version before is {lost.version_id}; it comes back with `aws s3api copy-object --bucket {bucket} "
+        f"--key {shlex.quote(lost.key)} --copy-source {shlex.quote(source)}`.",
     )
 
 
