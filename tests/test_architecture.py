@@ -16,13 +16,14 @@ COMMAND = ROOT / "cli" / "sakuin_cli"
 FUNCTIONS = ROOT / "functions"
 
 # Each package, and the packages that it may import beside itself.
-SHARED = {"errors", "limits", "platform", "language", "retrieval"}
+SHARED = {"errors", "limits", "platform", "language", "retrieval", "texts"}
 PRODUCTS = {"knowledge", "tables"}
 MAY_IMPORT = {
-    "errors": set(),
+    "texts": set(),
+    "errors": {"texts"},
     "limits": {"errors"},
-    "platform": {"errors"},
-    "language": {"errors"},
+    "platform": {"errors", "texts"},
+    "language": {"errors", "texts"},
     "retrieval": {"errors", "language", "platform"},
     "knowledge": SHARED,
     "tables": SHARED,

@@ -16,8 +16,8 @@ from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
 from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
-from sakuin.console.texts import LANGUAGES
 from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
+from sakuin.texts.catalogue import LANGUAGES
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served

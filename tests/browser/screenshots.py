@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from sakuin.console.texts import LANGUAGES
 from sakuin.platform.supabase.client import connected
+from sakuin.texts.catalogue import LANGUAGES
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import running_database
 from sakuin_local.turbopuffer.endpoint import application

@@ -3,8 +3,8 @@
 import pytest
 from sakuin.console.sessions import Sessions, SessionTokens
 from sakuin.console.shell import ENTRIES
-from sakuin.console.texts import LANGUAGES, chosen_language, texts_in
 from sakuin.platform.keys import hash_of_key
+from sakuin.texts.catalogue import chosen_language, texts_in
 
 from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.events import AUTHORIZATION, KEY, Ring
@@ -200,19 +200,6 @@ def test_the_console_is_not_part_of_the_api(console: ConsoleClient) -> None:
 
 
 # ---------------------------------------------------------------- languages
-
-
-def test_both_languages_have_the_same_sentences_with_the_same_values() -> None:
-    import string
-
-    def values(language: str) -> dict[str, set[str]]:
-        sentences = texts_in(language).sentences
-        return {key: {part[1] for part in string.Formatter().parse(sentences[key]) if part[1]} for key in sentences}
-
-    english, *others = LANGUAGES
-    for other in others:
-        assert values(other) == values(english)
-    assert {entry.text for entry in ENTRIES} <= set(values(english))
 
 
 def test_every_entry_of_the_menu_has_its_text() -> None:

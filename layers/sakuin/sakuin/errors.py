@@ -21,6 +21,8 @@ SakuinError
 
 import math
 
+from sakuin.texts.catalogue import coded, counted
+
 
 class SakuinError(Exception):
     """Root of the tree. The message is a sentence that says what to do."""
@@ -118,5 +120,4 @@ class Misconfigured(SakuinError):
 
 def waiting_for(what: str, seconds: float) -> str:
     """Returns the sentence about work that waits, with whole minutes: "Waiting for embeddings, about 3 minutes"."""
-    minutes = max(math.ceil(seconds / 60), 1)
-    return f"Waiting for {what}, about {minutes:,} minute{'s' if minutes > 1 else ''}"
+    return coded("work.waiting_for", what=what, minutes=counted("minute", max(math.ceil(seconds / 60), 1)))

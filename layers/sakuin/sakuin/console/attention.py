@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.console.texts import Texts
+from sakuin.texts.catalogue import Texts
 from sakuin.upkeep.counts import ProjectCounts
 from sakuin.upkeep.queues import QueueState
 

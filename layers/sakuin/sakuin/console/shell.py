@@ -16,10 +16,10 @@ from sakuin.console.answers import CONTENT_SECURITY_POLICY, ROOT, own_path, redi
 from sakuin.console.forms import check_token, form_fields
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.console.static_files import static_path
-from sakuin.console.texts import LANGUAGES, Texts, chosen_language, texts_in
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
 from sakuin.platform.http_errors import http_error
 from sakuin.tables.model import User
+from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, texts_in
 
 SESSION_COOKIE = "sakuin_console"
 LANGUAGE_COOKIE = "sakuin_language"

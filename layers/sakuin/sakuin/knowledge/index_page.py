@@ -25,6 +25,7 @@ from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion, StoredIndexVersion, live_version
 from sakuin.retrieval.passages import embedded_passages
 from sakuin.retrieval.vectors import embed_texts, text_hash
+from sakuin.texts.catalogue import coded
 
 # When two workers process one material, the second finds the change of the first and starts again.
 _ATTEMPTS = 5
@@ -172,7 +173,7 @@ class IndexPage:
         )
         for chunk in chunks:
             if reason := result.reason_for(chunk.text_hashes):
-                raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
+                raise UnreadablePage(coded("page.not_embedded", anchor=chunk.anchor, reason=reason))
         return len(missing)
 
 

@@ -14,6 +14,7 @@ from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.texts.catalogue import coded
 
 # An event arrives within seconds. Changes of the last minutes are left to their events.
 GRACE = timedelta(minutes=3)
@@ -73,22 +74,22 @@ def _difference_of_key(key: str, version: str | None, record: RecordedObject | N
     if is_authored_file(key, prefix):
         # A file that never existed is equal on both sides: it has no version.
         if (record.version_id if record else None) != version:
-            return Difference("unread", key, "The index has not read its current version.", _RECHECK)
+            return Difference("unread", key, coded("night.not_read"), _RECHECK)
         if record and record.free:
-            return Difference("unread", key, "Not all that depends on it was written with it.", _RECHECK)
+            return Difference("unread", key, coded("night.not_written_with"), _RECHECK)
         return None
     if material_of_key(key, prefix=prefix) is None:
         return None
     is_known = record is not None and not record.gone
     if version is None:
-        return Difference("gone", key, "It is indexed, but not in the bucket.", _RECHECK) if is_known else None
+        return Difference("gone", key, coded("night.not_in_bucket"), _RECHECK) if is_known else None
     if record is None or not is_known:
-        reason = "the index has it as deleted" if record else "the index does not know it"
-        return Difference("missing", key, f"It is in the bucket, but {reason}.", _RECHECK)
+        reason = "night.deleted_in_index" if record else "night.unknown_in_index"
+        return Difference("missing", key, coded(reason), _RECHECK)
     if record.kind == "waiting" and record.free:
-        return Difference("orphaned", key, "It waits for a material whose owner was deleted.", _RECHECK)
+        return Difference("orphaned", key, coded("night.owner_deleted"), _RECHECK)
     if record.version_id not in (None, version):
-        return Difference("stale", key, "The bucket has another version than the index.", _RECHECK)
+        return Difference("stale", key, coded("night.other_version"), _RECHECK)
     return None
 
 
@@ -167,7 +168,7 @@ class ReconcileMaterials:
         """Checks that the chunks, words and postings of pages are consistent; reindexes pages where they are not."""
         broken, following = self.records.broken_materials(after or "", limit=_MATERIALS_A_PAGE)
         found = [
-            Difference("broken", material, f"It has {problem}.", "it is repaired and reindexed")
+            Difference("broken", material, coded(f"night.{problem.replace(' ', '_')}"), coded("night.reindexed"))
             for material, problem in broken
         ]
         if not dry_run and broken:

@@ -8,6 +8,7 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.names import SYNONYMS_FILE
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.synonyms import MOST_BYTES, MOST_GROUPS, Group, read_group
+from sakuin.texts.catalogue import coded
 
 _FILE = AuthoredYaml(
     SYNONYMS_FILE,
@@ -37,12 +38,12 @@ def parse_synonyms(data: bytes) -> SynonymsFile:
     if root is None:
         return SynonymsFile(())
     if not isinstance(root, SequenceNode):
-        raise Invalid(f"{SYNONYMS_FILE}, {line_of(root)}: write a list of groups, each `- [one, another]`.")
+        raise Invalid(coded("file.synonyms_root", line=line_of(root)))
     groups: list[Group] = []
     problems: list[str] = []
     for node in root.value:
         if len(groups) == MOST_GROUPS:
-            problems.append(f"{line_of(node)}: more than {MOST_GROUPS} groups; those from here on are left out.")
+            problems.append(f"line {line_of(node)}: more than {MOST_GROUPS} groups; those from here on are left out.")
             break
         if group := _group(node, problems):
             groups.append(group)
@@ -51,7 +52,7 @@ def parse_synonyms(data: bytes) -> SynonymsFile:
 
 def _group(node: Node, problems: list[str]) -> Group | None:
     if not isinstance(node, SequenceNode):
-        problems.append(f"{line_of(node)}: a group is a list of phrases, `- [one, another]`.")
+        problems.append(f"line {line_of(node)}: a group is a list of phrases, `- [one, another]`.")
         return None
-    phrases = ((line_of(item), item.value if is_text(item) else None) for item in node.value)
-    return read_group(phrases, line_of(node), problems)
+    phrases = ((f"line {line_of(item)}", item.value if is_text(item) else None) for item in node.value)
+    return read_group(phrases, f"line {line_of(node)}", problems)

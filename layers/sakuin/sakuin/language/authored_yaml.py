@@ -6,6 +6,7 @@ import yaml
 from yaml.nodes import Node, ScalarNode
 
 from sakuin.errors import Invalid
+from sakuin.texts.catalogue import coded
 
 TEXT_TAG = "tag:yaml.org,2002:str"
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,31 +32,33 @@ class AuthoredYaml:
         Rejects aliases, which can expand to unlimited size.
         """
         if len(data) > self.largest:
-            raise Invalid(f"{self.name} is larger than {self.too_large}")
+            raise Invalid(coded("file.too_large", file=self.name, most=self.too_large))
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise Invalid(f"{self.name} is not valid UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+            raise Invalid(coded("file.not_utf8", file=self.name, byte=str(error.start))) from error
         try:
             self._reject_expansion(text)
             root: Node | None = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
-            line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+            line = str(error.problem_mark.line + 1) if error.problem_mark else "?"
             problem = error.problem or "not YAML"
-            raise Invalid(f"{self.name}, {line}{problem}. Correct it and upload it again.") from error
+            raise Invalid(coded("file.not_yaml", file=self.name, line=line, problem=problem)) from error
         except yaml.YAMLError as error:
-            raise Invalid(f"{self.name} is not YAML: {' '.join(str(error).split())}") from error
+            raise Invalid(
+                coded("file.not_yaml_at_all", file=self.name, problem=" ".join(str(error).split()))
+            ) from error
         return None if isinstance(root, ScalarNode) and not root.value else root
 
     def _reject_expansion(self, text: str) -> None:
         depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
             if isinstance(event, yaml.AliasEvent):
-                raise Invalid(f"{self.name}, {line_of(event)}: aliases (*name) are not allowed. {self.no_alias}")
+                raise Invalid(coded("file.alias", file=self.name, line=line_of(event), instead=self.no_alias))
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > self.deepest:
-                    raise Invalid(f"{self.name}, {line_of(event)}: nested too deeply. {self.too_deep}")
+                    raise Invalid(coded("file.too_deep", file=self.name, line=line_of(event), instead=self.too_deep))
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
 
@@ -66,5 +69,5 @@ def is_text(node: Node) -> bool:
 
 
 def line_of(node: Node | yaml.Event) -> str:
-    """Returns the line of a node, counted from 1."""
-    return f"line {node.start_mark.line + 1}" if node.start_mark else "somewhere"
+    """Returns the line of a node, counted from 1; `?` if it is unknown."""
+    return str(node.start_mark.line + 1) if node.start_mark else "?"

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeVar
 
 from sakuin.errors import CircuitOpen, OutOfTime, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.retry import LONGEST_PAUSE
+from sakuin.texts.catalogue import coded
 
 T = TypeVar("T")
 Change = Literal["opened", "closed", "not called", "refused"]
@@ -185,7 +186,7 @@ class Circuit:
             is_vendor = self.not_before.get(None, 0.0) >= until
             part = self.vendor if is_vendor else f"a namespace of {self.vendor}"
             raise CircuitOpen(
-                f"{part} keeps failing; the next call is possible in {math.ceil(left)} seconds",
+                coded("work.circuit", part=part, seconds=math.ceil(left)),
                 vendor=self.vendor,
                 retry_after=left,
                 namespace=None if is_vendor else namespace,
@@ -235,7 +236,7 @@ class VendorCalls:
 
     def __call__(self, call: Callable[[], T], *, namespace: str | None = None) -> T:
         if not self.retries.has_time():
-            raise OutOfTime("The worker had too little time left; this continues automatically")
+            raise OutOfTime(coded("work.little_time"))
         self.circuit.check(namespace)
         try:
             with self.trace(self.circuit.name):

@@ -25,6 +25,7 @@ from sakuin.platform.retry import (
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
 from sakuin.platform.telemetry import CurrentWork, work_id_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.texts.catalogue import coded
 
 M = TypeVar("M")
 
@@ -36,7 +37,6 @@ _FINISHED_IN_SQL = ("file", "table")
 _FIRST_COPY_SECONDS = 60
 _DELAY_FACTOR = 1.5
 _MAX_COPIES = 20
-_NO_ANSWER = "The worker ended without an answer: not enough memory or time, or a defect"
 
 
 class QueueWork(Protocol[M]):
@@ -147,7 +147,7 @@ class QueueHandler:
         """Records the failure of the last delivery in advance: a killed worker cannot record it."""
         if received.receives >= MAX_RECEIVES:
             try:
-                self.unfinished.record_last_delivery(subject, _NO_ANSWER)
+                self.unfinished.record_last_delivery(subject, coded("work.no_answer"))
             except SakuinError as error:
                 self.logger.warning("the last delivery is not recorded", reason=str(error))
 
@@ -262,7 +262,7 @@ def parsed_message(body: str) -> Mapping[str, Any]:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Invalid("The message is not JSON") from error
+        raise Invalid(coded("letter.not_json")) from error
     if not isinstance(message, dict):
-        raise Invalid("The message is not a JSON object")
+        raise Invalid(coded("letter.not_object"))
     return message

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, RateLimited, Refused, SakuinError, Unavailable
+from sakuin.texts.catalogue import coded
 
 # The queues of the template. Each has a queue of dead letters.
 QueueName = Literal["material", "tool", "embed"]
@@ -100,7 +101,7 @@ def reason_of(error: Exception) -> str:
     """Returns the reason to show. The message of an error that is not ours may contain secrets."""
     if isinstance(error, SakuinError) and str(error):
         return str(error).removesuffix(".")
-    return "An unexpected error occurred; see the log"
+    return coded("work.unexpected")
 
 
 def _is_outage(error: Unavailable, receives: int) -> bool:
@@ -115,9 +116,9 @@ def _defer(error: Unavailable, reason: str) -> Defer:
         return Defer(max(_retry_after(error), 60.0), reason)
     vendor = error.vendor or "a vendor"
     if isinstance(error, Refused):
-        reason = f"{reason}; this waits for {vendor} and continues automatically after the correction"
-        return Defer(_retry_after(error), reason, vendor, longest=_LONGEST_REFUSAL)
-    return Defer(_retry_after(error), f"{reason}; this waits for {vendor} and continues automatically", vendor)
+        said = coded("work.after_correction", reason=reason, vendor=vendor)
+        return Defer(_retry_after(error), said, vendor, longest=_LONGEST_REFUSAL)
+    return Defer(_retry_after(error), coded("work.continues", reason=reason, vendor=vendor), vendor)
 
 
 def _retry_after(error: Exception) -> float:

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from sakuin.errors import Invalid, NotFound, Unavailable, UnreadablePage
+from sakuin.texts.catalogue import coded
 
 _MISSING = {"404", "NoSuchKey", "NoSuchVersion", "NotFound", "MethodNotAllowed", "405"}
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -78,9 +79,7 @@ class S3Bucket:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise UnreadablePage(
-                    f"The file has {size:,} bytes; the limit is {max_bytes:,} (page_bytes for a page). Split it."
-                )
+                raise UnreadablePage(coded("page.large", size=size, most=max_bytes))
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 
     def current(self, key: str) -> BucketObject | None:
@@ -164,10 +163,10 @@ def translate_errors(key: str) -> Iterator[None]:
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         if code in _MISSING:
-            raise NotFound(f"{key} is not in the bucket") from error
-        raise Unavailable(f"S3 answered {code or 'an error'} for {key}", vendor="s3") from error
+            raise NotFound(coded("vendor.not_in_bucket", key=key)) from error
+        raise Unavailable(coded("vendor.s3_answered", code=code or "an error", key=key), vendor="s3") from error
     except BotoCoreError as error:
-        raise Unavailable(f"S3 did not answer for {key}", vendor="s3") from error
+        raise Unavailable(coded("vendor.s3_silent", key=key), vendor="s3") from error
 
 
 def _storable(key: str) -> str:

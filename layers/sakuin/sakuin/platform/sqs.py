@@ -11,6 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sakuin.errors import Unavailable
+from sakuin.texts.catalogue import coded
 
 LONGEST_DELAY_SECONDS = 900
 # SQS hands the group of a message out among its system attributes.
@@ -174,4 +175,4 @@ def translate_errors() -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise Unavailable("SQS did not accept the request", vendor="sqs") from error
+        raise Unavailable(coded("vendor.sqs_silent"), vendor="sqs") from error

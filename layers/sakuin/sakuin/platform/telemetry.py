@@ -12,6 +12,7 @@ from aws_lambda_powertools import Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import OutOfTime
+from sakuin.texts.catalogue import coded
 
 # OpenAI logs this header under its own name; the other vendors log the headers of a request.
 OPENAI_HEADER = "x-client-request-id"
@@ -58,7 +59,7 @@ class CurrentWork:
     def limited(self, seconds: float) -> Iterator[None]:
         """Limits the time of one part of the work. Raises `OutOfTime` if the invocation has less left."""
         if self.milliseconds_left() < seconds * 1000:
-            raise OutOfTime("The invocation has too little time left for this part; the next one continues")
+            raise OutOfTime(coded("work.next_part"))
         self._until = self.clock() + seconds
         try:
             yield

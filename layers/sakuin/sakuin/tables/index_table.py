@@ -29,6 +29,7 @@ from sakuin.tables.scan import (
     large_strings,
     problem_of,
 )
+from sakuin.texts.catalogue import coded
 
 # A page is one request to Postgres, and as many chunks in messages. One node may exceed it.
 CHUNKS_A_PAGE = 1000
@@ -100,7 +101,7 @@ class IndexTable:
             if (pieces := _check(strings, self.cut, self.limits)) != scan.chunks_count:
                 self.index.reserve_chunks(table_id, pieces)
         except (Invalid, OverLimit) as error:
-            self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
+            self.index.record_failure(table_id, scan.generation, coded("table.not_indexed", reason=str(error)))
             self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
             return ScanResult("unreadable")
         page, end = self._page(table_id, document, scan.scopes, strings, skip)
@@ -248,7 +249,7 @@ def _strings(
                 else:
                     skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
         except NotFound:
-            skipped[scope] = SkippedNode(scope, "The Table has no node here.")
+            skipped[scope] = SkippedNode(scope, coded("table.no_node"))
     return list(found.values()), _shown(list(skipped.values()))
 
 
@@ -256,14 +257,14 @@ def _shown(skipped: list[SkippedNode]) -> list[SkippedNode]:
     more = len(skipped) - _SKIPPED_SHOWN
     if more <= 0:
         return skipped
-    rest = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, f"This and {more - 1:,} more cannot be indexed either.")
+    rest = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, coded("table.many_skipped", count=more - 1))
     return [*skipped[:_SKIPPED_SHOWN], rest]
 
 
 def _length_problem(string: LargeString, longest: int) -> str | None:
     if len(string.text) <= longest:
         return None
-    return f"It has {len(string.text):,} characters; the limit is {longest:,} (string_chars). Split it."
+    return coded("table.long", count=len(string.text), most=longest)
 
 
 def _outermost(scopes: Sequence[str]) -> list[str]:

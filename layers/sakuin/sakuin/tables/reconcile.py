@@ -12,10 +12,10 @@ from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import TableIndex
+from sakuin.texts.catalogue import coded
 
 _CHUNKS_A_REQUEST = 1_000
 _TABLES_A_PAGE = 20
-_SCAN = "the table is scanned again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ReconcileTables:
             # The scan restores the doc ids, so that the next comparison finds orphaned rows.
             if not dry_run:
                 self.queues.index(table.project_id, table_id)
-            return [Difference("unbuilt", table_id, "A Tool is ready, but its records are missing.", _SCAN)]
+            return [Difference("unbuilt", table_id, coded("night.no_records"), coded("night.scan"))]
         if not table.idle:
             return []
         name = namespace(table.project_id, table_id, self.suffix)
@@ -225,19 +225,19 @@ class ReconcileVersions:
 
 
 def _failed(table_id: str, error: SakuinError) -> Difference:
-    message = f"It could not be compared: {str(error).removesuffix('.')}."
-    return Difference("failed", table_id, message, "nothing yet: a later run compares it again")
+    said = coded("night.not_compared", reason=str(error).removesuffix("."))
+    return Difference("failed", table_id, said, coded("night.later"))
 
 
 def _differences_of_rows(table_id: str, rows: RowComparison) -> list[Difference]:
     differences = []
     if rows.missing:
-        message = f"The store does not have {len(rows.missing)} of {len(rows.recorded.stored)} recorded chunks."
-        differences.append(Difference("lost", table_id, message, "they are stored again"))
+        said = coded("night.lost", missing=len(rows.missing), all=len(rows.recorded.stored))
+        differences.append(Difference("lost", table_id, said, coded("night.stored_again")))
     if rows.orphaned:
-        message = f"The store has {len(rows.orphaned)} rows that no record needs."
-        differences.append(Difference("left over", table_id, message, "they are removed"))
+        said = coded("night.left_over", count=len(rows.orphaned))
+        differences.append(Difference("left over", table_id, said, coded("night.removed")))
     if rows.is_behind:
-        message = f"The store has rows of generation {rows.newest}, the records are at {rows.recorded.generation}."
-        differences.append(Difference("behind", table_id, message, f"the generation is raised, and {_SCAN}"))
+        said = coded("night.behind", newest=str(rows.newest), recorded=str(rows.recorded.generation))
+        differences.append(Difference("behind", table_id, said, coded("night.raised", scan=coded("night.scan"))))
     return differences

@@ -8,6 +8,7 @@ from typing import Any
 
 from sakuin.errors import NotFound
 from sakuin.tables.json_pointer import escaped, resolve
+from sakuin.texts.catalogue import coded
 
 # Each string is stored with its pointer: a thousand strings below a key of a megabyte would take a gigabyte.
 LONGEST_POINTER = 8000  # characters; 2,000 levels of three
@@ -60,7 +61,7 @@ def _children(pointer: str, node: dict[str, object] | list[object]) -> Iterator[
 
 
 def _unreachable(pointer: str) -> UnreachablePart:
-    problem = f"Its pointer has {len(pointer):,} characters, more than {LONGEST_POINTER:,}. Shorten the keys."
+    problem = coded("table.long_pointer", count=len(pointer), most=LONGEST_POINTER)
     return UnreachablePart(pointer[:200], problem)
 
 
@@ -135,11 +136,8 @@ def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
 
 def _warning(count: StringCount, threshold: int) -> str:
     if not count.strings:
-        return "There is no string at or below this json_path, so that nothing can be found."
-    return (
-        f"None of {count.strings:,} strings has at least {threshold:,} characters, so that nothing can be found. "
-        f"The longest has {count.longest:,}: change chunk_threshold_chars of the Table."
-    )
+        return coded("table.no_string")
+    return coded("table.all_short", count=count.strings, least=threshold, longest=count.longest)
 
 
 def problem_of(text: str) -> str | None:
@@ -148,9 +146,9 @@ def problem_of(text: str) -> str | None:
     if match is None:
         return None
     if match[0] == "\0":
-        return f"Character {match.start()} is NUL (\\u0000), which Postgres cannot store. Remove it."
+        return coded("table.nul", place=str(match.start()))
     code = f"\\u{ord(match[0]):04x}"
-    return f"Character {match.start()} is half of a surrogate pair ({code}), which is not text. Replace it."
+    return coded("table.surrogate", place=str(match.start()), code=code)
 
 
 def storable(text: str) -> str:

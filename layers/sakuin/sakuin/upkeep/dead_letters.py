@@ -27,8 +27,8 @@ from sakuin.tables.messages import (
     subject_of_request,
     tool_message,
 )
+from sakuin.texts.catalogue import coded, counted
 
-NO_ANSWER = "the worker ended without an answer; see the log of its function"
 _HIDDEN_SECONDS = 30
 _A_REQUEST = 10
 # An unreadable body is shown up to this length.
@@ -211,7 +211,7 @@ def _described(
         id=letter.id,
         queue=letter.queue,
         what=read.text,
-        why=letter.reason or (failure.reason if failure else read.problem) or NO_ANSWER,
+        why=letter.reason or (failure.reason if failure else read.problem) or coded("work.no_answer_log"),
         since=failure.since if failure else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds"),
         tries=max(letter.tries, failure.attempts if failure else 0),
         body=letter.body,
@@ -224,50 +224,50 @@ def contents(queue: QueueName, body: str) -> Contents:
     try:
         content = readers[queue](parsed_message(body))
     except SakuinError as error:
-        content = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
+        content = Contents(coded("letter.unknown", body=_shortened(body)), problem=str(error))
     if content is None:
-        content = Contents(f"nothing to do: {_shortened(body)}")
+        content = Contents(coded("letter.nothing", body=_shortened(body)))
     # A terminal interprets control characters.
     text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in content.text)
     return replace(content, text=text)
 
 
-def _material(message: Mapping[str, Any]) -> Contents | None:
-    event = read_event(message)
+def _material(sent: Mapping[str, Any]) -> Contents | None:
+    event = read_event(sent)
     if event is None:
         return None
     if isinstance(event, ReindexMaterial):
-        text = f"index {event.material} again: {event.reason}"
+        text = coded("letter.index_again", material=event.material, reason=event.reason)
     elif isinstance(event, AskLearns):
-        text = f"ask a language model for the learns of {event.material}"
+        text = coded("letter.ask_learns", material=event.material)
     elif isinstance(event, RecheckKey):
-        text = f"check {event.key} against the bucket: {event.reason}"
+        text = coded("letter.check", key=event.key, reason=event.reason)
     else:
         action = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
-        text = f"{event.source.key} was {action} (version {event.source.version_id or '–'})"
+        text = coded(f"letter.{action}", key=event.source.key, version=event.source.version_id or "–")
     return Contents(text, subject_of_event(event))
 
 
-def _tool(message: Mapping[str, Any]) -> Contents | None:
-    request = tool_message(message)
+def _tool(sent: Mapping[str, Any]) -> Contents | None:
+    request = tool_message(sent)
     if request is None:
         return None
     if isinstance(request, DocumentUploaded):
-        text = f"import the uploaded document of Table {request.table_id}"
-    elif "detail-type" in message:
-        event = ToolEvent.model_validate(message)
+        text: str = coded("letter.import", table=request.table_id)
+    elif "detail-type" in sent:
+        event = ToolEvent.model_validate(sent)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
         text = f"{event.event}{tool} Table {request.table_id}"
     else:
-        text = f"scan Table {request.table_id}" + (f", from string {request.skip:,}" if request.skip else "")
+        code = "letter.scan_from" if request.skip else "letter.scan"
+        text = coded(code, table=request.table_id, skip=request.skip)
     return Contents(text, subject_of_request(request))
 
 
-def _embed(message: Mapping[str, Any]) -> Contents:
-    request = embed_message(message)
-    count = len(request.chunks)
-    counted = f"{count:,} chunk" if count == 1 else f"{count:,} chunks"
-    return Contents(f"embed {counted} of Table {request.table_id}", subject_of_request(request))
+def _embed(sent: Mapping[str, Any]) -> Contents:
+    request = embed_message(sent)
+    chunks = counted("chunk", len(request.chunks))
+    return Contents(coded("letter.embed", chunks=chunks, table=request.table_id), subject_of_request(request))
 
 
 def _shortened(body: str) -> str:

@@ -15,11 +15,11 @@ from sakuin.console.answers import redirect
 from sakuin.console.attention import needs_of, state_of
 from sakuin.console.charts import charts_of
 from sakuin.console.shell import Shell, Visit, language_of
-from sakuin.console.texts import Texts
 from sakuin.errors import Invalid
 from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.texts.catalogue import Texts
 from sakuin.upkeep.counts import ProjectCounts
 from sakuin.upkeep.daily_counts import Usage
 from sakuin.upkeep.dead_letters import LetterAction

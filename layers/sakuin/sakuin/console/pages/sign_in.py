@@ -14,9 +14,9 @@ from sakuin.console.forms import form_fields
 from sakuin.console.sessions import Session
 from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell, Visit
 from sakuin.console.supabase_auth import NotSignedIn, SupabaseAuth
-from sakuin.console.texts import LANGUAGES
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.platform.keys import RecordUse
+from sakuin.texts.catalogue import LANGUAGES
 
 _YEAR_SECONDS = 365 * 24 * 3600
 

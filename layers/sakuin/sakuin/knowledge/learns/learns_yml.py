@@ -9,6 +9,7 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.names import LONGEST_ANCHOR, is_anchor
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.unicode_text import nfc
+from sakuin.texts.catalogue import coded
 
 LEARNS_FILE = "learns.yml"
 
@@ -60,7 +61,7 @@ def parse_learns(data: bytes) -> LearnsFile:
     if root is None:
         return LearnsFile({})
     if not isinstance(root, MappingNode):
-        raise Invalid(f"learns.yml, {line_of(root)}: write materials as keys, each with anchors and their lists.")
+        raise Invalid(coded("file.learns_root", line=line_of(root)))
     problems: list[str] = []
     return LearnsFile(dict(_materials(root, problems)), _shown(problems))
 
@@ -84,7 +85,7 @@ def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Li
     for name, node in _entries(root, problems):
         material = name.strip("/").removesuffix(".html")
         if not isinstance(node, MappingNode):
-            problems.append(f"{line_of(node)}: {material} needs anchors with lists under it.")
+            problems.append(coded("file.learns_no_anchors", line=line_of(node), material=material))
         elif material:
             yield material, dict(_anchors(node, problems))
 
@@ -93,11 +94,12 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
     for name, value in _entries(node, problems):
         anchor = name.removeprefix("#")
         if not is_anchor(anchor):
-            problems.append(f"{line_of(value)}: {anchor[:LONGEST_ANCHOR]} is not an anchor: write an id of the page.")
+            problems.append(coded("file.learns_no_anchor", line=line_of(value), anchor=anchor[:LONGEST_ANCHOR]))
             continue
         listed = value.value if isinstance(value, SequenceNode) else [value]
         if len(listed) > MOST_ITEMS:
-            problems.append(f"{line_of(value)}: {anchor} has {len(listed):,} items; the first {MOST_ITEMS} count.")
+            many = {"line": line_of(value), "anchor": anchor, "count": len(listed), "most": MOST_ITEMS}
+            problems.append(coded("file.learns_many", **many))
         items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed[:MOST_ITEMS]) if item)
         if items:
             yield anchor, items
@@ -105,14 +107,14 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
 
 def _item(node: Node, anchor: str, problems: list[str]) -> str:
     if is_text(node) and len(node.value) > LONGEST_ITEM:
-        problems.append(f"{line_of(node)}: an item of {anchor} has more than {LONGEST_ITEM} characters. Shorten it.")
+        problems.append(coded("file.learns_long", line=line_of(node), anchor=anchor, most=LONGEST_ITEM))
         return ""
     if is_text(node) and "\0" in node.value:
-        problems.append(f"{line_of(node)}: an item of {anchor} contains the character U+0000. Remove it.")
+        problems.append(coded("file.learns_nul", line=line_of(node), anchor=anchor))
         return ""
     if is_text(node) and node.value.strip():
         return str(node.value)
-    problems.append(f"{line_of(node)}: an item of {anchor} is not text. Put it in quotes, one item a line.")
+    problems.append(coded("file.learns_no_text", line=line_of(node), anchor=anchor))
     return ""
 
 
@@ -122,9 +124,9 @@ def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node
     for key, value in node.value:
         name = nfc(key.value.strip()) if isinstance(key, ScalarNode) else ""
         if not name or "\0" in name or len(name) > LONGEST_NAME:
-            problems.append(f"{line_of(key)}: a key is not text of 1 to {LONGEST_NAME:,} characters.")
+            problems.append(coded("file.learns_key", line=line_of(key), most=LONGEST_NAME))
         elif name in seen:
-            problems.append(f"{line_of(key)}: {name} is repeated; only the first entry is used. Combine them.")
+            problems.append(coded("file.learns_repeated", line=line_of(key), name=name))
         else:
             seen.add(name)
             yield name, value

@@ -16,6 +16,7 @@ from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.openai.budget import EmbeddingLedger
 from sakuin.platform.openai.embeddings import VENDOR, status_error
 from sakuin.platform.openai.models import model_facts
+from sakuin.texts.catalogue import coded
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage
@@ -32,8 +33,6 @@ LEARNS_TIMEOUT = Timeout(30.0, connect=5.0)
 _MOST_TOKENS = 2_000
 # A setting that the vendor rejects is no text's fault.
 _SETTINGS = {"model", "reasoning_effort", "response_format", "max_completion_tokens"}
-
-_NO_ANSWER = "The language model gave no usable answer in time"
 
 
 class _Item(BaseModel):
@@ -85,9 +84,9 @@ class OpenAILearnsModel:
             raise _failure(error) from error
         except LengthFinishReasonError as error:
             self._count(error.completion.usage)
-            raise Unavailable(_NO_ANSWER, vendor=VENDOR) from error
+            raise Unavailable(coded("vendor.model_silent"), vendor=VENDOR) from error
         except (OpenAIError, ValueError, TypeError, AttributeError) as error:
-            raise Unavailable(_NO_ANSWER, vendor=VENDOR) from error
+            raise Unavailable(coded("vendor.model_silent"), vendor=VENDOR) from error
         if parsed is None:
             raise Unavailable("The language model refused to answer", vendor=VENDOR)
         return parsed
@@ -104,7 +103,7 @@ def _failure(error: APIStatusError) -> Unavailable:
     setting = error.body.get("param") if isinstance(error.body, dict) else None
     if error.status_code == 400 and setting in _SETTINGS:
         return Refused(f"The language model refused the setting {setting!r}: check LearnsModel", vendor=VENDOR)
-    return Unavailable(_NO_ANSWER, vendor=VENDOR, retry_after=retry_after(error.response.headers))
+    return Unavailable(coded("vendor.model_silent"), vendor=VENDOR, retry_after=retry_after(error.response.headers))
 
 
 @dataclass(frozen=True, slots=True)

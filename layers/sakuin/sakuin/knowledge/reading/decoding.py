@@ -8,6 +8,7 @@ from contextlib import suppress
 import chardet
 
 from sakuin.errors import UnreadablePage
+from sakuin.texts.catalogue import coded
 
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -62,21 +63,21 @@ CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def html_text(data: bytes) -> str:
     """Returns the text of a page. Raises `UnreadablePage` with the reason if `data` is not a decodable HTML page."""
     if not data.strip():
-        raise UnreadablePage("The file is empty. Upload the built page again.")
+        raise UnreadablePage(coded("page.empty"))
     for magic, what in MAGIC:
         if data.startswith(magic):
-            raise UnreadablePage(f"The file is {what}, not an HTML page.")
+            raise UnreadablePage(coded("page.other_file", what=what))
     text = _decoded(data)
     if not text.strip("\x00 \t\r\n\f"):
-        raise UnreadablePage("The file is empty. Upload the built page again.")
+        raise UnreadablePage(coded("page.empty"))
     if len(CONTROLS.findall(text)) > max(8, len(text) // 100):
-        raise UnreadablePage("The file is binary, not an HTML page.")
+        raise UnreadablePage(coded("page.binary"))
     if _is_json(text):
-        raise UnreadablePage("The file is JSON, not an HTML page.")
+        raise UnreadablePage(coded("page.json"))
     if FOREIGN_ROOT.match(text):
-        raise UnreadablePage("The file is XML of another kind, not an HTML page.")
+        raise UnreadablePage(coded("page.xml"))
     if not HTML_TAG.search(text):
-        raise UnreadablePage("The file has no HTML element.")
+        raise UnreadablePage(coded("page.no_element"))
     return text.replace("\x00", "")
 
 
@@ -85,9 +86,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise UnreadablePage(
-            f"The file is not valid {encoding} (byte {error.start}). Save it as UTF-8, or declare its real encoding."
-        ) from error
+        raise UnreadablePage(coded("page.wrong_encoding", encoding=encoding, byte=str(error.start))) from error
 
 
 def encoding_of(data: bytes) -> str:
@@ -103,7 +102,7 @@ def encoding_of(data: bytes) -> str:
         return _detected(data) or "utf-8"
     label = declared[1].decode("ascii", "replace").lower()
     if not (encoding := _codec(label)):
-        raise UnreadablePage(f"The page declares an unknown encoding, {label!r}. Save it as UTF-8.")
+        raise UnreadablePage(coded("page.unknown_encoding", label=repr(label)))
     return encoding
 
 

@@ -30,6 +30,7 @@ from sakuin.knowledge.reading.sections.settings import PageSettings, page_settin
 from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import one_line
+from sakuin.texts.catalogue import coded
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
 MOST_EXPLANATIONS = 2000
@@ -63,9 +64,7 @@ def read_page(
     text = html_text(html)
     root, tags, ids = parsed(text)
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
-        raise UnreadablePage(
-            f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
-        )
+        raise UnreadablePage(coded("page.many_ids", count=many, most=most_explanations))
     page_steps = list(steps(root))
     meta, own = _meta(tags)
     settings = page_settings(own)
@@ -76,10 +75,7 @@ def read_page(
         elements, outline = _sections(tags, page_steps, ids, settings)
         elements = [] if TEMPLATE.match(text) else elements
         if len(elements) > most_explanations:
-            raise UnreadablePage(
-                f"It has {len(elements):,} headings, terms and boxes; the limit is {most_explanations:,} "
-                "(page_explanations). Split the page."
-            )
+            raise UnreadablePage(coded("page.many_headings", count=len(elements), most=most_explanations))
     else:
         elements = anchored_elements(page_steps)
         outline = Outline(elements).read(page_steps)
@@ -141,9 +137,7 @@ def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:
 def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:
     texts = {key: region.prose.text() for key, region in outline.regions.items()}
     if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
-        raise UnreadablePage(
-            f"Its explanations have {length:,} characters; the limit is {MOST_CHARACTERS:,}. Split the page."
-        )
+        raise UnreadablePage(coded("page.long", count=length, most=MOST_CHARACTERS))
     regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
     concepts_of = illustrated(found, regions)
     explanations = []

@@ -9,6 +9,7 @@ from bs4.element import NavigableString, PageElement
 
 from sakuin.errors import UnreadablePage
 from sakuin.language.unicode_text import nfc
+from sakuin.texts.catalogue import coded
 
 # Their content is never text of the page.
 OPAQUE = frozenset(
@@ -70,7 +71,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         name = str(tag)
         self._count += 1
         if self._count > MOST_ELEMENTS:
-            raise UnreadablePage(f"It has more than {MOST_ELEMENTS:,} elements. Split the page.")
+            raise UnreadablePage(coded("page.many_elements", most=MOST_ELEMENTS))
         attributes = dict(attrs) if attrs else {}
         if attributes.get("id") and not (self._opaque and self._opaque[0] in INERT):
             self.ids.append(nfc(str(attributes["id"])))
@@ -143,9 +144,9 @@ def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:
     try:
         soup = BeautifulSoup(text, builder=builder)
     except (RecursionError, AssertionError, ValueError) as error:
-        raise UnreadablePage("The HTML parser cannot read the page. Check that it is well-formed.") from error
+        raise UnreadablePage(coded("page.malformed")) from error
     if not builder.elements:
-        raise UnreadablePage("The file has no HTML element.")
+        raise UnreadablePage(coded("page.no_element"))
     return soup, builder.elements, tuple(builder.ids)
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from sakuin.errors import OverBudget, SakuinError
 from sakuin.platform.embedding import Embedder, Vector
 from sakuin.platform.supabase.client import Client, call
+from sakuin.texts.catalogue import coded
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,7 @@ class EmbeddingLedger:
         if self.last is not None and self.last < daily_tokens:
             return
         if self.spent() >= daily_tokens:
-            tokens = f"The day's {daily_tokens:,} {self.kind} tokens"
-            raise OverBudget(f"{tokens} are used up; indexing goes on at 00:00 UTC")
+            raise OverBudget(coded("work.over_budget", tokens=daily_tokens, kind=self.kind))
 
 
 @dataclass(slots=True)

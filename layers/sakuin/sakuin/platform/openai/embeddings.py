@@ -13,9 +13,9 @@ import httpx
 from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import LONGEST_CALL, Ask, background, retry_after
 from sakuin.platform.embedding import EmbeddingModel, Vector, requests
+from sakuin.texts.catalogue import coded
 
 VENDOR = "openai"
-NO_ANSWER = "The embedding service did not answer"
 NOT_UNDERSTOOD = "The embedding service's answer could not be read"
 
 _BUSY = {408, 409}
@@ -36,24 +36,19 @@ def status_error(
 ) -> SakuinError:
     """Returns our error for a status. `body` is the JSON of the answer, None if it has none."""
     if _codes(body) & _UNPAID:
-        return Refused(
-            f"The {service} refused with {status}: the account has no credit, or a bill is open. Buy credit at "
-            "platform.openai.com/settings/organization/billing",
-            vendor=VENDOR,
-        )
+        return Refused(coded("vendor.unpaid", service=service, status=status), vendor=VENDOR)
     if status == _RATE_LIMITED:
         what = "embeddings" if service == "embedding service" else f"the {service}"
         seconds = retry_after(headers)
         return RateLimited(what, vendor=VENDOR, retry_after=_WAIT_SECONDS if seconds is None else seconds)
     if status in _BUSY or status >= 500:
-        return Unavailable(f"The {service} answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
+        return Unavailable(
+            coded("vendor.answered", service=service, status=status), vendor=VENDOR, retry_after=retry_after(headers)
+        )
     if status in _REFUSED:
         model = "EMBEDDING_MODEL" if service == "embedding service" else "LearnsModel"
-        return Refused(
-            f"The {service} refused with {status}: check openai_api_key in the secret, OPENAI_BASE_URL and {model}",
-            vendor=VENDOR,
-        )
-    return Invalid(f"The {service} refused the request with {status}")
+        return Refused(coded("vendor.refused", service=service, status=status, model=model), vendor=VENDOR)
+    return Invalid(coded("vendor.refused_request", service=service, status=status))
 
 
 def _codes(body: object) -> set[object]:
@@ -130,7 +125,7 @@ class OpenAIEmbedder:
             items = [(item["index"], _numbers(item["embedding"])) for item in answer["data"]]
             return in_order(items, texts=texts, dimensions=self.model.dimensions)
         except httpx.HTTPError as error:
-            raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
+            raise Unavailable(coded("vendor.embedding_silent"), vendor=VENDOR) from error
         except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
             # A proxy's page, an incomplete answer, an error with the status 200.
             raise Unavailable(NOT_UNDERSTOOD, vendor=VENDOR) from error

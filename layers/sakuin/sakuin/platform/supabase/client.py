@@ -20,6 +20,7 @@ from sakuin.errors import (
 )
 from sakuin.platform.calls import Retries, interactive, retry_after
 from sakuin.platform.embedding import Vector
+from sakuin.texts.catalogue import coded
 
 # SQL functions that only read. PostgREST calls every function with POST.
 READING_FUNCTIONS = frozenset(
@@ -172,10 +173,10 @@ def answer(request: Request) -> Any:
     except APIError as error:
         raise _translated(error) from error
     except httpx.HTTPError as error:
-        raise Unavailable("Supabase did not answer", vendor=VENDOR) from error
+        raise Unavailable(coded("vendor.supabase_silent"), vendor=VENDOR) from error
     # The client returns invalid JSON as text: a proxy's page, or an incomplete answer. No SQL function does that.
     if isinstance(data, str) and data.lstrip().startswith(("<", "{", "[")):
-        raise Unavailable("Supabase's answer could not be read", vendor=VENDOR)
+        raise Unavailable(coded("vendor.supabase_unread"), vendor=VENDOR)
     return data
 
 
@@ -190,30 +191,26 @@ def call(client: Client, function: str, arguments: dict[str, Any], *, user_id: s
 def _translated(error: APIError) -> SakuinError:
     code = error.code or ""
     if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
-        message = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
-        return Refused(message, vendor=VENDOR)
+        said = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
+        return Refused(said, vendor=VENDOR)
     if code == "42501" and (denied := _NO_FUNCTION.match(error.message or "")):
-        message = f"Supabase refused ({denied[0]}): check supabase_service_key in the secret, then apply the migrations"
-        return Refused(message, vendor=VENDOR)
+        said = f"Supabase refused ({denied[0]}): check supabase_service_key in the secret, then apply the migrations"
+        return Refused(said, vendor=VENDOR)
     if code == "PGRST106":
-        message = "Supabase's Data API does not expose the schema public: turn it on in the Data API settings"
-        return Refused(message, vendor=VENDOR)
+        said = "Supabase's Data API does not expose the schema public: turn it on in the Data API settings"
+        return Refused(said, vendor=VENDOR)
     if code == "PGRST202":
-        message = "The database lacks a SQL function of this version: apply the migrations with `supabase db push`"
-        return Unavailable(message, vendor=VENDOR)
+        said = "The database lacks a SQL function of this version: apply the migrations with `supabase db push`"
+        return Unavailable(said, vendor=VENDOR)
     # The gateway's own errors have no code.
     if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
-        message = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"
-        return Refused(message, vendor=VENDOR)
+        return Refused(coded("vendor.supabase_key", code=code or "no code"), vendor=VENDOR)
     if code == "57014":
         # No vendor: the work is not deferred without limit, since the same statement may fail each time.
-        return Unavailable(
-            "Supabase ended a statement after its time limit (57014). If this happens again, divide the page or the "
-            "Table, or choose a larger database"
-        )
+        return Unavailable(coded("vendor.supabase_slow"))
     # The code of a proxy's error is an HTTP status; a code of the database has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
-        return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)
+        return Unavailable(coded("vendor.supabase_away", code=code), vendor=VENDOR)
     # These four are raised by our own functions, with a message for users.
     if code == "P0002":
         return NotFound(error.message or "It does not exist")
@@ -232,7 +229,7 @@ def _translated(error: APIError) -> SakuinError:
     if code.startswith(("22", "23")):
         return Invalid(f"The database refused the data ({code})")
     # The database's own message may quote data: it stays in the cause, which is logged and never sent.
-    return Unavailable(f"Supabase refused the request ({code or 'no code'})", vendor=VENDOR)
+    return Unavailable(coded("vendor.supabase_refused", code=code or "no code"), vendor=VENDOR)
 
 
 def vector_text(vector: Vector) -> str:

@@ -16,6 +16,7 @@ from turbopuffer import (
 from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import retry_after
 from sakuin.platform.redaction import redacted
+from sakuin.texts.catalogue import coded
 
 # A large write takes seconds, and a worker can wait for it.
 _TIMEOUT = Timeout(30.0, connect=5.0)
@@ -59,12 +60,12 @@ def translate_errors(namespace: str) -> Iterator[None]:
     try:
         yield
     except APIConnectionError as error:
-        raise Unavailable("turbopuffer did not answer", vendor=VENDOR) from error
+        raise Unavailable(coded("vendor.turbopuffer_silent"), vendor=VENDOR) from error
     except APIStatusError as error:
         raise _ours(error, namespace) from error
     except (APIError, ValueError, LookupError, TypeError, AttributeError) as error:
         # The answer of a proxy, or an incomplete one.
-        raise Unavailable("turbopuffer sent an unexpected answer", vendor=VENDOR) from error
+        raise Unavailable(coded("vendor.turbopuffer_unread"), vendor=VENDOR) from error
 
 
 def understood(answer: T, *members: str) -> T:
@@ -80,15 +81,16 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
         return NotFound(f"turbopuffer has no namespace {namespace}")
     if status == 404:
         # The answer of another server. As an unknown namespace it would mean that nothing was found.
-        return Refused("turbopuffer is not at this address: check TURBOPUFFER_BASE_URL", vendor=VENDOR)
+        return Refused(coded("vendor.turbopuffer_address"), vendor=VENDOR)
     if status in _REFUSED:
-        said = f"turbopuffer refused with {status}: check turbopuffer_api_key in the secret, and the account's bills"
-        return Refused(said, vendor=VENDOR)
+        return Refused(coded("vendor.turbopuffer_key", status=status), vendor=VENDOR)
     if status in _RETRIED or status >= 500:
         pause = retry_after(error.response.headers)
         # Limits are of one namespace: https://turbopuffer.com/docs/limits
         busy = namespace if status == _TOO_MANY and namespace else None
-        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=pause, namespace=busy)
+        return Unavailable(
+            coded("vendor.turbopuffer_answered", status=status), vendor=VENDOR, retry_after=pause, namespace=busy
+        )
     return Invalid(f"turbopuffer refused the request with {status}: {_reason(error)}")
 
 

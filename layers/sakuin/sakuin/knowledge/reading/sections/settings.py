@@ -9,6 +9,7 @@ from bs4 import Tag
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.reading.parsing import attribute
+from sakuin.texts.catalogue import coded
 
 # More would slow down the reading of large pages.
 MOST_SELECTORS = 30
@@ -73,10 +74,10 @@ def page_settings(metas: Mapping[str, str]) -> PageSettings:
             types.append((selector, chunk_type))
         elif selector is not None:
             known = ", ".join(get_args(ChunkType))
-            problems.append(f"sakuin:types: write {part[:80]!r} as `selector = type`; the types are {known}.")
+            problems.append(coded("setting.type", part=repr(part[:80]), known=known))
     index = metas.get("index", "").lower()
     if index not in ("", "headings"):
-        problems.append(f"sakuin:index is {index[:80]!r}; its only value is `headings`.")
+        problems.append(coded("setting.index", value=repr(index[:80])))
     return PageSettings(
         content=_selectors(metas, "content", problems),
         left_out=_selectors(metas, "leave-out", problems),
@@ -94,7 +95,7 @@ def _selectors(metas: Mapping[str, str], name: str, problems: list[str]) -> list
 def _parts(metas: Mapping[str, str], name: str, problems: list[str]) -> Iterator[str]:
     parts = [part.strip() for part in metas.get(name, "").split(",") if part.strip()]
     if len(parts) > MOST_SELECTORS:
-        problems.append(f"sakuin:{name} has {len(parts):,} selectors; the first {MOST_SELECTORS} are used.")
+        problems.append(coded("setting.many", name=name, count=len(parts), most=MOST_SELECTORS))
     yield from parts[:MOST_SELECTORS]
 
 
@@ -102,7 +103,6 @@ def _selector(written: str, name: str, problems: list[str]) -> Selector | None:
     match = SELECTOR.fullmatch(written)
     ids = re.findall(r"#([\w-]+)", match["marks"]) if match else []
     if match is None or not written or len(ids) > 1:
-        shown = written[:80]
-        problems.append(f"sakuin:{name}: {shown!r} is no selector of one element, such as `div.note` or `#content`.")
+        problems.append(coded("setting.selector", name=name, part=repr(written[:80])))
         return None
     return Selector((match["name"] or "").lower(), "".join(ids), frozenset(re.findall(r"\.([\w-]+)", match["marks"])))

@@ -1,0 +1,1 @@
+"""The texts for people in each language: those of the console, reasons and findings."""
