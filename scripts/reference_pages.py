@@ -43,7 +43,7 @@ def tools_page() -> str:
     """The reference of all MCP tools."""
     nothing: Any = None
     searches: KnowledgeSearches = nothing
-    read: ReadKnowledge = nothing
+    read = ReadKnowledge(nothing, "")
     search_tool = Tool(
         name="a Search Tool",
         description="The name and the description are those that its author gave.",

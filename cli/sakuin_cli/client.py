@@ -155,6 +155,14 @@ class DeploymentClient:
         """Removes a key that searches, pushes or reads."""
         self._call("DELETE", "keys", key_hash)
 
+    def descriptions(self) -> list[views.Description]:
+        """Returns what the owner says of the library and of folders."""
+        return cast(list[views.Description], self._call("GET", "descriptions")["descriptions"])
+
+    def describe(self, folder: str, description: str) -> None:
+        """Replaces the description of the library ("") or of a folder; an empty one deletes it."""
+        self._call("PUT", "descriptions", json={"folder": folder, "description": description})
+
     def gaps(self) -> views.Gaps:
         """Returns the questions of the last 30 days without a good answer, in groups."""
         return cast(views.Gaps, self._call("GET", "gaps"))

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "reconcile": ("sakuin reconcile --dry-run",),
     "redrive": ("sakuin redrive", "sakuin redrive material --all"),
     "doctor": ("sakuin doctor",),
+    "describe": ('sakuin describe "Mathematics, grades 7 to 9"', 'sakuin describe --in docs "How to use the app"'),
     "gaps": ("sakuin gaps", "sakuin gaps 3f9a1b2c4d5e"),
     "project list": ("sakuin project list",),
     "table list": ("sakuin table list",),

@@ -19,7 +19,7 @@ from sakuin_cli.commands.changes import changes
 from sakuin_cli.commands.connect import connect
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
-from sakuin_cli.commands.operation import doctor, gaps
+from sakuin_cli.commands.operation import describe, doctor, gaps
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
 from sakuin_cli.commands.search import chunk, find, read, search
@@ -50,7 +50,7 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    authors = (init, annotate, learns, push, watch, rm, list_, validate, check)
+    authors = (init, annotate, learns, push, watch, rm, list_, validate, check, describe)
     agents = (connect, search, chunk, read, find)
     for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)

@@ -186,6 +186,13 @@ class Table(TypedDict):
     chunk_threshold_chars: int
 
 
+class Description(TypedDict):
+    """What the owner says of the library (`folder` is empty) or of a folder."""
+
+    folder: str
+    description: str
+
+
 class Gap(TypedDict):
     """Questions that ask for the same; `tool_id` is None for the library, `since` and `last` are days."""
 

@@ -189,3 +189,48 @@ begin
   select count(*) into n from gone;
   return n;
 end $$;
+
+-- ---------------------------------------------------------------- what the library is
+
+-- What its owner says of the library ('') or of a folder. Only an admin key writes it; nothing of a page gets here.
+create table public.library_description (
+  folder text collate "C" primary key check (char_length(folder) <= 500),
+  description text not null check (octet_length(description) between 1 and 400)
+);
+
+-- What is in the library, or in the folder p_in (with a slash at its end), and in its first p_limit described folders, by
+-- name: [{folder, description, pages, types, languages: {code: pages}, changed_at}]. Of ten languages at most; what is no
+-- code of a language is left out.
+create function public.library_places(p_limit integer, p_in text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with place as (
+    select coalesce(rtrim(p_in, '/'), '') collate "C" as folder
+    union
+    (select d.folder from library_description d where p_in is null or starts_with(d.folder || '/', p_in)
+     order by d.folder limit p_limit)
+  ), bounds as (
+    -- '0' follows '/': the names between them are those in the folder.
+    select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,
+      case when p.folder = '' then chr(1114111) else p.folder || '0' end as beyond
+    from place p
+  )
+  select jsonb_agg(jsonb_build_object(
+    'folder', b.folder, 'description', d.description, 'pages', l.pages, 'types', t.types, 'languages', l.languages,
+    'changed_at', (select max(c.changed_at) from change c
+                   where c.owner = '' and c.topic = 'explanation' and c.subject >= b.lowest and c.subject < b.beyond
+                     and not starts_with(c.subject, '_sakuin/'))) order by b.folder)
+  from bounds b left join library_description d using (folder)
+  cross join lateral (
+    select coalesce(sum(g.pages), 0) as pages, coalesce(jsonb_object_agg(g.language, g.pages) filter (
+      where g.language ~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$' and g.rank <= 10), '{}') as languages
+    from (select k.language, count(*) as pages, row_number() over (order by count(*) desc, k.language) as rank
+          from material m cross join lateral (
+            select c.language from knowledge_chunks c where c.material = m.material order by c.position limit 1) k
+          where m.material >= b.lowest and m.material < b.beyond and not starts_with(m.material, '_sakuin/')
+          group by k.language) g) l
+  cross join lateral (
+    select coalesce(jsonb_agg(x.type), '[]') as types
+    from unnest(array['rule', 'method', 'definition', 'example', 'tip']) x(type)
+    where exists (select from knowledge_chunks k where k.type = x.type and k.material >= b.lowest
+                    and k.material < b.beyond and not starts_with(k.material, '_sakuin/'))) t
+$$;

@@ -139,7 +139,7 @@ begin
   grant usage on schema public to sakuin_search;
   foreach f in array array[
     'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
-    'read_page', 'find_text',
+    'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',

@@ -391,6 +391,22 @@ def test_a_push_without_a_path_takes_the_folder_of_sakuin_toml(operator: Operato
     assert [page["material"] for page in document["pages"]] == ["docs/x"]
 
 
+def test_a_description_in_sakuin_toml_is_what_agents_read_and_describe_changes_it(operator: Operator) -> None:
+    operator.file("built/x.html")
+    operator.file("sakuin.toml", 'pages = "built"\nprefix = "docs"\ndescription = "数学の\u202e手引き"\n'.encode())
+    assert operator.sakuin("push", "--dry-run").code == 0
+    assert operator.sakuin("describe", "--json").document == {"descriptions": []}
+    assert operator.sakuin("push").code == 0
+    described = [{"folder": "docs", "description": "数学の手引き"}]
+    assert operator.sakuin("describe", "--json").document == {"descriptions": described}
+    assert "All of it" in operator.sakuin("describe", "All of it").out
+    assert operator.sakuin("describe", "", "--in", "docs", "--json").document["descriptions"][0]["folder"] == ""
+    refused = operator.sakuin("describe", "長い" * 100)
+    assert (refused.code, "about 400 English or 133 Japanese" in " ".join(refused.err.split())) == (1, True)
+    operator.file("sakuin.toml", b'pages = "built"\ndescription = 1\n')
+    assert "`description` as text" in " ".join(operator.sakuin("push").err.split())
+
+
 def test_pages_that_wait_for_embeddings_say_so_and_how_long(operator: Operator) -> None:
     for name in "abc":
         operator.file(f"{name}.html")

@@ -29,6 +29,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/receipts": {"versions": []},
     "POST /v1/anchors": [],
     "POST /v1/files/uploads": {"files": []},
+    "PUT /v1/descriptions": {"folder": "math", "description": "What it has."},
     "POST /v1/keys": {"name": "one", "purpose": "search"},
     "POST /v1/dead-letters": {"action": "discard"},
     "POST /v1/reconcile": {"kind": "pages"},

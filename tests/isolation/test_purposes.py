@@ -128,6 +128,8 @@ def library(database: Database, stand_in: str) -> Iterator[Library]:
         world.put("physics/x.html", a_page(motion, head=head.format("力学", "高校")))
         sets = {"rule-sets": "集合論: 要素の集まり。"}
         world.put("mathematics/z.html", a_page(sets, head=head.format("集合論", "高校")))
+        for folder in ("", OWN, f"{OWN}/b", FOREIGN, "mathematics"):
+            world.library.describe(folder, f"The owner's words about {folder or 'physics and all'}")
         tenant, other = moved_in(stack, "二次方程式の解の公式"), moved_in(stack, "三平方の定理")
         found = Library(stack, tenant, other, {})
         opens = {"search": {"folder": OWN}, "push": {"folder": OWN}, "read": {"project": tenant.ids["project_id"]}}
@@ -242,6 +244,18 @@ def test_the_filters_of_a_folder_are_those_of_its_pages(library: Library) -> Non
     assert content["filters"] == expected
     all_of_it = library.tool("list_materials", {}, library.stack.knowledge_key).json["result"]["structuredContent"]
     assert all_of_it["filters"]["folders"] == ["math", "math/b", "mathematics", "physics"]
+
+
+def test_a_key_of_a_folder_is_told_what_that_folder_is_and_not_of_others(library: Library) -> None:
+    own, all_pages = library.keys["search"], library.stack.knowledge_key
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    for method, params in (("initialize", hello), ("tools/list", {})):
+        told = library.stack.rpc(None, method, own, **params).body
+        assert "The owner's words about math [2 pages" in told
+        assert [word for word in FOREIGN_WORDS if word in told] == []
+        assert "words about physics and all [4 pages" in library.stack.rpc(None, method, all_pages, **params).body
+    listed = library.tool("list_materials", {"in": "math/b"}, own).json["result"]["structuredContent"]["about"]
+    assert (listed["folder"], listed["pages"], listed["folders"]) == ("math/b", 1, [])
 
 
 def test_a_cursor_of_the_whole_library_leads_no_key_out_of_its_folder(library: Library) -> None:

@@ -1,4 +1,4 @@
-"""Commands of operators: checks, and what readers did not find."""
+"""Commands of operators: checks, what agents read about the library, and what readers did not find."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -33,6 +33,28 @@ def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
         text = Text(counted(len(found), "finding"), "bold yellow") if found else Text(right, "bold green")
         terminal.out.print(text, soft_wrap=True)
     raise typer.Exit(1 if report.problems else 0)
+
+
+def describe(
+    description: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="What it has, for whom: one line; an empty one deletes it.", show_default="show all"
+        ),
+    ] = None,
+    folder: Annotated[str, typer.Option("--in", metavar="FOLDER", help="This folder.", show_default="all pages")] = "",
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Say what the library, or a folder, is: agents read it before they search."""
+    with reporting_errors(as_json) as terminal, terminal.waiting():
+        client = deployment(data)
+        if description is not None:
+            client.describe(folder, description)
+        found = client.descriptions()
+    terminal.rows("descriptions", found)
+    if not found and not as_json:
+        terminal.out.print('There is none: sakuin describe "Mathematics for junior high schools"', soft_wrap=True)
 
 
 def gaps(

@@ -1,4 +1,4 @@
-"""The file `sakuin.toml` of a site: where its built pages are, and their folder in the library."""
+"""The file `sakuin.toml` of a site: where its built pages are, and their folder in the library and its description."""
 
 import tomllib
 from collections.abc import Sequence
@@ -14,11 +14,15 @@ GOLDEN_FILE = "golden.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The files or folders to push, their folder in the library, and the golden questions about them, if any."""
+    """The files or folders to push, their folder in the library, and the golden questions about them, if any.
+
+    `description` is that of their folder; None if the file does not say one.
+    """
 
     paths: tuple[Path, ...]
     prefix: str
     golden: Path | None = None
+    description: str | None = None
 
 
 def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
@@ -34,13 +38,13 @@ def site_of(paths: Sequence[Path] | None, prefix: str) -> Site:
         found = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Invalid(f"{file} cannot be read: {error}") from error
-    pages, stored = found.get("pages"), found.get("prefix", "")
-    if not isinstance(pages, str) or not isinstance(stored, str):
-        raise Invalid(f'{file}: write `pages = "folder"`, the folder of built pages, and `prefix` as text')
+    pages, stored, description = found.get("pages"), found.get("prefix", ""), found.get("description")
+    if not isinstance(pages, str) or not isinstance(stored, str) or not isinstance(description, str | None):
+        raise Invalid(f'{file}: write `pages = "folder"`, the built pages, and `prefix` and `description` as text')
     built = file.parent / pages
     if not built.is_dir():
         raise Invalid(f"{built} does not exist: build the site first, or correct `pages` in {file}")
-    return Site((built,), prefix or stored, _golden(file.parent, built))
+    return Site((built,), prefix or stored, _golden(file.parent, built), description)
 
 
 def _golden(*folders: Path) -> Path | None:

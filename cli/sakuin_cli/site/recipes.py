@@ -100,6 +100,8 @@ def config_text(generator: Generator, prefix: str) -> str:
         f"pages = {json.dumps(generator.pages)}\n"
         "# Their folder in the library; empty for its top. Links to pages begin with it.\n"
         f"prefix = {json.dumps(prefix, ensure_ascii=False)}\n"
+        "# What agents read about this folder; a push with an admin key writes it:\n"
+        '# description = "How to use the app, for its users."\n'
     )
 
 

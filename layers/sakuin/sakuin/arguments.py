@@ -90,7 +90,7 @@ TopK = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    Field(ge=0, le=MAX_TOKENS, description="Results have their whole `content`, best first, until these are spent."),
+    Field(ge=0, le=MAX_TOKENS, description="For whole `content`, best first; the rest has excerpts."),
     _whole(0, MAX_TOKENS),
 ]
 TokensToRead = Annotated[
@@ -121,7 +121,7 @@ Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only this 
 Folder = Annotated[
     Name | SkipJsonSchema[None],
     AfterValidator(lambda name: name and name.strip("/")),
-    Field(alias="in", description="Only pages in this folder; see list_materials."),
+    Field(alias="in", description="Only this folder."),
 ]
 
 

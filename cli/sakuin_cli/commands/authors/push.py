@@ -70,6 +70,9 @@ def push(
                     f"Delete {counted(len(plan.gone), 'file')}?",
                     "Add --yes to delete them, or leave --delete out",
                 )
+            # A key that pushes writes pages, and no word about them.
+            if site.description is not None and not settings.has_only_push_key:
+                deployment_of(settings).describe(site.prefix, site.description)
             pushed = push_plan(terminal, plan, settings, delete=delete, seconds=timeout)
             seconds = time.monotonic() - began
             document = push_document(pushed, seconds)

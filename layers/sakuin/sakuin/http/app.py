@@ -101,6 +101,19 @@ class ValidationView(BaseModel):
     next_cursor: str | None
 
 
+class DescriptionView(BaseModel):
+    """What the owner says of the library or of a folder, to agents."""
+
+    folder: str = Field(default="", max_length=500, description="Empty: the whole library.")
+    description: str = Field(description="One line of at most 400 bytes; empty deletes it.")
+
+
+class DescriptionsView(BaseModel):
+    """All descriptions."""
+
+    descriptions: list[DescriptionView]
+
+
 class ReapplyView(BaseModel):
     """The number of materials that are indexed again."""
 
@@ -178,6 +191,18 @@ def rest_api(
         """Compares the index with the HTML in the bucket, `limit` materials in each request."""
         findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
         return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
+
+    @routes.get("/descriptions")
+    def list_descriptions() -> DescriptionsView:
+        """Returns what agents read about the library and its folders, in the words of the owner."""
+        rows = library.records.descriptions().items()
+        views = [DescriptionView(folder=folder, description=description) for folder, description in rows]
+        return DescriptionsView(descriptions=views)
+
+    @routes.put("/descriptions", status_code=204)
+    def replace_description(asked: DescriptionView) -> None:
+        """Replaces a description. Hidden characters and line ends are removed."""
+        library.describe(asked.folder, asked.description)
 
     @routes.post("/reapply", status_code=202)
     def reindex_outdated_materials() -> ReapplyView:

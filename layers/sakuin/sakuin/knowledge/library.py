@@ -1,6 +1,7 @@
 """The materials in the bucket: their files, their validation, and the reindexing of outdated ones."""
 
 import base64
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from sakuin.errors import Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
-from sakuin.knowledge.names import is_in_folder, material_of_key
+from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
@@ -25,7 +26,7 @@ from sakuin.knowledge.validation import (
     unreadable_page,
     waiting_page,
 )
-from sakuin.language.unicode_text import nfc
+from sakuin.language.unicode_text import nfc, one_line
 from sakuin.limits import check_limit
 from sakuin.platform.s3 import S3Bucket, UploadTarget
 
@@ -33,6 +34,8 @@ _LONGEST_KEY = 1024  # bytes, the limit of S3
 # Programs that read such a key again might take it for another path.
 _AMBIGUOUS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]|%(?:2e|2f|5c)", re.IGNORECASE)
 _UPLOAD_SECONDS = 900
+# Bytes of a description in JSON: `tools/list` has one, and stays short.
+LONGEST_DESCRIPTION = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,15 @@ class Library:
         """Raises `Forbidden` for a material that is not in the folder."""
         if not is_in_folder(nfc(material), folder):
             raise Forbidden(f"This key opens {folder!r} alone, and not {material[:200]!r}")
+
+    def describe(self, folder: str, description: str) -> None:
+        """Replaces what the owner says of the library ("") or of a folder, on one line; an empty text deletes it."""
+        text = one_line(description)
+        size = len(json.dumps(text, ensure_ascii=False).encode()) - len('""')
+        if size > LONGEST_DESCRIPTION:
+            many = f"{LONGEST_DESCRIPTION} English or {LONGEST_DESCRIPTION // 3} Japanese letters"
+            raise Invalid(f"The description has {size:,} bytes; the limit is {LONGEST_DESCRIPTION}: about {many}")
+        self.records.describe(folder_name(folder), text)
 
     def _beginning(self, folder: str) -> str:
         return f"{self.prefix}{folder}/" if folder else self.prefix

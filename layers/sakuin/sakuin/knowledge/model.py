@@ -210,6 +210,21 @@ class ListedMaterial:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """The library (`folder` is empty) or a folder: what its owner says of it, and what is counted there.
+
+    `languages` has the pages of each; `changed_at` is the time of the newest change of an explanation, ISO 8601.
+    """
+
+    folder: str
+    description: str | None
+    pages: int
+    types: Sequence[ChunkType]
+    languages: Mapping[str, int]
+    changed_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class FilterValues:
     """The values that filters accept. `materials` are only those that are like a name."""
 

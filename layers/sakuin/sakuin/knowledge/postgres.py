@@ -222,6 +222,20 @@ class MaterialRecords:
         counts: Mapping[str, int] = call(self.client, "material_counts", {})
         return counts
 
+    def descriptions(self) -> Mapping[str, str]:
+        """Returns what the owner says of the library ("") and of folders."""
+        request = self.client.table("library_description").select("folder,description").order("folder")
+        return {row["folder"]: row["description"] for row in answer(request)}
+
+    def describe(self, folder: str, description: str) -> None:
+        """Replaces the description of the library ("") or of a folder; an empty one deletes it."""
+        table = self.client.table("library_description")
+        answer(
+            table.upsert({"folder": folder, "description": description})
+            if description
+            else table.delete().eq("folder", folder)
+        )
+
     def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """Returns the results of `(key, version id)` pairs, without those that are not processed yet."""
         uploads = [{"key": key, "version_id": version_id} for key, version_id in versions]

@@ -19,6 +19,7 @@ from sakuin.knowledge.model import (
     LocatedText,
     Match,
     PagePart,
+    Place,
     StoredChunk,
     TextMatch,
 )
@@ -89,6 +90,8 @@ DEPTH = 100
 ENTRIES_A_PAGE = 100
 # Filter values in a list or an error.
 _VALUES = 50
+# Described folders in one answer.
+_PLACES = 20
 # Explanations in one part of a page, and those with a text that is searched for.
 PARTS, _FOUND = 50, 20
 # Explanations of a page among which a link to a text is looked up.
@@ -290,6 +293,12 @@ class ReadKnowledge:
         arguments = {"p_limit": limit + 1, "p_after": after, "p_in": filters.beginning}
         rows = call(self.client, "list_materials", arguments)
         return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
+
+    def places(self, filters: Filters = EVERYTHING) -> Sequence[Place]:
+        """Returns the library or the folder of the filters, then the described folders in it that have pages."""
+        beginning = self.within(filters).beginning
+        own, *described = call(self.client, "library_places", {"p_limit": _PLACES, "p_in": beginning})
+        return [Place(**row) for row in (own, *(row for row in described if row["pages"]))]
 
     def filter_values(self, *, like: str | None = None) -> FilterValues:
         """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""

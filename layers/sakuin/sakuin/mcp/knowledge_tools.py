@@ -1,5 +1,6 @@
 """The tools of the knowledge endpoint as MCP tools."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -18,12 +19,13 @@ from sakuin.arguments import (
     SearchArguments,
     schema_of,
 )
-from sakuin.errors import NotFound
+from sakuin.errors import NotFound, SakuinError
 from sakuin.knowledge.model import (
     Hit,
     KnowledgeAnswer,
     LocatedText,
     PagePart,
+    Place,
     StoredChunk,
     TextMatch,
     learns_author,
@@ -70,14 +72,19 @@ _BETWEEN = "\n\n"
 # Sections named in an error.
 _SECTIONS = 30
 _METADATA = ("type", "category", "level", "language", "material", "page_title", "section")
+# Tools whose descriptions say what the library is.
+_FIRST = ("search_knowledge", "search")
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeTools:
     """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect.
 
-    `record_refused` records questions without a good match, or with a weak one.
+    `record_refused` records questions without a good match, or with a weak one. `places` returns what is in the folder
+    of a caller, as `ReadKnowledge.places` does; it may be a minute old.
     """
 
     searches: KnowledgeSearches
@@ -85,14 +92,32 @@ class KnowledgeTools:
     meter: Meter = NO_METER
     for_chatgpt: bool = False
     record_refused: RecordRefused = record_nothing
+    places: Callable[[str], Sequence[Place]] = lambda _folder: ()
 
     def within(self, folder: str) -> "KnowledgeTools":
         """Returns the tools of a caller who may read only this folder; the whole library if it is empty."""
         return replace(self, read=replace(self.read, folder=folder)) if folder else self
 
     def listed(self) -> list[Tool]:
-        """Returns the tools for `tools/list`, always in this order."""
-        return [tool.shown for tool in self._tools()]
+        """Returns the tools for `tools/list`, always in this order. Those to begin with say what the library is."""
+        about = "".join(f" This library: {schemas.said_of(own)}" for own in self._places()[:1])
+        return [
+            tool.shown.model_copy(update={"description": f"{tool.shown.description}{about}"})
+            if tool.shown.name in _FIRST
+            else tool.shown
+            for tool in self._tools()
+        ]
+
+    def instructions(self) -> str:
+        """Returns the instructions of the server to the caller."""
+        return schemas.instructions_of(self._places())
+
+    def _places(self) -> Sequence[Place]:
+        try:
+            return self.places(self.read.folder)
+        except SakuinError:
+            logger.warning("the tools are listed without what the library is", exc_info=True)
+            return ()
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """Returns the input schema of a tool; None for an unknown name."""
@@ -210,6 +235,9 @@ class KnowledgeTools:
         values = asdict(self.read.filter_values())
         del values["materials"]
         answer: Answer = {"materials": [], "filters": values, "next_cursor": None}
+        if wanted.cursor is None:
+            own, *folders = map(asdict, self.read.places(filters))
+            answer = {"about": own | {"folders": folders}} | answer
         self._add_link_note(answer, has_links=bool(materials))
         entries = [asdict(item) | {"url": page_link(item.material, self.read.base_url)} for item in materials]
         shown = add_fitting(answer, "materials", entries)

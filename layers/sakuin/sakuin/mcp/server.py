@@ -1,7 +1,7 @@
 """The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio.to_thread
 from mcp import MCPError
@@ -15,6 +15,9 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerMiddleware
 
 # The keys of a request's endpoint, and of the folder of its caller, in its scope.
 ENDPOINT = "sakuin.endpoint"
@@ -31,17 +34,37 @@ ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
 def knowledge_server(tools: KnowledgeTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:
     """Returns the server of the knowledge endpoint; with a `feed` it has events."""
 
-    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
+    async def list_tools(context: Any, _params: Any) -> ListToolsResult:
+        own = tools.within(context.request.scope[FOLDER])
+        listing = await anyio.to_thread.run_sync(own.listed)
+        return ListToolsResult(tools=listing, ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
         own = tools.within(context.request.scope[FOLDER])
         return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    _add_instructions(server, lambda folder: tools.within(folder).instructions())
     if feed is not None:
         add_events(server, page_events(feed), _caller)
     return server
+
+
+def _add_instructions(server: Server[Any], instructions_of: Callable[[str], str]) -> None:
+    """Has a server answer with the instructions to callers who may read only a folder, or (empty) all."""
+
+    async def instructed(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        answer = await call_next(context)
+        if isinstance(answer, dict):
+            folder = context.request.scope[FOLDER]
+            answer |= {"instructions": await anyio.to_thread.run_sync(instructions_of, folder)}
+        return answer
+
+    # The SDK calls it with these names. It stands in the way of no other request.
+    def instruct(ctx: Any, call_next: Callable[[Any], Coroutine[Any, Any, Any]]) -> Coroutine[Any, Any, Any]:
+        return instructed(ctx, call_next) if ctx.method in ("server/discover", "initialize") else call_next(ctx)
+
+    server.middleware.append(cast("ServerMiddleware[Any]", instruct))
 
 
 def search_tools_server(tools: SearchTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:

@@ -1,8 +1,8 @@
 """The function `mcp`, which answers agents."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import cache, partial
+from dataclasses import asdict, replace
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
@@ -15,9 +15,10 @@ from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, own_index
+from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, recent
 
 if TYPE_CHECKING:
+    from sakuin.knowledge.model import Place
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.mcp.answers import RecordRefused
     from sakuin.platform.supabase.client import Client
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from sakuin.tables.postgres import ToolSearch
     from sakuin.tables.search import SearchTable
     from sakuin.upkeep.daily_counts import DailyCounts
+
+
+# What the library is: a handshake waits for it, may be a minute old, and is kept for as many folders of keys.
+_PLACES_SECONDS, _PLACES_AGE, _FOLDERS = 2.0, 60.0, 100
 
 
 class Searches:
@@ -142,6 +147,19 @@ def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "Record
     return record
 
 
+def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
+    """Returns what gives the places of a folder, at most a minute old."""
+    from sakuin.knowledge.postgres_search import ReadKnowledge
+
+    read = ReadKnowledge(clients.short_supabase(_PLACES_SECONDS), clients.settings.base_url)
+
+    @lru_cache(maxsize=_FOLDERS)
+    def of_folder(folder: str) -> "Callable[[], Sequence[Place]]":
+        return recent(replace(read, folder=folder).places, seconds=_PLACES_AGE, clock=clients.clock)
+
+    return lambda folder: of_folder(folder)()
+
+
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
     from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
@@ -182,7 +200,7 @@ def handler(clients: Clients) -> Handler:
     feed = ChangeFeed(client, read.url)
     counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
     meter, record_refused = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
-    tools = KnowledgeTools(searches, read, meter, settings.offers_chatgpt_tools, record_refused)
+    tools = KnowledgeTools(searches, read, meter, settings.offers_chatgpt_tools, record_refused, recent_places(clients))
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
