@@ -11,7 +11,6 @@ from sakuin.retrieval.ranking import (
     WordMatch,
     rank,
     unrelated,
-    with_similarity,
     word_matches,
 )
 from sakuin.retrieval.weights import weights_of
@@ -116,7 +115,7 @@ def test_a_result_that_leads_is_more_probable_and_copies_of_a_text_are_one() -> 
     assert first(0.9, 0.6) > first(0.9, 0.8) > first(0.9, 0.89)
     assert first(0.9, 0.9, 0.6) == first(0.9, 0.6)
     assert first(0.9) == first(0.9, 0.9) > 0
-    assert with_similarity([], SCALE) == []
+    assert rank([], {}, OTHERS, WEIGHTS, SCALE) == []
 
 
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -80,6 +80,8 @@ class Question:
 
     def folder_of(self, id: str) -> str:
         """Returns the folder whose slots a chunk is searched by; "" for the others."""
+        if not self.folder_slots:
+            return ""
         material, _ = split_chunk_id(id)
         return max((folder for folder in self.folder_slots if material.startswith(folder)), key=len, default="")
 
@@ -383,7 +385,9 @@ def _slots(question: Question) -> list[dict[str, Any]]:
             of_slot[slot, times[slot]].append(folder)
             times[slot] += 1
     return [
-        asdict(slot) | ({"folders": those} if len(those) < len(folders) else {}) for (slot, _), those in of_slot.items()
+        {"kind": slot.kind, "terms": [{"term": each.term, "weight": each.weight} for each in slot.terms]}
+        | ({"folders": those} if len(those) < len(folders) else {})
+        for (slot, _), those in of_slot.items()
     ]
 
 

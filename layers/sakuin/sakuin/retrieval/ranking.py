@@ -7,8 +7,9 @@ so that it means the same for every model. Their weights are learned: docs/decis
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from sakuin.language.model import Slot
@@ -113,22 +114,26 @@ def word_matches(
 
     The value of a slot in a chunk is that of the best of its terms: weight * rarity * impact.
     """
-    gains = [
-        (slot.kind, [(each.term, each.weight * frequencies.rarity(each.term)) for each in slot.terms]) for slot in slots
-    ]
+    gains: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for place, slot in enumerate(slots):
+        for each in slot.terms:
+            gains[each.term].append((place, each.weight * frequencies.rarity(each.term)))
     possible = sum(_greatest(slot, frequencies) for slot in slots)
     matches = {}
     for candidate in candidates:
         values: dict[str, float] = {}
         total = covered = 0.0
-        for kind, terms in gains:
-            found = [(gain * candidate.impacts[term], gain, term) for term, gain in terms if term in candidate.impacts]
-            if found:
-                value, _, term = max(found)
-                total += value
-                covered += max(gain for _, gain, _ in found)
-                if kind == "word":
-                    values[term] = max(value, values.get(term, 0.0))
+        in_slots: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
+        # A candidate has few of the terms.
+        for term, impact in candidate.impacts.items():
+            for place, gain in gains.get(term, ()):
+                in_slots[place].append((gain * impact, gain, term))
+        for place, found in sorted(in_slots.items()):
+            value, _, term = max(found)
+            total += value
+            covered += max(gain for _, gain, _ in found)
+            if slots[place].kind == "word":
+                values[term] = max(value, values.get(term, 0.0))
         matched = tuple(sorted(values, key=lambda term: (-values[term], term)))
         matches[candidate.id] = WordMatch(total / possible, covered / possible, matched) if possible else WordMatch()
     return matches
@@ -179,41 +184,19 @@ def rank(
                 lifted = before[each.id] if own >= first else max(own, min(before[each.id], first - _JUST_ABOVE))
                 placed[best] = max(placed[best], lifted)
     order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
-    ranking = [
-        Ranked(
-            id=each.id,
-            similarity=0.0,
-            evidence=placed[each.id],
-            needed=scale.least,
-            z=z[each.id],
-            words=words[each.id],
-        )
-        for each in order
-    ]
-    examples = {each.id for each in candidates if lowers_examples and each.is_example}
-    return with_similarity(ranking, scale, no_rivals=examples)
-
-
-def with_similarity(
-    ranking: Sequence[Ranked], scale: Scale, *, no_rivals: Collection[str] = frozenset()
-) -> list[Ranked]:
-    """Returns a ranking by falling evidence with its similarities.
-
-    Copies of a text have one score and are one text. `no_rivals`: ids that no result needs a lead over, the examples
-    that stand below their concepts.
-    """
-    of_rivals = [each.evidence for each in ranking if each.id not in no_rivals]
-    ahead = leads([each.evidence for each in ranking], of_rivals)
+    evidences = [placed[each.id] for each in order]
+    # No result needs a lead over the examples that stand below their concepts.
+    rivals = [placed[each.id] for each in order if not (lowers_examples and each.is_example)]
     return [
-        replace(each, similarity=scale.similarity(each.evidence, lead))
-        for each, lead in zip(ranking, ahead, strict=True)
+        Ranked(each.id, scale.similarity(score, lead), score, scale.least, z[each.id], words[each.id])
+        for each, score, lead in zip(order, evidences, leads(evidences, rivals), strict=True)
     ]
 
 
 def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
     """Returns how far each of falling scores is ahead of the best other one; below zero if that is higher.
 
-    The best needs a lead over `rivals` alone. Equal scores are one.
+    The best needs a lead over `rivals` alone. Equal scores are one: copies of a text have one score.
     """
     if not scores:
         return []
