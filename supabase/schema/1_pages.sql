@@ -58,6 +58,8 @@ create table public.material (
   indexed_version_id text,
   indexed_at timestamptz,
   fingerprint text collate "C" references public.page_index_version,
+  -- Of the bytes of the searchable version and all else that its chunks were read with; null: unknown.
+  page_hash text collate "C",
   chunks_count integer not null default 0,
   -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
   complete_spaces text[] collate "C" not null default '{}',
@@ -297,7 +299,7 @@ $$;
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb
+  p_learns_files jsonb, p_page_hash text
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   fence text collate "C";
@@ -330,7 +332,7 @@ begin
     indexed_sequencer = null
   where m.material = r.material;
   return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
-                               p_learns_files, null);
+                               p_learns_files, null, p_page_hash);
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
@@ -345,16 +347,17 @@ $$;
 
 -- Applies one version of a page.
 --   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
---   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
+--     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay.
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
---   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
---     source, apply only if the row still has it.
--- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not before.
--- A superseded version has no upload_result: the bucket may still show
--- that it is the current one.
+--   p_expected_generation: the generation of the row when it was read. The same version again, the same page, and a change
+--     without a source, apply only if the row still has it.
+--   p_page_hash: see material.
+-- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not
+-- before. A superseded version has no upload_result: the bucket may still show that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint
+  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -363,11 +366,12 @@ declare
   newest boolean;
   searchable text;
   lost jsonb;
+  is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
   perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
-  if not found then
-    return jsonb_build_object('outcome', 'conflict', 'generation', 0);
+  if not found or is_same and r.generation is distinct from p_expected_generation then
+    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
   end if;
 
   if seq is null then
@@ -377,7 +381,7 @@ begin
     seq := r.indexed_sequencer;
     newest := false;
   elsif r.key <> p_source->>'key' then
-    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files);
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
@@ -402,11 +406,13 @@ begin
     return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
   end if;
 
-  -- The same version again has lost nothing more.
-  lost := case when p_source is null or searchable = p_source->>'version_id' then r.collapse
+  -- The same version or page again has lost nothing more.
+  lost := case when is_same or p_source is null or searchable = p_source->>'version_id' then r.collapse
                when not p_deleted then collapse_of(r, p_chunks) end;
-  perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
-  perform record_pending_learns(p_material, p_source is not null);
+  if not is_same then
+    perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
+    perform record_pending_learns(p_material, p_source is not null);
+  end if;
   update material m set
     sequencer = case when newest then seq else m.sequencer end,
     version_id = case when newest then p_source->>'version_id' else m.version_id end,
@@ -417,10 +423,11 @@ begin
     indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
                               else p_source->>'version_id' end,
     fingerprint = case when p_deleted then null else p_fingerprint end,
-    learns_files = p_learns_files,
+    page_hash = case when not p_deleted then p_page_hash end,
+    learns_files = case when is_same then m.learns_files else p_learns_files end,
     collapse = lost,
-    chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
-    complete_spaces = spaces_with_all_vectors(m.material),
+    chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
+    complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
     updated_at = now()
   where m.material = p_material
@@ -442,7 +449,7 @@ end $$;
 -- that of the row stays.
 create function public.apply_current(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint
+  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -469,7 +476,7 @@ begin
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
   done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
-                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation);
+                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material

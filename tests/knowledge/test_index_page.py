@@ -33,11 +33,40 @@ def test_a_page_costs_one_embedding_call_and_each_box_becomes_a_chunk(world: Wor
     assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
 
 
-def test_the_same_page_twice_costs_no_embedded_text(world: World) -> None:
+def test_the_same_page_is_another_version_of_which_nothing_is_read_or_written(world: World) -> None:
+    world.put("learns.yml", f"{MATERIAL}:\n  tip-sign: [一つ目を調べる方法, 二つ目の手順, 三つ目の見方]\n".encode())
     world.put(KEY, a_page(BOXES))
-    embedded = len(world.embedder.embedded)
+    [(begin,)] = world.sql.execute("select pg_current_xact_id()::text::bigint").fetchall()
+    before, rows = world.state(MATERIAL), world.chunks(MATERIAL)
+    version = world.put(KEY, a_page(BOXES))
+    after = world.state(MATERIAL)
+    assert (after.source.version_id, after.indexed_version_id) == (version, version)
+    assert (after.status, after.chunks_count, after.page_hash) == ("ready", len(BOXES), before.page_hash)
+    assert world.receipt(KEY, version).outcome == "applied"
+    assert (world.chunks(MATERIAL), world.embedder.calls) == (rows, 1)
+    for table in ("knowledge_chunks", "chunk_words", "posting", "change"):
+        written = f"select count(*) from {table} where xmin::text::bigint > %s"
+        assert world.sql.execute(written, [begin]).fetchall() == [(0,)], table
+
+
+def test_the_same_page_is_read_where_something_else_changed(world: World) -> None:
+    def kept() -> bool:
+        world.sql.execute("update material set chunks_count = 99")
+        world.put(KEY, a_page(BOXES))
+        assert (world.state(MATERIAL).status, len(world.chunks(MATERIAL))) == ("ready", len(BOXES))
+        return world.state(MATERIAL).chunks_count == 99
+
     world.put(KEY, a_page(BOXES))
-    assert (len(world.embedder.embedded), world.embedder.calls) == (embedded, 1)
+    assert kept()
+    world.put(KEY, a_page(BOXES | {"tip-sign": "別のコツ: 図をかく。"}))
+    assert not kept()
+    world.put(KEY, b"%PDF-1.7")
+    assert not kept()
+    world.bucket.remove(KEY)
+    world.settle()
+    assert not kept()
+    world.settings = replace(world.settings, model=replace(world.settings.model, name="another"))
+    assert (kept(), kept()) == (False, True)
 
 
 def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> None:

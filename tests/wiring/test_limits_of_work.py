@@ -151,14 +151,14 @@ class Product:
     tool: Handler
     embed: Handler
 
-    def page(self, key: str) -> dict[str, Any]:
+    def page(self, key: str, sequencer: str = "01") -> dict[str, Any]:
         """Uploads a page of three explanations, two folders deep; returns the event."""
         boxes = {name: f"{text}{key}の説明。" for name, text in BOXES.items()}
         boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=key, Body=a_page(boxes))
         record = event("index_material.put")["Records"][0]
         message = json.loads(record["body"])
         message["Records"][0]["s3"]["bucket"]["name"] = "materials"
-        message["Records"][0]["s3"]["object"] = {"key": key, "sequencer": "01"}
+        message["Records"][0]["s3"]["object"] = {"key": key, "sequencer": sequencer}
         return {"Records": [record | {"body": json.dumps(message)}]}
 
     def index_page(self, key: str) -> None:
@@ -255,6 +255,13 @@ def test_chunks_and_a_question_about_a_table(product: Product) -> None:
     ask()
     found += violations("question_about_a_table", product.counts.measured(ask))
     assert found == []
+
+
+def test_the_same_page_again(product: Product) -> None:
+    product.index_page("warm/up/again.html")
+    uploaded = product.page("warm/up/again.html", "02")
+    measured = product.counts.measured(lambda: product.material(uploaded, Context()))
+    assert violations("same_page", measured) == []
 
 
 def test_one_more_round_trip_is_seen(product: Product) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from functools import partial
 
-from sakuin.knowledge.model import Source
+from sakuin.knowledge.model import PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.embedder import FINGERPRINT
 
 KEY = "m.html"
 
@@ -83,3 +84,17 @@ def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> Non
     assert store(current, groups=[], expected_generation=seen, current=True) == "applied"
     assert store(current, groups=[], expected_generation=seen, current=True) == "conflict"
     assert store(a_source(key, 0x950), groups=[]) == "superseded"
+
+
+def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x10), "一")
+    seen = knowledge.state().generation
+    same = PageChange("m", a_source(KEY, 0x20), fingerprint=FINGERPRINT.id, page_hash="h")
+    assert knowledge.index.apply(same, expected_generation=seen).outcome == "applied"
+    after = knowledge.state()
+    assert (knowledge.contents(), after.source, after.page_hash) == ({"rule-a": "一"}, same.source, "h")
+    apply_event(knowledge, a_source(KEY, 0x30), "二")
+    for current in (False, True):
+        late = replace(same, source=a_source(KEY, 0x40))
+        assert knowledge.index.apply(late, expected_generation=seen, current=current).outcome == "conflict", current
+    assert (knowledge.contents(), knowledge.state().page_hash) == ({"rule-a": "二"}, None)

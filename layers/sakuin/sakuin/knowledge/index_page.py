@@ -1,8 +1,11 @@
 """Indexing of one page version: its chunks, their vectors, and the transaction that applies them."""
 
+import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import (
@@ -37,7 +40,8 @@ def apply_if_current(
     """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
 
     The sequencers of another bucket start again, and a version that was found by listing has none. `since` is the
-    generation of the row when the version was read. Raises `Conflict` if the row keeps changing.
+    generation of the row when the version was read: a change that is the same page as that row has applies to no other.
+    Raises `Conflict` if the row keeps changing.
     """
     source = change.source
     if source is None:
@@ -48,6 +52,8 @@ def apply_if_current(
     for _ in range(_ATTEMPTS):
         # Reads the row first: a change after the read of the bucket is then a conflict, and is compared again.
         state = index.state(change.material)
+        if change.is_same and (state is None or state.generation != since):
+            return replace(applied, outcome="conflict")
         version = bucket.current_version(source.key)
         if not _is_current(change, source, version) or _is_indexed(source, version, state):
             index.record_upload_result(source, "superseded")
@@ -76,6 +82,8 @@ def _is_indexed(source: Source, version: str | None, state: MaterialState | None
 @dataclass(frozen=True, slots=True)
 class IndexPage:
     """Reads a version of a page, splits it into chunks, embeds texts without a vector, and applies the change.
+
+    A version with the bytes of the searchable one keeps its chunks.
 
     `version` is the index version of this code and its settings, `versions` are those that the deployment keeps. A
     change is embedded for the live one, or for `version` if this code does not write the texts of the live one.
@@ -110,14 +118,22 @@ class IndexPage:
         if _is_replaced(version_id, source, state):
             return _conflict(state)
         try:
-            page = self._read(key, version_id, state)
+            body = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes).body
+            page_hash = self._hash(body)
+            if source is not None and state is not None and self._is_same(key, page_hash, state):
+                change = PageChange(material, source, fingerprint=self.version.id, page_hash=page_hash)
+                applied = apply_if_current(self.index, self.bucket, change, since=state.generation)
+                if applied.outcome != "conflict":
+                    return PageResult(applied, state.chunks_count)
+                state = self.index.state(material)
+            page = self._read(body, state)
             # Again while the page's row or a `learns.yml` changes meanwhile.
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
                 chunks, texts = chunks_of_page(material, page, learns.learns, vocabulary_of(self.version.vocabulary))
                 embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
                 change = PageChange(
-                    material, upload, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
+                    material, upload, chunks, self.version.id, learns_files=learns.files, page_hash=page_hash
                 )
                 generation = state.generation if state else None
                 applied = apply_if_current(self.index, self.bucket, change, since=generation)
@@ -153,10 +169,19 @@ class IndexPage:
         spaces.pop(self._live().space, None)
         return {each.id: each for each in spaces.values()}
 
-    def _read(self, key: str, version_id: str | None, state: MaterialState | None) -> Page:
-        """Returns the page of one version of a file, and records the index version if the page's row has another."""
-        stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
-        page = read_page(stored.body, most_explanations=self.most_explanations)
+    def _hash(self, body: bytes) -> str:
+        """Returns the hash of a page and what its chunks depend on; a changed `learns.yml` has its own event."""
+        model = self.learns.model.name if self.learns.model else ""
+        read_with = json.dumps([__version__, self.version.id, self.most_explanations, model])
+        return hashlib.sha256(read_with.encode() + body).hexdigest()
+
+    def _is_same(self, key: str, page_hash: str, state: MaterialState) -> bool:
+        is_ready = state.status == "ready" and state.source.key == key
+        return is_ready and (state.fingerprint, state.page_hash) == (self.version.id, page_hash)
+
+    def _read(self, body: bytes, state: MaterialState | None) -> Page:
+        """Returns the page of a file, and records the index version if the page's row has another."""
+        page = read_page(body, most_explanations=self.most_explanations)
         if state is None or state.fingerprint != self.version.id:
             self.index.record_index_version(self.version)
         return page

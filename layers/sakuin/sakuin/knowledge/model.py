@@ -336,6 +336,7 @@ class MaterialState:
 
     `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
     `collapse` is what an upload lost, if it was much.
+    `page_hash` is that of the searchable version, None if it is not known.
     """
 
     material: str
@@ -348,6 +349,7 @@ class MaterialState:
     chunks_count: int
     indexed_at: str | None
     collapse: Collapse | None = None
+    page_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +423,7 @@ class PageChange:
 
     `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
     an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
-    with, by key.
+    with, by key. `page_hash` names the page that they were read from.
     """
 
     material: str
@@ -431,6 +433,12 @@ class PageChange:
     learns_files: Mapping[str, str | None] = field(default_factory=dict)
     error: str | None = None
     deleted: bool = False
+    page_hash: str | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the page is the same as the searchable one, so that its chunks stay."""
+        return self.chunks is None and self.error is None and not self.deleted
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ class KnowledgeIndex:
             "p_fingerprint": change.fingerprint,
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
+            "p_page_hash": change.page_hash,
         }
         row = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
         next_owner = row.get("next_owner")
@@ -365,6 +366,7 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         chunks_count=row["chunks_count"],
         indexed_at=row["indexed_at"],
         collapse=_collapse(row["collapse"]),
+        page_hash=row["page_hash"],
     )
 
 
