@@ -86,12 +86,6 @@ def test_every_function_folder_is_deployed() -> None:
     assert folders == {function["CodeUri"] for function in FUNCTIONS.values()}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_keeps_its_logs_for_a_while(name: str) -> None:
-    group = FUNCTIONS[name]["LoggingConfig"]["LogGroup"]["Ref"]
-    assert "RetentionInDays" in resources("AWS::Logs::LogGroup")[group]
-
-
 def test_every_log_group_has_a_retention() -> None:
     assert all("RetentionInDays" in group for group in resources("AWS::Logs::LogGroup").values())
 

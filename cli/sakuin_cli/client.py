@@ -3,16 +3,15 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx
 from sakuin.errors import Misconfigured, Unavailable
 from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
 
-from sakuin_cli import views
 from sakuin_cli.portions import addressable, portions
-from sakuin_cli.rest import answer_of, put_to_bucket
+from sakuin_cli.rest import Record, answer_of, put_to_bucket
 
 # The API's limit of one request.
 _A_REQUEST, _LETTERS = 500, 100
@@ -21,7 +20,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class DeploymentClient:
-    """Typed methods over REST. `http` has the deployment's URL and key (`rest.session`).
+    """Methods over REST. `http` has the deployment's URL and key (`rest.session`).
 
     Every method raises one of `sakuin.errors`: `Misconfigured` for a wrong key or URL, `Unavailable` for no answer,
     otherwise the API's message. `tools_mcp_id` is the endpoint with the Search Tools of `explain`.
@@ -32,25 +31,25 @@ class DeploymentClient:
 
     # Pages
 
-    def status(self) -> views.LibraryStatus:
+    def status(self) -> Record:
         """Returns counts of the whole library."""
-        return cast(views.LibraryStatus, self._call("GET", "status"))
+        return self._call("GET", "status")
 
-    def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[views.Material]:
+    def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[Record]:
         """Yields the materials that begin with `prefix`, by name, without deleted ones; `limit` per request."""
         asked = _given(prefix=prefix, limit=limit)
         for page in _pages(lambda after: self._call("GET", "materials", params=asked | _given(after=after))):
             yield from page["materials"]
 
-    def material(self, name: str) -> views.Material | None:
+    def material(self, name: str) -> Record | None:
         """Returns one material, None if it does not exist or is deleted."""
         # Among all names with this prefix, the name itself is the first.
         first = next(self.materials(prefix=name, limit=1), None)
         return first if first is not None and first["material"] == name else None
 
-    def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[views.UploadResult]:
+    def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[Record]:
         """Returns the results of `(key, version id)` pairs; those without a result are left out."""
-        results: list[views.UploadResult] = []
+        results: list[Record] = []
         for some in portions(versions, _A_REQUEST):
             asked = [{"key": key, "version_id": version_id} for key, version_id in some]
             results += self._call("POST", "receipts", json={"versions": asked})["receipts"]
@@ -77,10 +76,10 @@ class DeploymentClient:
         """Returns a `learns.yml` or `synonyms.yml` of the library."""
         return str(self._call("GET", "files", "text", params={"key": key})["text"])
 
-    def announce_files(self, files: Sequence[views.FileToUpload]) -> list[views.UploadTarget]:
+    def announce_files(self, files: Sequence[Record]) -> list[Record]:
         """Announces uploads of at most 100 files; returns their targets in the same order."""
         asked = {"files": list(files)}
-        return cast(list[views.UploadTarget], self._call("POST", "files", "uploads", json=asked)["uploads"])
+        return self._list("uploads", "POST", "files", "uploads", json=asked)
 
     def remove_file(self, key: str) -> str:
         """Removes a file and returns the id of its delete marker."""
@@ -95,33 +94,31 @@ class DeploymentClient:
                 for item in page["findings"]
             ]
 
-    def work(self, subjects: Sequence[str] = ()) -> views.WorkList:
+    def work(self, subjects: Sequence[str] = ()) -> Record:
         """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
-        pages: list[views.WorkList] = [
+        pages: list[Record] = [
             self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
 
-    def queues(self) -> views.QueueList:
+    def queues(self) -> Record:
         """Returns the queues' messages, and the work that is in flight for some seconds."""
-        return cast(views.QueueList, self._call("GET", "queues"))
+        return self._call("GET", "queues")
 
-    def dead_letters(self, queue: str | None) -> list[views.DeadLetter]:
+    def dead_letters(self, queue: str | None) -> list[Record]:
         """Returns the first dead letters of a queue or, with None, of each queue."""
-        return cast(
-            list[views.DeadLetter], self._call("GET", "dead-letters", params=_given(queue=queue))["dead_letters"]
-        )
+        return self._list("dead_letters", "GET", "dead-letters", params=_given(queue=queue))
 
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
-    ) -> list[views.DeadLetter]:
+    ) -> list[Record]:
         """Sends dead letters again (`send_again`) or deletes them (`discard`), those of `ids` or the first `limit`."""
         asked = {"action": action, **_given(queue=queue, ids=ids and list(ids), limit=limit)}
-        return cast(list[views.DeadLetter], self._call("POST", "dead-letters", json=asked)["dead_letters"])
+        return self._list("dead_letters", "POST", "dead-letters", json=asked)
 
-    def change_all_dead_letters(self, action: str, queue: str | None) -> list[views.DeadLetter]:
+    def change_all_dead_letters(self, action: str, queue: str | None) -> list[Record]:
         """Changes as many dead letters as there are now: one that fails again at once is not sent twice."""
-        letters: list[views.DeadLetter] = []
+        letters: list[Record] = []
         states = self.queues()["queues"]
         if states is None:
             raise Unavailable("SQS does not answer. Try again in a moment")
@@ -132,7 +129,7 @@ class DeploymentClient:
                 left -= len(some)
         return letters
 
-    def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[views.Difference]]:
+    def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[Record]]:
         """Compares one part page by page and, unless `dry_run`, repairs it; yields the differences of each page."""
         asked = {"kind": kind, "dry_run": dry_run}
         for page in _pages(
@@ -140,40 +137,40 @@ class DeploymentClient:
         ):
             yield page["differences"]
 
-    def keys(self) -> list[views.Key]:
+    def keys(self) -> list[Record]:
         """Returns the keys of the deployment."""
-        return cast(list[views.Key], self._call("GET", "keys")["keys"])
+        return self._list("keys", "GET", "keys")
 
     def create_key(
         self, name: str, purpose: str, *, folder: str, project: str | None, expires_at: str | None
-    ) -> views.NewKey:
+    ) -> Record:
         """Creates a key to search, push or read."""
         asked = {"name": name, "purpose": purpose, "folder": folder} | _given(project=project, expires_at=expires_at)
-        return cast(views.NewKey, self._call("POST", "keys", json=asked))
+        return self._call("POST", "keys", json=asked)
 
     def remove_key(self, key_hash: str) -> None:
         """Removes a key that searches, pushes or reads."""
         self._call("DELETE", "keys", key_hash)
 
-    def descriptions(self) -> list[views.Description]:
+    def descriptions(self) -> list[Record]:
         """Returns what the owner says of the library and of folders."""
-        return cast(list[views.Description], self._call("GET", "descriptions")["descriptions"])
+        return self._list("descriptions", "GET", "descriptions")
 
     def describe(self, folder: str, description: str) -> None:
         """Replaces the description of the library ("") or of a folder; an empty one deletes it."""
         self._call("PUT", "descriptions", json={"folder": folder, "description": description})
 
-    def gaps(self) -> views.Gaps:
+    def gaps(self) -> Record:
         """Returns the questions of the last 30 days without a good answer, in groups."""
-        return cast(views.Gaps, self._call("GET", "gaps"))
+        return self._call("GET", "gaps")
 
-    def remedy(self, gap: str) -> views.Remedy:
+    def remedy(self, gap: str) -> Record:
         """Returns what a page that answers a gap would need."""
-        return cast(views.Remedy, self._call("GET", f"gaps/{quote(gap, safe='')}"))
+        return self._call("GET", f"gaps/{quote(gap, safe='')}")
 
-    def doctor(self) -> views.Inside:
+    def doctor(self) -> Record:
         """Has the deployment check its database and its vendors' keys."""
-        return cast(views.Inside, self._call("GET", "doctor"))
+        return self._call("GET", "doctor")
 
     # Questions
 
@@ -203,29 +200,27 @@ class DeploymentClient:
         asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
         asked |= {"filters": dict(filters or {}), "legs": legs, "without": list(without)}
         asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
-        return cast(Mapping[str, Any], self._call("POST", "explain", json=asked))
+        return self._call("POST", "explain", json=asked)
 
-    def indexes(self) -> list[views.Index]:
+    def indexes(self) -> list[Record]:
         """Returns the index versions with their progress, oldest first."""
-        return cast(list[views.Index], self._call("GET", "index")["indexes"])
+        return self._list("indexes", "GET", "index")
 
-    def activate_index(self, name: str, *, force: bool) -> views.Index:
+    def activate_index(self, name: str, *, force: bool) -> Record:
         """Activates an index version, by fingerprint, its beginning, or `next`.
 
         One that is incomplete or not evaluated raises `Conflict`, unless forced.
         """
-        return cast(views.Index, self._call("POST", "index", "activate", json={"index": name, "force": force}))
+        return self._call("POST", "index", "activate", json={"index": name, "force": force})
 
     def record_evaluation(self, name: str, evaluation: Mapping[str, Any]) -> None:
         """Records an evaluation of an index version, which its activation needs."""
         self._call("POST", "index", "evaluations", json={"index": name, **evaluation})
 
-    def vectors(
-        self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()
-    ) -> views.Vectors:
+    def vectors(self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()) -> Record:
         """Returns vectors of the live index version: stored ones by name, and of texts and questions, not stored."""
         asked = {"names": list(names), "texts": list(texts), "queries": list(queries)}
-        return cast(views.Vectors, self._call("POST", "index", "vectors", json=asked))
+        return self._call("POST", "index", "vectors", json=asked)
 
     def delete_index(self, name: str) -> str:
         """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""
@@ -237,25 +232,25 @@ class DeploymentClient:
         """Creates a project and returns its id."""
         return str(self._call("POST", "projects", json={"name": name})["id"])
 
-    def projects(self) -> list[views.Project]:
+    def projects(self) -> list[Record]:
         """Returns all projects."""
-        return cast(list[views.Project], self._call("GET", "projects")["projects"])
+        return self._list("projects", "GET", "projects")
 
-    def tables(self, project_id: str) -> list[views.Table]:
+    def tables(self, project_id: str) -> list[Record]:
         """Returns the Tables of a project."""
-        return cast(list[views.Table], self._call("GET", "projects", project_id, "tables")["tables"])
+        return self._list("tables", "GET", "projects", project_id, "tables")
 
-    def tools(self, project_id: str) -> list[views.Tool]:
+    def tools(self, project_id: str) -> list[Record]:
         """Returns the Search Tools of a project."""
-        return cast(list[views.Tool], self._call("GET", "projects", project_id, "tools")["tools"])
+        return self._list("tools", "GET", "projects", project_id, "tools")
 
-    def endpoints(self, project_id: str) -> list[views.Endpoint]:
+    def endpoints(self, project_id: str) -> list[Record]:
         """Returns the endpoints of a project."""
-        return cast(list[views.Endpoint], self._call("GET", "projects", project_id, "mcps")["mcps"])
+        return self._list("mcps", "GET", "projects", project_id, "mcps")
 
-    def members(self, project_id: str) -> list[views.Member]:
+    def members(self, project_id: str) -> list[Record]:
         """Returns a project's members, oldest first."""
-        return cast(list[views.Member], self._call("GET", "projects", project_id, "members")["members"])
+        return self._list("members", "GET", "projects", project_id, "members")
 
     def add_member(self, project_id: str, user_id: str, role: str) -> None:
         """Makes a user a member with a role, or gives a member this role; the last owner raises `Conflict`."""
@@ -271,49 +266,47 @@ class DeploymentClient:
 
     def synonyms(self, project_id: str) -> list[list[str]]:
         """Returns the groups of synonyms of a project."""
-        return cast(list[list[str]], self._call("GET", "projects", project_id, "synonyms")["groups"])
+        return self._list("groups", "GET", "projects", project_id, "synonyms")
 
     def replace_synonyms(self, project_id: str, groups: Sequence[Sequence[str]]) -> list[list[str]]:
         """Replaces the synonyms of a project and returns them; no groups delete them."""
         asked = {"groups": list(map(list, groups))}
-        return cast(list[list[str]], self._call("PUT", "projects", project_id, "synonyms", json=asked)["groups"])
+        return self._list("groups", "PUT", "projects", project_id, "synonyms", json=asked)
 
     def create_table(
         self, project_id: str, *, name: str, document: bytes, chunk_threshold_chars: int | None = None
-    ) -> views.Table:
+    ) -> Record:
         """Creates a Table with a JSON text that fits into a request."""
         members = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
-        return cast(
-            views.Table, self._send("POST", "projects", project_id, "tables", members=members, document=document)
-        )
+        return self._send("POST", "projects", project_id, "tables", members=members, document=document)
 
-    def replace_table(self, table_id: str, *, document: bytes) -> views.Table:
+    def replace_table(self, table_id: str, *, document: bytes) -> Record:
         """Stores a Table's next version, a JSON text that fits into a request."""
-        return cast(views.Table, self._send("PUT", "tables", table_id, members={}, document=document))
+        return self._send("PUT", "tables", table_id, members={}, document=document)
 
     def announce_table(
         self, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None = None
-    ) -> views.AnnouncedUpload:
+    ) -> Record:
         """Creates a Table whose document of `size` bytes will be uploaded."""
         asked = _given(name=name, size=size, chunk_threshold_chars=chunk_threshold_chars)
-        return cast(views.AnnouncedUpload, self._call("POST", "projects", project_id, "tables", "uploads", json=asked))
+        return self._call("POST", "projects", project_id, "tables", "uploads", json=asked)
 
-    def announce_document(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
+    def announce_document(self, table_id: str, *, size: int) -> Record:
         """Announces the upload of a Table's next document of `size` bytes."""
-        return cast(views.AnnouncedUpload, self._call("POST", "tables", table_id, "uploads", json={"size": size}))
+        return self._call("POST", "tables", table_id, "uploads", json={"size": size})
 
-    def upload(self, target: views.UploadTarget, body: bytes) -> str:
+    def upload(self, target: Record, body: bytes) -> str:
         """Uploads an announced document or file, and returns the id of its version."""
         return put_to_bucket(target["url"], dict(target["headers"]), body)
 
-    def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> views.Table:
+    def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Record:
         """Changes what is not None. Another threshold has the Table scanned again."""
         asked = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
-        return cast(views.Table, self._call("PATCH", "tables", table_id, json=asked))
+        return self._call("PATCH", "tables", table_id, json=asked)
 
-    def table(self, table_id: str) -> views.Table:
+    def table(self, table_id: str) -> Record:
         """Returns a Table without its document."""
-        return cast(views.Table, self._call("GET", "tables", table_id))
+        return self._call("GET", "tables", table_id)
 
     def delete_table(self, table_id: str) -> None:
         """Deletes a Table with its Tools."""
@@ -321,45 +314,50 @@ class DeploymentClient:
 
     def create_tool(
         self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
-    ) -> views.Tool:
+    ) -> Record:
         asked = {"table_id": table_id, "json_path": json_path, "name": name, "description": description}
-        return cast(views.Tool, self._call("POST", "projects", project_id, "tools", json={"type": "search", **asked}))
+        return self._call("POST", "projects", project_id, "tools", json={"type": "search", **asked})
 
-    def tool(self, tool_id: str) -> views.Tool:
+    def tool(self, tool_id: str) -> Record:
         """Returns a Search Tool with its status."""
-        return cast(views.Tool, self._call("GET", "tools", tool_id))
+        return self._call("GET", "tools", tool_id)
 
-    def reindex_tool(self, tool_id: str) -> views.Tool:
+    def reindex_tool(self, tool_id: str) -> Record:
         """Starts indexing a Search Tool again; what turbopuffer has lost is stored again."""
-        return cast(views.Tool, self._call("POST", "tools", tool_id, "reindex"))
+        return self._call("POST", "tools", tool_id, "reindex")
 
     def delete_tool(self, tool_id: str) -> None:
         self._call("DELETE", "tools", tool_id)
 
-    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> views.EndpointKey:
+    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> Record:
         """Creates an endpoint with its Tools, all or nothing."""
         asked = {"name": name, "tool_ids": list(tools)}
-        return cast(views.EndpointKey, self._call("POST", "projects", project_id, "mcps", json=asked))
+        return self._call("POST", "projects", project_id, "mcps", json=asked)
 
-    def bind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
-        return cast(views.Endpoint, self._call("PUT", "mcps", mcp_id, "tools", tool_id))
+    def bind_tool(self, mcp_id: str, tool_id: str) -> Record:
+        return self._call("PUT", "mcps", mcp_id, "tools", tool_id)
 
-    def unbind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
-        return cast(views.Endpoint, self._call("DELETE", "mcps", mcp_id, "tools", tool_id))
+    def unbind_tool(self, mcp_id: str, tool_id: str) -> Record:
+        return self._call("DELETE", "mcps", mcp_id, "tools", tool_id)
 
-    def set_endpoint_status(self, mcp_id: str, status: Literal["enabled", "disabled"]) -> views.Endpoint:
-        return cast(views.Endpoint, self._call("PATCH", "mcps", mcp_id, json={"status": status}))
+    def set_endpoint_status(self, mcp_id: str, status: Literal["enabled", "disabled"]) -> Record:
+        return self._call("PATCH", "mcps", mcp_id, json={"status": status})
 
-    def rotate_key(self, mcp_id: str) -> views.EndpointKey:
+    def rotate_key(self, mcp_id: str) -> Record:
         """Creates a new key for an endpoint."""
-        return cast(views.EndpointKey, self._call("POST", "mcps", mcp_id, "rotate"))
+        return self._call("POST", "mcps", mcp_id, "rotate")
 
-    def _call(self, method: str, *segments: str, **sent: Any) -> Any:
+    def _call(self, method: str, *segments: str, **sent: Any) -> Record:
         # Quoted, because a person may have typed any text.
         path = "/".join(("/v1", *(quote(segment, safe="") for segment in segments)))
-        return answer_of(self.http, self.http.build_request(method, path, **sent))
+        answer: Record = answer_of(self.http, self.http.build_request(method, path, **sent))
+        return answer
 
-    def _send(self, method: str, *segments: str, members: Mapping[str, Any], document: bytes) -> Any:
+    def _list(self, name: str, method: str, *segments: str, **sent: Any) -> list[Any]:
+        """Returns the member `name` of an answer."""
+        return list(self._call(method, *segments, **sent)[name])
+
+    def _send(self, method: str, *segments: str, members: Mapping[str, Any], document: bytes) -> Record:
         # The document is sent unchanged: decoding and encoding it might change it.
         head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
         content = head.encode() + document.removeprefix(_BOM) + b"}"

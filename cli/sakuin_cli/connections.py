@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.rest import Record
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.signed import Bucket
-    from sakuin_cli.views import Changes
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
 _CHANGES_A_REQUEST = 500
@@ -79,7 +79,7 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
     return AgentClient(url, required(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…"))
 
 
-def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | None, list[str] | None], Changes]":
+def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | None, list[str] | None], Record]":
     """Returns what reads the change feed after a cursor, some kinds or all: of the pages, or of an endpoint's Tools."""
     from sakuin_cli.rest import answer_of, session
     from sakuin_cli.settings import required
@@ -92,10 +92,11 @@ def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | 
         name, key = "SAKUIN_TOOLS_API_KEY", settings.tools_api_key
     http = session(url, required(key, name, "sk_sakuin_…"))
 
-    def read(since: str | None, kinds: list[str] | None) -> "Changes":
+    def read(since: str | None, kinds: list[str] | None) -> "Record":
         given = {"since": since, "kind": kinds, "limit": _CHANGES_A_REQUEST}
         request = http.build_request("GET", path, params={name: value for name, value in given.items() if value})
-        return cast("Changes", answer_of(http, request, key=name))
+        answer: Record = answer_of(http, request, key=name)
+        return answer
 
     return read
 

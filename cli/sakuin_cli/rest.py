@@ -5,6 +5,9 @@ from typing import Any
 import httpx
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
+# A JSON object of the API; its document (OpenAPI) describes the members.
+Record = dict[str, Any]
+
 # API Gateway ends a request after 30 seconds.
 _TIMEOUT = httpx.Timeout(35.0, connect=5.0)
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=5.0, write=600.0)

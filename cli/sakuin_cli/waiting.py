@@ -8,7 +8,7 @@ from sakuin.errors import Unavailable
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import UploadResult
+    from sakuin_cli.rest import Record
 
 # Key and version id.
 Version = tuple[str, str]
@@ -41,10 +41,10 @@ def await_upload_results(
     attempts: Iterable[None],
     *,
     on_progress: Callable[[int], None],
-) -> "dict[Version, UploadResult]":
+) -> "dict[Version, Record]":
     """Returns the results by version; versions without a result after the `attempts` of `poll` are left out."""
     missing = set(versions)
-    results: dict[Version, UploadResult] = {}
+    results: dict[Version, Record] = {}
     failures = 0
     for _ in attempts if missing else ():
         try:

@@ -64,13 +64,6 @@ def test_without_the_local_stack_the_other_commands_are_there(tmp_path: Path) ->
     assert " up " not in said.stdout
 
 
-def test_nothing_running_is_one_clear_line(tmp_path: Path) -> None:
-    said = run("status", here=tmp_path)
-    assert (said.returncode, said.stdout) == (1, "")
-    assert said.stderr.startswith("sakuin: There is no .sakuin/env here or in a parent folder: run `sakuin up` first")
-    assert said.stderr.count("\n") == 1
-
-
 @pytest.fixture
 def sakuin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs a command in this process, in an empty folder, with only these settings."""

@@ -8,12 +8,9 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.learns.learns_yml import parse_learns
 from sakuin.knowledge.synonyms_yml import parse_synonyms
 
-from tests.builders import a_page
 from tests.hostile.growth import grows_with_its_input
-from tests.worlds import Worlds
 
 READERS: tuple[Callable[[bytes], Any], ...] = (parse_learns, parse_synonyms)
-GOOD = "a: {rule-a: [公式に代入する方法, 係数の計算, 判別式の計算]}"
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -76,13 +73,3 @@ def test_a_long_item_costs_what_its_length_costs(piece: str) -> None:
     assert grows_with_its_input(
         parse_learns, lambda times: f'm: {{rule-a: ["a{piece * times}"]}}'.encode(), size=20_000
     )
-
-
-@pytest.mark.parametrize("broken", [b"[" * 1000, b'a: {rule-a: ["\\0"]}', b"a: &x [*x]"])
-def test_a_file_that_cannot_be_read_costs_no_page_its_answer(a_world: Worlds, broken: bytes) -> None:
-    world = a_world()
-    world.put("a.html", a_page({"rule-a": "題: 文"}))
-    world.put("learns.yml", GOOD.encode())
-    world.put("learns.yml", broken)
-    world.put("b.html", a_page({"rule-b": "題: 文"}))
-    assert len(world.chunks("a")) == len(world.chunks("b")) == 1

@@ -10,7 +10,6 @@ import pytest
 from bs4 import BeautifulSoup
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from sakuin.knowledge.learns.actions import names_action
 
 from tests.integration.conftest import Deployed
 from tests.integration.pages import page, rule
@@ -73,41 +72,11 @@ async def test_a_goal_in_plain_words_finds_the_formula(deployed: Deployed) -> No
     assert 50 <= len(first["excerpt"]) <= 110
 
 
-@pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
-async def test_the_learns_of_a_result_are_three_to_five_actions(deployed: Deployed) -> None:
-    learns = []
-    for query in ("二次方程式", "三平方の定理", "平方完成", "因数分解", "一次関数"):
-        answer = await called(deployed, "auto", "search_knowledge", {"query": query})
-        learns += [hit["learns"] for hit in answer["results"]]
-    assert len(learns) > 20
-    assert all(3 <= len(items) <= 5 for items in learns)
-    assert [item for items in learns for item in items if not names_action(item)] == []
-
-
 @pytest.mark.scenario("knowledge-index/spelling-variants-are-found")
 @pytest.mark.parametrize("query", ["たすきがけ", "襷掛け", "タスキガケ"])
 async def test_a_word_in_kana_finds_it_in_kanji(deployed: Deployed, query: str) -> None:
     answer = await called(deployed, "auto", "search_knowledge", {"query": query})
     assert answer["results"][0]["title"] == "たすき掛け"
-
-
-@pytest.mark.scenario("knowledge-index/several-results-are-ranked")
-async def test_five_results_come_by_falling_similarity_unless_more_are_asked_for(deployed: Deployed) -> None:
-    answer = await called(deployed, "auto", "search_knowledge", {"query": "二次方程式"})
-    similarities = [hit["similarity"] for hit in answer["results"]]
-    assert len(similarities) == 5
-    assert similarities == sorted(similarities, reverse=True)
-    more = await called(deployed, "auto", "search_knowledge", {"query": "二次方程式", "top_k": 12})
-    assert len(more["results"]) == 12
-    assert [hit["id"] for hit in more["results"]][:5] == [hit["id"] for hit in answer["results"]]
-
-
-async def test_an_example_stands_below_the_concept_that_it_shows(deployed: Deployed) -> None:
-    answer = await called(deployed, "auto", "search_knowledge", {"query": "たすき掛けの例題", "top_k": 20})
-    order = [hit["id"].rpartition("#")[2] for hit in answer["results"]]
-    assert order.index("method-tasukigake") < order.index("ex-tasukigake")
-    examples = await called(deployed, "auto", "search_knowledge", {"query": "たすき掛けの例題", "type": "example"})
-    assert examples["results"][0]["id"].endswith("#ex-tasukigake")
 
 
 @pytest.mark.parametrize(
@@ -118,15 +87,6 @@ async def test_a_question_off_the_topic_has_no_good_match(deployed: Deployed, qu
     answer = await called(deployed, "auto", "search_knowledge", {"query": query})
     assert answer["no_good_match"]
     assert 1 <= len(answer["results"]) <= 3
-
-
-async def test_all_concepts_are_listed_page_by_page(deployed: Deployed) -> None:
-    first = await called(deployed, "auto", "list_concepts", {})
-    second = await called(deployed, "auto", "list_concepts", {"cursor": first["next_cursor"]})
-    listed = [concept["id"] for concept in (*first["concepts"], *second["concepts"])]
-    assert len(listed) == len(set(listed)) > 140
-    pages = [id.partition("#")[0] for id in listed]
-    assert pages == sorted(pages)
 
 
 def test_no_key_or_setting_of_the_stack_is_in_its_logs(deployed: Deployed) -> None:

@@ -1,8 +1,6 @@
 """The deployed index is compared with its sources: what was changed behind its back is found, and repaired."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +8,9 @@ import pytest
 from turbopuffer import Turbopuffer
 
 from tests.integration.conftest import Deployed, eventually
-from tests.integration.pages import page, rule
 from tests.integration.test_search_tools import OTHER, document_file, texts
 
 pytestmark = pytest.mark.integration
-
-KEY = "照合/戻る_教材.html"
 
 
 def maintained(deployed: Deployed, **event: bool) -> dict[str, Any]:
@@ -44,36 +39,9 @@ def test_a_store_that_was_emptied_is_full_again_after_a_night(deployed: Deployed
     eventually("a store without a difference", lambda: not found(deployed, table, "--tables", "--dry-run"))
 
 
-def test_a_page_whose_delete_marker_was_removed_is_back_after_the_command(deployed: Deployed) -> None:
-    body = page("照合", rule("rule-back", "戻る規則", "この規則は消えてまた現れる。"))
-    assert deployed.put(KEY, body) == "applied"
-    marker = deployed.client("s3").delete_object(Bucket=deployed.bucket, Key=KEY)["VersionId"]
-    assert deployed.outcome(KEY, marker) == "applied"
-    with without_notifications(deployed) as bucket:
-        bucket.delete_object(Bucket=deployed.bucket, Key=KEY, VersionId=marker)
-    missing = found(deployed, KEY, "--materials", "--dry-run")
-    assert [one["rule"] for one in missing] == ["missing"]
-    assert found(deployed, KEY, "--materials") == missing
-    eventually("the page's rule", lambda: _answers(deployed, "照合/戻る_教材#rule-back"))
-    assert found(deployed, KEY, "--materials", "--dry-run") == []
-
-
 def test_a_night_compares_the_whole_deployment(deployed: Deployed) -> None:
     done = maintained(deployed, reconcile=True)
     assert done["goes_on"] is False, "what the samples need is less than a night"
-
-
-@contextmanager
-def without_notifications(deployed: Deployed) -> Iterator[Any]:
-    """S3 sends no event when a delete marker is removed; the emulator does."""
-    bucket = deployed.client("s3")
-    told = bucket.get_bucket_notification_configuration(Bucket=deployed.bucket)
-    told.pop("ResponseMetadata")
-    bucket.put_bucket_notification_configuration(Bucket=deployed.bucket, NotificationConfiguration={})
-    try:
-        yield bucket
-    finally:
-        bucket.put_bucket_notification_configuration(Bucket=deployed.bucket, NotificationConfiguration=told)
 
 
 def found(deployed: Deployed, where: str, *options: str) -> list[dict[str, Any]]:
@@ -82,8 +50,3 @@ def found(deployed: Deployed, where: str, *options: str) -> list[dict[str, Any]]
     findings: list[dict[str, Any]] = json.loads(output)["findings"]
     assert code == (1 if findings else 0), output
     return [one for one in findings if one["where"] == where]
-
-
-def _answers(deployed: Deployed, chunk: str) -> bool:
-    code, _ = deployed.sakuin("chunk", chunk, "--json")
-    return code == 0

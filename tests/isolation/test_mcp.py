@@ -1,5 +1,6 @@
 """Two tenants and every tool of their endpoints: a key opens its own endpoint, which shows its own scope."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.routes import TOOL_SEARCH
+from tests.isolation.routes import TOOL_CHANGES, TOOL_SEARCH
 from tests.isolation.stack import Answer, Stack
 from tests.worlds import FINGERPRINT
 
@@ -39,37 +40,50 @@ def test_the_library_is_not_public_by_default(stack: Stack, owner: Tenant) -> No
         assert stack.ask("POST", "/public/mcp", message, bearer=bearer).status == 404
 
 
+# What a key or a user opens of the library (no ids) or of an endpoint: over MCP and over REST.
+DOORS: dict[str, Callable[[Stack, Mapping[str, str] | None, str | None], Answer]] = {
+    "tools": lambda stack, ids, bearer: stack.rpc(ids and ids["mcp_id"], "tools/list", bearer),
+    "search": lambda stack, ids, bearer: stack.ask(
+        "POST", TOOL_SEARCH.format_map(ids) if ids else "/v1/search", {"query": "公式"}, bearer=bearer
+    ),
+    "changes": lambda stack, ids, bearer: stack.ask(
+        "GET", TOOL_CHANGES.format_map(ids) if ids else "/v1/changes", bearer=bearer
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def nowhere() -> str:
+    """The id of no endpoint; the same for all doors: a worker remembers refused keys, of an endpoint or not."""
+    return str(uuid4())
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_each_endpoint_opens_with_its_own_key_and_for_its_members_alone(
-    stack: Stack, owner: Tenant, other: Tenant
+    stack: Stack, owner: Tenant, other: Tenant, nowhere: str, door: str
 ) -> None:
-    nowhere = str(uuid4())
-    opened, refused = set(), {}
-    for mcp_id in (None, owner.ids["mcp_id"], other.ids["mcp_id"], nowhere):
-        for name, bearer in {
-            "owner": owner.key,
-            "other": other.key,
-            "knowledge": stack.knowledge_key,
-            "admin": stack.admin_key,
-            "user": owner.token,
-            "nothing": None,
-        }.items():
-            answer = stack.rpc(mcp_id, "tools/list", bearer)
-            if answer.status == 200:
-                opened.add((mcp_id, name))
-            else:
-                refused[mcp_id, name] = (answer.status, answer.body, answer.headers, answer.round_trips)
-    own = {(owner.ids["mcp_id"], "owner"), (owner.ids["mcp_id"], "user"), (other.ids["mcp_id"], "other")}
-    assert opened == {(None, "knowledge"), *own}
-    assert {(status, name == "user") for (_, name), (status, *_) in refused.items()} == {(401, False), (403, True)}
-    # Whether there is an endpoint cannot be told from how one is refused.
-    for name, mcp_id in {"other": owner, "knowledge": owner, "admin": owner, "user": other, "nothing": owner}.items():
-        there, not_there = refused[mcp_id.ids["mcp_id"], name], refused[nowhere, name]
-        assert _unnamed(there, mcp_id.ids["mcp_id"]) == _unnamed(not_there, nowhere)
+    absent = {**owner.ids, "mcp_id": nowhere}
+    places = {"library": None, "owner's": owner.ids, "other's": other.ids, "nowhere": absent}
+    bearers = {"owner": owner.key, "other": other.key, "knowledge": stack.knowledge_key}
+    bearers |= {"admin": stack.admin_key, "user": owner.token}
+    answers = {
+        (place, name): DOORS[door](stack, ids, bearer)
+        for place, ids in places.items()
+        for name, bearer in (bearers | {"nothing": None}).items()
+    }
+    opened = {which for which, answer in answers.items() if answer.status == 200}
+    assert opened == {("library", "knowledge"), ("owner's", "owner"), ("owner's", "user"), ("other's", "other")}
+    refused = {which: answer for which, answer in answers.items() if which not in opened}
+    assert {(each.status, name == "user") for (_, name), each in refused.items()} == {(401, False), (403, True)}
+    # Whether there is an endpoint cannot be told from how a key or a user is refused.
+    for name in ("other", "knowledge", "admin", "user", "nothing"):
+        place, ids = ("other's", other.ids) if name == "user" else ("owner's", owner.ids)
+        assert _unnamed(refused[place, name], ids) == _unnamed(refused["nowhere", name], absent), name
 
 
-def _unnamed(answer: tuple[Any, ...], mcp_id: str) -> str:
+def _unnamed(answer: Answer, ids: Mapping[str, str]) -> str:
     """An answer without the id that was asked for: a 401 leads to the metadata of every id."""
-    return str(answer).replace(mcp_id, "")
+    return str((answer.status, answer.body, answer.headers, answer.round_trips)).replace(ids["mcp_id"], "")
 
 
 def work_of(stack: Stack, mcp_id: str, key: str) -> tuple[int, dict[str, int]]:

@@ -4,7 +4,7 @@ import pytest
 from sakuin.errors import Invalid
 from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.language.questions.query_analysis import synonyms_in
-from sakuin.language.synonyms import MOST_BYTES, MOST_GROUPS, MOST_PHRASES
+from sakuin.language.synonyms import MOST_GROUPS, MOST_PHRASES
 
 
 def test_a_group_is_a_list_of_phrases_that_mean_the_same() -> None:
@@ -37,13 +37,6 @@ def test_a_phrase_that_is_too_short_or_too_long_is_left_out() -> None:
 def test_what_is_no_list_of_groups_is_refused_with_its_line(text: str, told: str) -> None:
     with pytest.raises(Invalid, match=told.replace("*", r"\*")):
         parse_synonyms(text.encode())
-
-
-def test_files_that_are_too_large_or_no_utf_8_are_refused() -> None:
-    with pytest.raises(Invalid, match="larger than"):
-        parse_synonyms(b"#" * (MOST_BYTES + 1))
-    with pytest.raises(Invalid, match="UTF-8"):
-        parse_synonyms("- [速さ, はやさ]".encode("shift_jis"))
 
 
 def test_an_empty_file_has_no_groups() -> None:

@@ -180,13 +180,6 @@ def test_the_list_of_tools_has_less_than_ten_thousand_bytes(ask: Ask, era: str) 
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_id_that_is_no_unicode_comes_back(ask: Ask, era: str) -> None:
-    body = message("tools/list", era).replace('"id": 7', r'"id": "\ud800"')
-    answer = ask(body, **named("tools/list", era))
-    assert answer.status in (200, 400)
-
-
-@pytest.mark.parametrize("era", ERAS)
 def test_a_body_in_base64_is_read_like_any_other(ask: Ask, era: str) -> None:
     answer = ask(message("tools/list", era).encode(), **named("tools/list", era))
     assert (answer.status, len(answer.json["result"]["tools"])) == (200, len(TOOLS))
@@ -205,16 +198,6 @@ def test_a_notification_is_202_and_empty(ask: Ask, era: str) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
     answer = ask(body, **named("notifications/initialized", era))
     assert (answer.status, answer.body) == (202, "")
-
-
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("text", [r"a\ud800", r"a\u0000"])
-def test_text_that_cannot_be_stored_is_refused(ask: Ask, era: str, text: str) -> None:
-    body = message("tools/call", era, name="search_knowledge", arguments={"query": "TEXT"}).replace("TEXT", text)
-    answer = ask(body, **named("tools/call", era, "search_knowledge"))
-    # Half a character is no JSON where the SDK reads it strictly.
-    assert answer.status in (200, 400)
-    assert "error" in answer.json or "'query' holds" in answer.json["result"]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("version", [None, "2025-03-26"])

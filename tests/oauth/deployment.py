@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sakuin.platform.aws import Handler
@@ -17,7 +17,6 @@ from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.stack import Stack, stack_of
 from tests.oauth.person import Person
-from tests.oauth.trace import Trace, Traced
 
 EMAIL, PASSWORD = "teacher@example.test", "correct horse"
 WORDS = "二次方程式の解の公式"
@@ -33,7 +32,6 @@ class Deployment:
     stack: Stack
     auth: Auth
     tenant: Tenant
-    trace: Trace = field(default_factory=Trace)
     url: str = ""
     renames_header: bool = True
 
@@ -50,7 +48,6 @@ class Deployment:
 @contextmanager
 def deployment(database: Database, store: str) -> Iterator[Deployment]:
     """Serves a deployment while the block runs."""
-    trace = Trace()
     made: list[Deployment] = []
     with ExitStack() as until_the_end:
 
@@ -61,13 +58,12 @@ def deployment(database: Database, store: str) -> Iterator[Deployment]:
             auth = auth_of(None, database.signing_key, url=supabase, site_url=url, api_keys={PUBLISHABLE, SECRET})
             user = auth.sessions.records.add_user(EMAIL, PASSWORD)
             nothing = PlainTextResponse("not found", 404)
-            traced = Traced(gateway(auth, nothing), "Supabase Auth", trace)
-            stack.gateway.auth_port = until_the_end.enter_context(served(traced))
-            made.append(Deployment(stack, auth, moved_in(stack, WORDS, user.id), trace, url))
+            stack.gateway.auth_port = until_the_end.enter_context(served(gateway(auth, nothing)))
+            made.append(Deployment(stack, auth, moved_in(stack, WORDS, user.id), url))
             return stack.answer
 
         def front(inner: Any) -> Any:
-            return Traced(_Renamed(inner, lambda: made[0].renames_header), "Sakuin", trace)
+            return _Renamed(inner, lambda: made[0].renames_header)
 
         until_the_end.enter_context(behind_gateway(start, around=front, **{"X-Forwarded-Proto": "http"}))
         yield made[0]

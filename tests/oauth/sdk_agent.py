@@ -52,6 +52,7 @@ class Agent:
         self.person = person
         self.kept = Kept()
         self.shown: list[str] = []
+        self.codes: list[str] = []
         self.allows = True
         self._endpoint = endpoint
         about = OAuthClientMetadata(client_name="SDK", redirect_uris=[AnyUrl(BACK)])
@@ -64,6 +65,7 @@ class Agent:
         url = await anyio.to_thread.run_sync(lambda: self.person.answer(self.shown[-1], allow=self.allows))
         assert url.startswith(BACK)
         found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        self.codes.append(found.get("code", ""))
         return AuthorizationCodeResult(code=found.get("code", ""), state=found.get("state"))
 
     @asynccontextmanager

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 from sakuin.errors import CircuitOpen
 from sakuin.platform.embedding import Vector
-from sakuin.platform.retry import MAX_FAILURES
 from sakuin.tables.chunk_store import namespace
 
 from tests.doubles.chunk_store import WatchedStore
@@ -21,21 +20,15 @@ ONE = {"a": long("一次関数の傾き", 200)}
 
 @dataclass
 class VendorEmbedder(MemoryEmbedder):
-    """An embedder that may be away; `asked` counts all calls.
-
-    Texts with `defect` in them end their worker with an error.
-    """
+    """An embedder that may be away; `asked` counts all calls."""
 
     is_away: bool = False
     asked: int = 0
-    defect: str = ""
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         self.asked += 1
         if self.is_away:
             raise CircuitOpen("openai keeps failing", vendor="openai")
-        if self.defect and any(self.defect in text for text in texts):
-            raise ValueError(self.defect)
         return super().passages(texts)
 
 
@@ -98,21 +91,6 @@ def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_sc
     assert outage.state(table) == []
 
 
-@pytest.mark.parametrize("documents", [[ONE, ONE, ONE], [MANY, ONE]])
-def test_the_answer_to_one_table_resumes_all_that_wait_for_the_vendor(
-    outage: Outage, documents: Sequence[object]
-) -> None:
-    tables = [outage.make(document) for document in documents]
-    outage.embedder.is_away = False
-    outage.world.passes(60)
-    assert outage.world.minute().resumed == 1
-    outage.world.take_all()
-    unfinished = sum(bool(outage.state(table)) for table, _ in tables)
-    assert outage.world.minute().resumed == unfinished >= 2
-    outage.world.take_all()
-    assert [outage.world.status(tool)["state"] for _, tool in tables] == ["ready"] * len(tables)
-
-
 def test_a_waiting_table_does_not_block_the_next(outage: Outage) -> None:
     table, _ = outage.make(MANY)
     outage.embedder.is_away = False
@@ -146,19 +124,6 @@ def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> N
     assert world.status(tool)["state"] == "ready"
 
 
-def test_a_waiting_table_is_not_stalled_however_long_the_outage(outage: Outage) -> None:
-    made = [outage.make(ONE) for _ in range(3)]
-    for _ in range(5):
-        outage.world.passes(840)
-        assert outage.world.minute().restarted == 0
-        outage.world.take_all()
-    assert [outage.state(table) for table, _ in made] == [[("waiting", "openai")]] * 3
-    outage.embedder.is_away = False
-    outage.world.passes(900)
-    outage.world.minutes(3)
-    assert {outage.world.status(tool)["state"] for _, tool in made} == {"ready"}
-
-
 @pytest.mark.parametrize("queue", [TOOLS, EMBEDS])
 def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(world: TableWorld, queue: str) -> None:
     world.on_sqs()
@@ -172,32 +137,3 @@ def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(
     assert world.minute().restarted == 1
     world.take_all()
     assert world.status(tool)["state"] == "ready"
-
-
-def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage: Outage) -> None:
-    table, tool = outage.make(MANY)
-    ((chunk,),) = outage.world.sql("select id::text from chunks where table_id = %s limit 1", table)
-    outage.world.queues.embed_chunks(outage.world.project, table, [[chunk]])
-    outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
-    for _ in range(MAX_FAILURES):
-        outage.world.take_all()
-        outage.world.passes(900)
-    assert outage.world.waiting == []
-    assert len(outage.world.sqs.dead) == 1
-    assert outage.state(table) == [("waiting", "openai")]
-    outage.embedder.defect = ""
-    outage.world.minutes(3)
-    assert (outage.world.status(tool)["state"], outage.state(table)) == ("ready", [])
-
-
-def test_a_probe_that_fails_in_another_way_blocks_no_other_table(outage: Outage) -> None:
-    table, tool = outage.make(MANY)
-    _, their_tool = outage.make(ONE)
-    outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
-    outage.world.minutes(6)
-    assert outage.world.status(their_tool)["state"] == "ready"
-    for _ in range(MAX_FAILURES):
-        outage.world.passes(900)
-        outage.world.take_all()
-    assert [state for state, _ in outage.state(table)] == ["failed"]
-    assert outage.world.status(tool)["state"] == "error"

@@ -166,17 +166,6 @@ def test_after_an_outage_everything_is_done_in_half_an_hour_in_portions(stack: S
     assert (stack.dead, stack.states()) == ([], {})
 
 
-def test_an_open_circuit_makes_no_call(stack: Stack) -> None:
-    stack.pages.vendor_away = stack.pages.shares_a_circuit = True
-    # Three calls, and everything else waits at once.
-    assert stack.step() == 3
-    assert stack.states() == {"retrying": 3, "waiting": PAGES - 3}
-    stack.steps(20)
-    stack.pages.vendor_away = False
-    stack.steps(30, until=lambda: is_all_done(stack))
-    assert (is_all_done(stack), stack.dead) == (True, [])
-
-
 def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(stack: Stack) -> None:
     stack.pages.key_refused = True
     # Sixty hours.

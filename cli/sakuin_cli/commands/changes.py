@@ -13,7 +13,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, minute, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.views import Change, Changes
+    from sakuin_cli.rest import Record
 
 _WIDTH = 19
 
@@ -46,8 +46,8 @@ def changes(
 
 
 def answers_since(
-    read: "Callable[[str | None], Changes]", cursor: str | None, wait: Callable[[], None] | None
-) -> "Iterator[Changes]":
+    read: "Callable[[str | None], Record]", cursor: str | None, wait: Callable[[], None] | None
+) -> "Iterator[Record]":
     """Yields answers of the feed until it has no more; with `wait` without an end, waiting between them."""
     more = True
     while more or wait:
@@ -58,8 +58,8 @@ def answers_since(
         yield answer
 
 
-def _show(terminal: Terminal, answers: "Iterator[Changes]", follow: bool) -> None:
-    rows: list[Change] = []
+def _show(terminal: Terminal, answers: "Iterator[Record]", follow: bool) -> None:
+    rows: list[Record] = []
     cursor = ""
     for answer in answers:
         cursor = answer["cursor"]
@@ -78,7 +78,7 @@ def _show(terminal: Terminal, answers: "Iterator[Changes]", follow: bool) -> Non
         terminal.fields({"cursor": cursor})
 
 
-def _show_change(terminal: Terminal, change: "Change") -> None:
+def _show_change(terminal: Terminal, change: "Record") -> None:
     from rich.text import Text
 
     about = change.get("moved_to") or change.get("reason") or change.get("title") or change.get("name") or ""

@@ -9,7 +9,7 @@ from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.views import Index, IndexPart
+    from sakuin_cli.rest import Record
 
 _NAME = "A fingerprint from `sakuin index status`, or its beginning"
 
@@ -61,17 +61,17 @@ def drop(
     terminal.fields({"fingerprint": deleted, "dropped": True})
 
 
-def _document(index: "Index") -> dict[str, Any]:
+def _document(index: "Record") -> dict[str, Any]:
     pages, tables = index["pages"], index["tables"]
     whole = not pages["missing"] and not tables["missing"]
     return {**index, "whole": whole, "pages": _part(pages), "tables": _part(tables)}
 
 
-def _part(part: "IndexPart") -> dict[str, Any]:
+def _part(part: "Record") -> dict[str, Any]:
     return {"built": part["total"] - part["missing"], "total": part["total"], "missing": part["named"]}
 
 
-def _show(terminal: Terminal, index: "Index") -> None:
+def _show(terminal: Terminal, index: "Record") -> None:
     settings, pages, tables = index["settings"], index["pages"], index["tables"]
     model, cut = settings["model"], settings["cut"]
     prefixes = [repr(prefix) for prefix in (model["query_prefix"], model["passage_prefix"]) if prefix]

@@ -14,8 +14,8 @@ from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
+    from sakuin_cli.rest import Record
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.views import Key
 
 # Enough digits to distinguish keys.
 _SHOWN = 12
@@ -123,7 +123,7 @@ def _keys(settings: "CommandSettings") -> "DeploymentKeys":
     return DeploymentKeys.of(settings)
 
 
-def _of_api(settings: "CommandSettings") -> "Sequence[Key]":
+def _of_api(settings: "CommandSettings") -> "Sequence[Record]":
     """Returns the keys that the deployment tells; none if it cannot be asked. Only those of the secret have no name."""
     if not (settings.url and settings.admin_key):
         return []
@@ -133,7 +133,7 @@ def _of_api(settings: "CommandSettings") -> "Sequence[Key]":
         return []
 
 
-def _last_use(key: "Key | None") -> str | None:
+def _last_use(key: "Record | None") -> str | None:
     return key["last_used_on"] if key else None
 
 

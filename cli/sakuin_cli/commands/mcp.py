@@ -9,7 +9,7 @@ from sakuin_cli.options import DataOption, JsonOption, ProjectOption
 from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.views import Endpoint, EndpointKey
+    from sakuin_cli.rest import Record
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The endpoint.")]
 ToolOption = Annotated[list[str], typer.Option("--tool", metavar="ID", help="A Search Tool; may be repeated.")]
@@ -84,14 +84,14 @@ def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None)
         terminal.fields(_with_key(deployment(data).rotate_key(id)))
 
 
-def _show(terminal: Terminal, endpoint: "Endpoint") -> None:
+def _show(terminal: Terminal, endpoint: "Record") -> None:
     shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
     terminal.fields({**shown, "tools": endpoint["tools"] if terminal.as_json else _names(endpoint)})
 
 
-def _names(endpoint: "Endpoint") -> str:
+def _names(endpoint: "Record") -> str:
     return ", ".join(f"{tool['name']} ({tool['status']})" for tool in endpoint["tools"]) or "none"
 
 
-def _with_key(made: "EndpointKey") -> dict[str, Any]:
+def _with_key(made: "Record") -> dict[str, Any]:
     return {"mcp_id": made["mcp"]["id"], "key": made["key"]}

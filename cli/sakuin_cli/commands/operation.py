@@ -78,7 +78,7 @@ def gaps(
         for question in remedy["gap"]["questions"]:
             terminal.line("asked", "dim", question)
     elif found:
-        terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])  # type: ignore[literal-required]
+        terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])
         if not found["is_recorded"]:
             terminal.out.print("Questions are not recorded: deploy with RecordRefusedQuestions=true", soft_wrap=True)
         elif not found["gaps"]:

@@ -11,7 +11,7 @@ from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import Difference
+    from sakuin_cli.rest import Record
 
 _OF_MATERIALS = ("keys", "pages", "words", "learns")
 _OF_TABLES = ("tables",)
@@ -43,9 +43,9 @@ def reconcile(
 
 def _differences(
     client: "DeploymentClient", kinds: Sequence[str], dry_run: bool, on_progress: OnProgress
-) -> "list[Difference]":
+) -> "list[Record]":
     """Returns the differences of each part, page by page."""
-    found: list[Difference] = []
+    found: list[Record] = []
     for kind in kinds:
         for number, some in enumerate(client.reconcile(kind, dry_run=dry_run), 1):
             found += some
@@ -53,7 +53,7 @@ def _differences(
     return found
 
 
-def _show(terminal: Terminal, found: "Sequence[Difference]", *, dry_run: bool) -> None:
+def _show(terminal: Terminal, found: "Sequence[Record]", *, dry_run: bool) -> None:
     from rich.text import Text
 
     out = terminal.out

@@ -1,12 +1,11 @@
 """`sakuin redrive`: lists dead letters, sends them again, and discards them."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from sakuin.platform.retry import QueueName
 
-from sakuin_cli import views
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
@@ -52,7 +51,7 @@ def redrive(
         _show(terminal, letters, done)
 
 
-def _show(terminal: Terminal, letters: Sequence[views.DeadLetter], done: str) -> None:
+def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], done: str) -> None:
     from rich.text import Text
 
     for one in letters:

@@ -14,7 +14,7 @@ from sakuin_cli.terminal import Terminal, counted, first_of, minute, reporting_e
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import Material, Work
+    from sakuin_cli.rest import Record
 
 _SIGNS = {"retrying": "…", "waiting": "…", "failed": "✗"}
 # How many subjects with the same reason are named.
@@ -48,7 +48,7 @@ def status(
             _show_overview(terminal, overview)
 
 
-def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
+def _material(client: "DeploymentClient", name: str, given: str) -> "Record":
     """Returns one material; raises `NotFound` if it does not exist and has no unfinished work."""
     if (found := client.material(name)) is not None:
         return found
@@ -69,7 +69,7 @@ def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
     }
 
 
-def _show_material(terminal: Terminal, material: "Material") -> None:
+def _show_material(terminal: Terminal, material: "Record") -> None:
     if terminal.as_json:
         terminal.document(material)
         return
@@ -78,7 +78,7 @@ def _show_material(terminal: Terminal, material: "Material") -> None:
         terminal.out.print(f"{_SIGNS[row['state']]} {_state_of(row)}: {row['reason']}", soft_wrap=True)
 
 
-def _state_of(row: "Work") -> str:
+def _state_of(row: "Record") -> str:
     """Returns the state of unfinished work: since when, and when it is tried again."""
     attempts, since = row["attempts"], minute(row["since"])
     if row["retry_at"] is None:
@@ -154,21 +154,21 @@ def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
         terminal.out.print(Text(f"    {work['what']}, since {minute(work['since'])}{lost}", "dim"), soft_wrap=True)
 
 
-def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":
-    found: dict[tuple[str, str], list[Work]] = {}
+def _by_reason(rows: "Sequence[Record]") -> "dict[tuple[str, str], list[Record]]":
+    found: dict[tuple[str, str], list[Record]] = {}
     for row in rows:
         found.setdefault((row["state"], row["reason"]), []).append(row)
     return found
 
 
-def _times(rows: "Sequence[Work]") -> str:
+def _times(rows: "Sequence[Record]") -> str:
     """Returns since when this work is unfinished, and when the first of it is tried again."""
     since = minute(min(row["since"] for row in rows))
     nexts = [row["retry_at"] for row in rows if row["retry_at"] is not None]
     return f"since {since}" + (f", next attempt {minute(min(nexts))}" if nexts else "")
 
 
-def _names(rows: "Sequence[Work]") -> str:
+def _names(rows: "Sequence[Record]") -> str:
     """Returns the subjects of the work, at most three by name."""
     subjects = (f"Table {row['subject']}" if row["kind"] == "table" else row["subject"] for row in rows)
     return first_of(dict.fromkeys(subjects), _NAMED)

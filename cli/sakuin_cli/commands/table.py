@@ -14,7 +14,7 @@ from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import AnnouncedUpload, Table
+    from sakuin_cli.rest import Record
 
 # Lambda accepts requests of 6 MB; larger documents are uploaded to the bucket.
 REQUEST_BYTES = 4_000_000
@@ -139,7 +139,7 @@ def create_table(
     *,
     chunk_threshold_chars: int | None = None,
     seconds: float,
-) -> "Table":
+) -> "Record":
     """Creates a Table; waits at most `seconds` for the import of a large document."""
     if len(document) <= REQUEST_BYTES:
         return client.create_table(
@@ -151,7 +151,7 @@ def create_table(
     return _imported(client, announced, document, seconds)
 
 
-def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Table":
+def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Record":
     if len(document) <= REQUEST_BYTES:
         return client.replace_table(table_id, document=document)
     return _imported(client, client.announce_document(table_id, size=len(document)), document, seconds)
@@ -167,9 +167,9 @@ def _groups(file: Path) -> list[tuple[str, ...]]:
     return list(found.groups)
 
 
-def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document: bytes, seconds: float) -> "Table":
+def _imported(client: "DeploymentClient", announced: "Record", document: bytes, seconds: float) -> "Record":
     client.upload(announced["upload"], document)
-    table = announced["table"]
+    table: Record = announced["table"]
     for _ in poll(seconds):
         table = client.table(table["id"])
         if not table["pending_upload"]:

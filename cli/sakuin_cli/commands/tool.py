@@ -12,7 +12,7 @@ from sakuin_cli.terminal import Terminal, counted, reporting_errors
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
-    from sakuin_cli.views import Tool
+    from sakuin_cli.rest import Record
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
 
@@ -86,12 +86,12 @@ def reindex(id: IdArgument, as_json: JsonOption = False, data: DataOption = None
     _show(terminal, tool)
 
 
-def _state(tool: "Tool") -> str | None:
+def _state(tool: "Record") -> str | None:
     state: str | None = tool["metadata"].get("search_index", {}).get("state")
     return state
 
 
-def _show(terminal: Terminal, tool: "Tool") -> None:
+def _show(terminal: Terminal, tool: "Record") -> None:
     index = tool["metadata"].get("search_index", {})
     shown = {"search_index": index} if terminal.as_json else index_fields(index)
     terminal.fields({"tool_id": tool["id"], **shown})

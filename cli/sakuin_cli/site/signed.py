@@ -11,8 +11,8 @@ from sakuin.platform.s3 import S3Bucket, StoredObject
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.files import read_bytes
 from sakuin_cli.portions import portions
+from sakuin_cli.rest import Record
 from sakuin_cli.site.uploads import Upload
-from sakuin_cli.views import FileToUpload, UploadTarget
 
 _UPLOADS_A_REQUEST = 100
 
@@ -22,7 +22,7 @@ class SignedBucket:
     """What `sakuin push` needs of `S3Bucket`. Thread-safe."""
 
     client: DeploymentClient
-    _targets: dict[tuple[str, str], UploadTarget] = field(default_factory=dict, init=False)
+    _targets: dict[tuple[str, str], Record] = field(default_factory=dict, init=False)
 
     def announce(self, uploads: Iterable[Upload]) -> None:
         """Asks for the addresses of many uploads at once. Each is valid for 15 minutes."""
@@ -61,5 +61,5 @@ class SignedBucket:
 Bucket = S3Bucket | SignedBucket
 
 
-def _file(key: str, body: bytes) -> FileToUpload:
+def _file(key: str, body: bytes) -> Record:
     return {"key": key, "size": len(body), "md5": md5(body, usedforsecurity=False).hexdigest()}

@@ -118,17 +118,6 @@ def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: 
     assert knowledge.contents() == {}
 
 
-def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
-    bad = a_source(KEY, 30)
-    knowledge.fail(bad)
-    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
-    assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
-    assert knowledge.fail(a_source(KEY, 25), "neither").outcome == "superseded"
-    state = knowledge.state()
-    assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
-    assert knowledge.contents() == {"rule-a": "二"}
-
-
 def test_sequencers_of_different_length_are_compared_padded(knowledge: Knowledge) -> None:
     # As S3 sends them "0A" is newer than "09FF", though it is the smaller number.
     assert knowledge.apply(a_source(KEY, 0x0A0000), [a_chunk("m", "rule-a", "新")]).outcome == "applied"
@@ -164,13 +153,6 @@ def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(kn
     assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
 
 
-def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.fail(a_source("b", 1)).outcome == "waiting"
-    state = knowledge.state()
-    assert state.status == "ready"
-
-
 def test_unchanged_chunks_are_untouched_and_changed_ones_written_again(
     knowledge: Knowledge, sql: psycopg.Connection
 ) -> None:
@@ -185,14 +167,6 @@ def test_unchanged_chunks_are_untouched_and_changed_ones_written_again(
     assert after["rule-a"] == before["rule-a"]
     assert after["rule-b"][0] != before["rule-b"][0]
     assert after["rule-b"][1] > before["rule-b"][1]
-
-
-def test_only_changed_chunks_get_the_new_generation(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二", position=1)])
-    before = knowledge.generations()
-    moved = a_chunk("m", "rule-b", "二", position=1, level="高校")
-    applied = knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一"), moved])
-    assert knowledge.generations() == {"rule-a": before["rule-a"], "rule-b": applied.generation}
 
 
 def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge: Knowledge) -> None:

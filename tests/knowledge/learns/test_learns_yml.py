@@ -1,7 +1,5 @@
 """`learns.yml`."""
 
-import pytest
-from sakuin.errors import Invalid
 from sakuin.knowledge.learns.learns_yml import learns_keys, parse_learns
 
 
@@ -25,15 +23,6 @@ def test_an_anchor_is_any_id_that_a_page_may_have() -> None:
 def test_of_a_repeated_key_the_first_counts() -> None:
     parsed = parse_learns("頁:\n  rule-a: [一]\n  rule-a: [二]\n".encode())
     assert (parsed.for_material("頁")["rule-a"], len(parsed.problems)) == (("一",), 1)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["- a", "a: [", "a: &x [1]\nb: *x", "[" * 100_000, "a: {b: {c: {d: {e: {f: {g: {h: {i: 1}}}}}}}}", "a\x00: 1"],
-)
-def test_what_is_no_learns_file_is_invalid(text: str) -> None:
-    with pytest.raises(Invalid):
-        parse_learns(text.encode())
 
 
 def test_an_empty_file_lists_nothing() -> None:
