@@ -6,32 +6,32 @@ from typing import Any
 
 import pytest
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.platform.aws import Handler
 
-from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_of, is_told, message, routed
+from tests.hostile.wire import ERAS, PATHS, TOOL_OF, asked, handler_of, is_told, message, routed
+from tests.mcp.wire import STATELESS, Ask
 
 WRONG = (None, True, 1, 1.5, "x", "", [], [1], {}, {"a": 1}, -(10**400))
 
 
 @pytest.fixture(scope="module")
-def handler(tools: KnowledgeTools) -> Handler:
+def handler(tools: KnowledgeTools) -> Ask:
     return handler_of(tools)
 
 
-def call(handler: Handler, arguments: Any, *, era: str, path: str, name: str = "") -> Any:
+def call(handler: Ask, arguments: Any, *, era: str, path: str, name: str = "") -> Any:
     tool = name or TOOL_OF[path]
     body = message("tools/call", {"name": tool, "arguments": arguments}, era)
     return asked(handler, body, routed("tools/call", era, tool), path=path)
 
 
-def good(handler: Handler) -> None:
+def good(handler: Ask) -> None:
     for path in PATHS:
         assert call(handler, {"query": "公式"}, era=STATELESS, path=path).status == 200
 
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("path", PATHS)
-def test_arguments_of_any_type_are_answered_or_refused_in_a_sentence(handler: Handler, era: str, path: str) -> None:
+def test_arguments_of_any_type_are_answered_or_refused_in_a_sentence(handler: Ask, era: str, path: str) -> None:
     for value in WRONG:
         for arguments in (value, {"query": value}, {"query": "x", "top_k": value}, {"query": "x", "type": value}):
             answer = call(handler, arguments, era=era, path=path)
@@ -40,7 +40,7 @@ def test_arguments_of_any_type_are_answered_or_refused_in_a_sentence(handler: Ha
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_members_of_any_type_are_refused_and_the_next_caller_is_answered(handler: Handler, era: str) -> None:
+def test_members_of_any_type_are_refused_and_the_next_caller_is_answered(handler: Ask, era: str) -> None:
     for value in WRONG:
         for body in (
             message(value, {}, era),
@@ -58,14 +58,14 @@ def test_members_of_any_type_are_refused_and_the_next_caller_is_answered(handler
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("id", ["i" * 100_000, 10**400, -1, "\ud800", "\0", "\u202e"])
-def test_an_id_of_any_kind_comes_back_or_is_refused(handler: Handler, era: str, id: object) -> None:
+def test_an_id_of_any_kind_comes_back_or_is_refused(handler: Ask, era: str, id: object) -> None:
     answer = asked(handler, message("tools/list", {}, era, id=id), routed("tools/list", era))
     assert is_told(answer)
     assert answer.status != 200 or answer.json["id"] == id
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_batch_of_a_thousand_is_refused_before_its_first_message(handler: Handler, path: str) -> None:
+def test_a_batch_of_a_thousand_is_refused_before_its_first_message(handler: Ask, path: str) -> None:
     one = message("tools/list", {}, "2025-03-26")
     answer = asked(handler, f"[{','.join([one] * 1000)}]", routed("", "2025-03-26"), path=path)
     assert (answer.status, "at most 20 messages" in answer.body) == (400, True)
@@ -73,7 +73,7 @@ def test_a_batch_of_a_thousand_is_refused_before_its_first_message(handler: Hand
     assert is_told(nested)
 
 
-def test_a_bad_message_of_a_batch_costs_its_neighbours_nothing(handler: Handler) -> None:
+def test_a_bad_message_of_a_batch_costs_its_neighbours_nothing(handler: Ask) -> None:
     one = json.loads(message("tools/list", {}, "2025-03-26"))
     batch = [one, None, {"jsonrpc": "2.0"}, {**one, "method": 1}, {**one, "id": {}}, {**one, "params": []}, one]
     answers = asked(handler, json.dumps(batch), routed("", "2025-03-26")).json
@@ -91,7 +91,7 @@ def test_a_bad_message_of_a_batch_costs_its_neighbours_nothing(handler: Handler)
     ],
     ids=lambda body: ascii(body[:20]),
 )
-def test_a_body_that_is_no_json_text_is_refused(handler: Handler, era: str, body: bytes) -> None:
+def test_a_body_that_is_no_json_text_is_refused(handler: Ask, era: str, body: bytes) -> None:
     answer = asked(handler, body, routed("tools/list", era))
     assert is_told(answer)
     assert answer.status not in (200, 202) or b"utf-16" in body or body.startswith((b"\xff\xfe", b"\xef\xbb\xbf"))
@@ -109,7 +109,7 @@ def test_a_body_that_is_no_json_text_is_refused(handler: Handler, era: str, body
     ],
     ids=lambda headers: ascii(headers)[:50],
 )
-def test_headers_that_lie_are_refused_or_not_looked_at(handler: Handler, headers: dict[str, str]) -> None:
+def test_headers_that_lie_are_refused_or_not_looked_at(handler: Ask, headers: dict[str, str]) -> None:
     for era in (ERAS[0], STATELESS):
         answer = asked(handler, message("tools/list", {}, era), {**routed("tools/list", era), **headers})
         assert is_told(answer), answer
@@ -124,7 +124,7 @@ def test_headers_that_lie_are_refused_or_not_looked_at(handler: Handler, headers
     ],
     ids=lambda given: ascii(given)[:30],
 )
-def test_a_key_that_is_none_opens_nothing(handler: Handler, authorization: str) -> None:
+def test_a_key_that_is_none_opens_nothing(handler: Ask, authorization: str) -> None:
     for path in (*PATHS, "/mcp/none", "/mcp/../mcp", "/mcp/%00", "/mcp/" + "x" * 5000, "/mcp//"):
         answer = asked(handler, message("tools/list", {}, ERAS[0]), {"authorization": authorization}, path=path)
         assert answer.status == 401, path
@@ -133,7 +133,7 @@ def test_a_key_that_is_none_opens_nothing(handler: Handler, authorization: str) 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("name", ["__class__", " ", "x" * 10_000, "../x", "search\n", "\u202e", "search_knowledge "])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_tool_that_is_not_there_is_refused_shortly(handler: Handler, era: str, name: str, path: str) -> None:
+def test_a_tool_that_is_not_there_is_refused_shortly(handler: Ask, era: str, name: str, path: str) -> None:
     answer = call(handler, {}, era=era, path=path, name=name)
     assert is_told(answer)
     assert "error" in answer.json or answer.status == 400
@@ -144,7 +144,7 @@ def test_a_tool_that_is_not_there_is_refused_shortly(handler: Handler, era: str,
     "query", ["x" * 10_000, "\0", "\ud800", " ", "\u200b", "あ" * 1000, "a\u0323\u0301" * 333, "</result>", "😀" * 500]
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_a_question_of_any_kind_is_answered_or_refused_in_a_sentence(handler: Handler, query: str, path: str) -> None:
+def test_a_question_of_any_kind_is_answered_or_refused_in_a_sentence(handler: Ask, query: str, path: str) -> None:
     answer = call(handler, {"query": query}, era=ERAS[0], path=path)
     if query == "\ud800":
         assert (answer.status, "Parse error" in answer.body) == (400, True)

@@ -1,24 +1,20 @@
 """Both MCP endpoints as API Gateway reaches them, over a library of one page and a Search Tool that finds nothing."""
 
-import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.asgi import persistent_handler
-from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
 
-from tests.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
+from tests.events import ENDPOINT, ENDPOINT_KEY, ring
+from tests.mcp.wire import STATELESS, Answer, Ask
 
-STATELESS = "2026-07-28"
 # All revisions before the stateless one take the same way; only this one has batches.
 ERAS = ("2025-03-26", STATELESS)
 TOOLS = f"/mcp/{ENDPOINT}"
@@ -26,16 +22,6 @@ PATHS = ("/mcp", TOOLS)
 TOOL_OF = {"/mcp": "search_knowledge", TOOLS: "search"}
 # What a caller may be told; anything from 500 on would be our failure, not his.
 TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    body: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
 
 
 class NothingFound:
@@ -55,7 +41,7 @@ class NothingFound:
         return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
 
 
-def handler_of(tools: KnowledgeTools) -> Handler:
+def handler_of(tools: KnowledgeTools) -> Ask:
     """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", {})
     known, endpoint = hash_of_key(ENDPOINT_KEY), Endpoint(ENDPOINT, "p", (bound,))
@@ -66,23 +52,15 @@ def handler_of(tools: KnowledgeTools) -> Handler:
         tools_server=search_tools,
         endpoint=lambda mcp_id, key_hash: ((known,), endpoint if (mcp_id, key_hash) == (ENDPOINT, known) else None),
     )
-    return persistent_handler(app, app.run)
+    return Ask(app)
 
 
 def asked(
-    handler: Handler, body: str | bytes, headers: Mapping[str, str | None] | None = None, *, path: str = "/mcp"
+    handler: Ask, body: str | bytes, headers: Mapping[str, str | None] | None = None, *, path: str = "/mcp"
 ) -> Answer:
-    """One POST; bytes come in base64, as API Gateway sends what is no text; a header that is None is left out."""
-    recorded = event("mcp.search")
-    kept = ("accept", "authorization", "content-type", "host", "x-forwarded-proto")
+    """One POST with the key of the path; a header that is None is left out."""
     own = {"authorization": f"Bearer {ENDPOINT_KEY}"} if path == TOOLS else {}
-    sent = {**{name: recorded["headers"][name] for name in kept}, **own, **(headers or {})}
-    recorded["headers"] = {name: value for name, value in sent.items() if value is not None}
-    recorded["rawPath"] = recorded["requestContext"]["http"]["path"] = path
-    recorded["isBase64Encoded"] = isinstance(body, bytes)
-    recorded["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body
-    answer = handler(recorded, Context())
-    return Answer(answer["statusCode"], answer.get("body") or "")
+    return handler(body, path=path, **{**own, **(headers or {})})
 
 
 def message(method: object, params: object, era: str, *, id: object = 7) -> str:

@@ -52,14 +52,3 @@ def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(sc
     limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
     assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
     assert scanned.world.status(scanned.tool)["last_error"] is None
-
-
-def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Scanned) -> None:
-    document = {"a": long("数列"), "b": long("行列", 2000), "c": long("確率")}
-    assert scanned.replaced(document, Limits(string_chars=1500)) == "scanned"
-    status = scanned.world.status(scanned.tool)
-    assert status["state"] == "ready"
-    (skipped,) = status["skipped_nodes"]
-    assert skipped["json_pointer"] == "/b"
-    assert "2,000 characters; the limit is 1,500 (string_chars)" in skipped["reason"]
-    assert scanned.world.found(scanned.endpoint) == {"/a", "/c"}
