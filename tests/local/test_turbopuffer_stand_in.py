@@ -1,9 +1,6 @@
 """The stand-in for turbopuffer answers and refuses as turbopuffer does."""
 
-import base64
-import json
 import socket
-import struct
 from collections.abc import Callable, Iterator
 from math import log
 from pathlib import Path
@@ -195,12 +192,6 @@ def test_a_request_has_at_most_512_mb(address: str) -> None:
         assert b" 413 " in connection.recv(1_000).splitlines()[0]
 
 
-def test_compressed_requests_are_the_same(address: str, namespace: Namespace) -> None:
-    compressing = Turbopuffer(base_url=address, api_key="any", max_retries=0, compression=True).namespace("test")
-    put(compressing, {"id": "3", "s": "b" * 2_000})
-    assert ids(namespace) == ["3"]
-
-
 def test_a_condition_sees_the_stored_and_the_new_document(namespace: Namespace) -> None:
     put(namespace, {"id": "1", "n": 5}, {"id": "2", "n": 1}, {"id": "4"})
     answer = put(namespace, *({"id": id, "n": 3} for id in "123"), upsert_condition=("n", "Lte", {"$ref_new": "n"}))
@@ -307,15 +298,6 @@ def test_the_nearest_come_first_with_their_exact_distance(namespace: Namespace) 
     [exact] = namespace.query(rank_by=("vector", "kNN", [2.0, 0.0]), filters=("id", "In", ["2"]), limit=3).rows or ()
     assert exact["$dist"] == found["2"]
     assert status(lambda: namespace.query(rank_by=("vector", "kNN", [2.0, 0.0]), limit=3)) == 400
-
-
-def test_a_vector_may_come_as_base64(address: str, namespace: Namespace) -> None:
-    packed = base64.b64encode(struct.pack("<2f", 0.0, 0.5)).decode()
-    body = {"upsert_rows": [{"id": "1", "vector": packed}], "distance_metric": METRIC, "schema": SCHEMA}
-    headers = {"Authorization": "Bearer any"}
-    answer = httpx2.post(f"{address}/v2/namespaces/test", headers=headers, content=json.dumps(body), timeout=60)
-    assert answer.status_code == 200
-    assert matching(namespace, "vector", "ANN", [0.0, 2.0]) == {"1": 0.0}
 
 
 def test_a_vector_of_16_bit_floats_is_rounded(namespace: Namespace) -> None:

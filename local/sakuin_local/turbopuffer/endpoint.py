@@ -1,6 +1,5 @@
 """The routes of turbopuffer's HTTP API that the product calls."""
 
-import gzip
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -86,8 +85,6 @@ def _check_key(request: Request) -> None:
 async def _json(request: Request) -> Any:
     # The length alone is enough: the body need not travel.
     body = b"" if int(request.headers.get("content-length", 0)) > limits.REQUEST_BYTES else await request.body()
-    if request.headers.get("content-encoding") == "gzip":
-        body = gzip.decompress(body)
     if max(len(body), int(request.headers.get("content-length", 0))) > limits.REQUEST_BYTES:
         raise Refused("the request is larger than 512 MB", status=413)
     try:

@@ -190,18 +190,6 @@ def test_the_gateway_wants_a_key_of_the_project(project: Project) -> None:
 # ---------------------------------------------------------------- agents
 
 
-def test_the_metadata_of_the_server_needs_no_key(project: Project) -> None:
-    for path in (
-        "/.well-known/oauth-authorization-server/auth/v1",
-        "/auth/v1/.well-known/oauth-authorization-server",
-        "/auth/v1/.well-known/openid-configuration",
-    ):
-        metadata = project.http.get(path).json()
-        assert metadata["issuer"] == f"{URL}/auth/v1", path
-        assert metadata["registration_endpoint"] == f"{URL}/auth/v1/oauth/clients/register", path
-        assert "S256" in metadata["code_challenge_methods_supported"], path
-
-
 def test_a_client_registers_itself_and_keeps_a_secret_unless_it_says_that_it_cannot(project: Project) -> None:
     public = project.registered()
     secret = project.registered(token_endpoint_auth_method=None)
@@ -253,32 +241,6 @@ def test_every_other_mistake_goes_back_to_the_client(project: Project) -> None:
         said = {"error": "invalid_request", "error_description": problem, "state": "s"}
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (302, BACK), problem
         assert query_of(answer.headers["location"]) == said
-
-
-def test_a_user_reads_what_a_client_asks_for_and_approves(project: Project) -> None:
-    token, client = project.sign_in()["access_token"], project.registered()
-    asked = project.authorize(client["client_id"])
-    assert asked.headers["location"].startswith(f"{SITE}/console/consent?authorization_id=")
-    wanted = f"/oauth/authorizations/{query_of(asked.headers['location'])['authorization_id']}"
-
-    details = project.call("GET", wanted, token).json()
-    decided = project.call("POST", f"{wanted}/consent", token, json={"action": "approve"}).json()
-    tokens = project.exchange(client["client_id"], query_of(decided["redirect_url"])["code"]).json()
-
-    assert details["client"] == {"id": client["client_id"], "name": "Agent"}
-    assert (details["redirect_uri"], details["scope"]) == (BACK, "email")
-    assert query_of(decided["redirect_url"])["state"] == "s"
-    claims = project.auth.sessions.key.claims_of(tokens["access_token"])
-    assert (claims["client_id"], claims["scope"]) == (client["client_id"], "email")
-    assert claims["aud"] == "authenticated", "whatever resource was asked for"
-    assert set(tokens) == {"access_token", "token_type", "expires_in", "refresh_token"}
-
-
-def test_a_client_that_asks_who_the_user_is_gets_an_id_token(project: Project) -> None:
-    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
-    tokens = project.exchange(client, project.code(client, token, scope="openid email")).json()
-
-    assert project.auth.sessions.key.claims_of(tokens["id_token"])["aud"] == client
 
 
 def test_a_denial_goes_back_to_the_client_once(project: Project) -> None:
@@ -381,23 +343,6 @@ def test_a_refresh_token_of_a_client_is_for_this_client_only(project: Project) -
     assert project.auth.sessions.key.claims_of(refreshed["access_token"])["client_id"] == client
 
 
-def test_a_user_takes_back_what_a_client_was_allowed(project: Project) -> None:
-    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
-    tokens = project.exchange(client, project.code(client, token)).json()
-    (grant,) = project.call("GET", "/user/oauth/grants", token).json()
-    assert (grant["client"]["id"], grant["scopes"]) == (client, ["email"])
-
-    revoked = project.call("DELETE", f"/user/oauth/grants?client_id={client}", token)
-    again = project.call("DELETE", f"/user/oauth/grants?client_id={client}", token)
-
-    assert revoked.status_code == 204
-    assert refusal(again) == (404, "oauth_consent_not_found", "No active grant found for this client")
-    assert project.call("GET", "/user/oauth/grants", token).json() == []
-    assert refusal(project.refresh(tokens["refresh_token"], client))[1] == "refresh_token_not_found"
-    assert refusal(project.call("GET", "/user", tokens["access_token"]))[1] == "session_not_found"
-    assert project.call("GET", "/user", token).status_code == 200, "the user's own session"
-
-
 # ---------------------------------------------------------------- this machine
 
 
@@ -410,8 +355,3 @@ def test_everything_is_there_after_a_restart_and_no_password_is(project: Project
         assert again.authorize(client).status_code == 302
     assert "correct" not in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
-
-
-def test_every_other_path_is_left_to_postgrest(project: Project) -> None:
-    assert project.http.get("/rest/v1/note").text == "rest"
-    assert project.http.get("/auth/v1/nothing").status_code == 404

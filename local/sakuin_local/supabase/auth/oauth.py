@@ -23,7 +23,7 @@ REQUEST_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class OAuthServer:
-    """The server of a project whose application has its consent page at `consent_url`."""
+    """The server of a project whose application has its consent page at `consent_url`; it gives no ID tokens."""
 
     sessions: Sessions
     consent_url: str
@@ -50,7 +50,6 @@ class OAuthServer:
             state=asked.get("state", ""),
             challenge=asked["code_challenge"],
             challenge_method=asked["code_challenge_method"].lower(),
-            nonce=asked.get("nonce", ""),
             expires_at=self.sessions.now() + REQUEST_SECONDS,
         )
         self.sessions.records.authorizations[wanted.id] = wanted
@@ -136,10 +135,7 @@ class OAuthServer:
         del records.authorizations[wanted.id]
         user = records.users[str(wanted.user_id)]
         method = "oauth_provider/authorization_code"
-        tokens = self.sessions.start(user, method, client_id=client.id, scope=wanted.scope)
-        if "openid" in wanted.scope.split():
-            tokens["id_token"] = self._id_token(wanted, user)
-        return tokens
+        return self.sessions.start(user, method, client_id=client.id, scope=wanted.scope)
 
     def _problem_of_code(self, wanted: Authorization, client: Client, fields: dict[str, Any]) -> str:
         if self.sessions.now() > wanted.expires_at:
@@ -154,12 +150,6 @@ class OAuthServer:
         if not hmac.compare_digest(_challenge(verifier, wanted.challenge_method).encode(), wanted.challenge.encode()):
             return "PKCE verification failed: code challenge does not match previously saved code verifier"
         return ""
-
-    def _id_token(self, wanted: Authorization, user: User) -> str:
-        now = int(self.sessions.now())
-        claims = {"iss": self.sessions.issuer, "sub": user.id, "aud": wanted.client_id, "iat": now, "exp": now + 3600}
-        of_user = {"auth_time": now, "email": user.email, "email_verified": True}
-        return self.sessions.key.sign({**claims, **of_user, **({"nonce": wanted.nonce} if wanted.nonce else {})})
 
     # ---------------------------------------------------------------- records
 

@@ -87,7 +87,6 @@ class Authorization(BaseModel):
     state: str
     challenge: str
     challenge_method: str
-    nonce: str
     expires_at: float
     status: str = "pending"
     user_id: str | None = None
