@@ -26,6 +26,7 @@ ALONE: dict[str, tuple[str, ...]] = {
 ON_A_STACK: dict[str, tuple[str, ...]] = {
     "cold_start": ("1",),
     "load": ("0.2",),
+    "webhooks": ("3",),
     "kills": ("IndexMaterial",),
 }
 

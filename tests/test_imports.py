@@ -39,6 +39,7 @@ print(json.dumps(sorted(sys.modules)))
 NEVER = {
     "SakuinMcp": {"jwt", "fastapi", "bs4", "lxml", "numpy", "yaml", "supabase", "turbopuffer", "openai", "typer"},
     "SakuinApi": {"mcp", "mcp_types", "jinja2", "openai", "sudachipy", "numpy", "supabase", "turbopuffer", "typer"},
+    "SakuinSendWebhooks": {"fastapi", "turbopuffer", "numpy", "supabase", "bs4"},
     "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "supabase", "turbopuffer", "regex"},
     "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "supabase", "sudachipy", "bs4", "lxml"},
     "SakuinEmbedChunks": {"mcp", "fastapi", "mangum", "numpy", "supabase", "bs4", "lxml"},

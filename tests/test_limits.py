@@ -91,7 +91,7 @@ def test_limits_that_are_none_are_refused_with_their_name(text: str, error: str)
 def test_the_quotas_of_sql_are_those_of_the_code(sql: psycopg.Connection) -> None:
     ((defaults,),) = sql.execute("select default_quotas()").fetchall()
     assert defaults.items() <= asdict(Limits()).items()
-    assert len(defaults) == 17
+    assert len(defaults) == 18
 
 
 def test_every_limit_is_met_from_outside() -> None:
@@ -104,6 +104,8 @@ def test_every_limit_is_met_from_outside() -> None:
         "sign_ins_of_address": "tests/console/test_sign_in_of_users.py",
         "sign_ins_of_account": "tests/console/test_sign_in_of_users.py",
         "database_bytes": "tests/cli/test_cli_doctor.py",
+        "subscriptions": "tests/mcp/test_subscriptions.py",
+        "deliveries_per_minute": "tests/mcp/test_subscriptions.py",
     }
     assert set(LIMITS) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()
     assert all((ROOT / path).is_file() for path in elsewhere.values())

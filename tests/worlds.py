@@ -91,7 +91,8 @@ DEPLOYED = Settings.read(
         MATERIAL_QUEUE_URL="material",
         TOOL_QUEUE_URL=TOOLS,
         EMBED_QUEUE_URL=EMBEDS,
-        **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed")},
+        WEBHOOK_QUEUE_URL="webhook",
+        **{f"{name.upper()}_DEAD_LETTERS_URL": f"dead-{name}" for name in ("material", "tool", "embed", "webhook")},
     )
 )
 SECRETS = Secrets("supabase-key", "search-key", "openai-key", (), ())

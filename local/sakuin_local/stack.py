@@ -191,6 +191,7 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "EmbeddingQueryPrefix": "query: ",
         "EmbeddingPassagePrefix": "passage: ",
         "BaseUrl": "",
+        "Webhooks": "private",
         # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",
         "TurbopufferBaseUrl": f"http://{LOOPBACK}:{ports['turbopuffer']}",

@@ -248,7 +248,8 @@ language sql immutable set search_path = public, extensions as $$
     "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
     "project_bytes": 200000000, "project_chunks": 150000, "project_daily_tokens": 100000000,
     "user_bytes": 400000000, "user_chunks": 150000, "all_bytes": 1000000000, "all_chunks": 150000,
-    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10
+    "reindexes_per_hour": 60, "requests_per_minute": 1200, "sign_ins_of_address": 60, "sign_ins_of_account": 10,
+    "subscriptions": 100
   }'::jsonb
 $$;
 

@@ -234,3 +234,146 @@ language sql stable set search_path = public, extensions as $$
     where exists (select from knowledge_chunks k where k.type = x.type and k.material >= b.lowest
                     and k.material < b.beyond and not starts_with(k.material, '_sakuin/'))) t
 $$;
+
+-- ---------------------------------------------------------------- subscriptions
+
+-- Who is sent events (docs/decisions/0132). `principal`: a key, as 'key:' and its hash, or a user, as 'user:' and the UUID;
+-- `payer`: whose quota it uses. `owner`: the feed that it follows, read up to `position`. `cursor`: of MCP, after the last
+-- event that was received. The secrets are encrypted. `attempt` numbers its messages in the queue; none is sent before
+-- `due_at`.
+create table public.event_subscription (
+  id text collate "C" primary key,
+  principal text collate "C" not null,
+  payer text collate "C" not null,
+  owner text collate "C" not null,
+  mcp_id uuid references public.mcp on delete cascade,
+  name text collate "C" not null,
+  arguments jsonb not null,
+  url text collate "C" not null,
+  secret text not null,
+  previous_secret text,
+  previous_until timestamptz,
+  cursor text collate "C" not null,
+  position bigint not null,
+  not_before timestamptz,
+  expires_at timestamptz not null,
+  verified_at timestamptz not null,
+  attempt bigint not null default 0,
+  due_at timestamptz not null default now(),
+  failures integer not null default 0,
+  failed_since timestamptz,
+  last_error text,
+  delivered_at timestamptz
+);
+create index event_subscription_payer on public.event_subscription (payer);
+create index event_subscription_callback on public.event_subscription (principal, url);
+create index event_subscription_endpoint on public.event_subscription (mcp_id);
+
+-- After so many failures without a success nothing is sent until the client refreshes.
+create function public.most_failures() returns integer
+language sql immutable set search_path = public, extensions as 'select 8';
+
+-- The subscription if it is there, and whether the principal has proved within a day that the address is its own.
+create function public.read_subscription(p_id text, p_principal text, p_url text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'subscription', (select to_jsonb(s) from event_subscription s where s.id = p_id and s.expires_at > now()),
+    'verified', exists (select from event_subscription s
+                        where s.principal = p_principal and s.url = p_url and s.expires_at > now()
+                          and s.verified_at > now() - interval '1 day'))
+$$;
+
+-- Adds a subscription, or refreshes it: it goes on where it is. `p_row` has the columns by name; with `previous_secret`
+-- the old one signs, too, for five minutes.
+create function public.subscribe(p_row jsonb, p_seconds integer, p_verified boolean) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  r event_subscription := jsonb_populate_record(null::event_subscription, p_row);
+  s event_subscription;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('subscriptions of ' || r.payer, 0));
+  delete from event_subscription x where x.payer = r.payer and x.expires_at <= now();
+  if not exists (select from event_subscription x where x.id = r.id) then
+    perform check_quota((select count(*) from event_subscription x where x.payer = r.payer), 1,
+                        'subscriptions', 'event subscriptions');
+  end if;
+  insert into event_subscription as x (id, principal, payer, owner, mcp_id, name, arguments, url, secret, cursor, position,
+                                       not_before, expires_at, verified_at)
+  values (r.id, r.principal, r.payer, r.owner, r.mcp_id, r.name, r.arguments, r.url, r.secret, r.cursor, r.position,
+          r.not_before, now() + make_interval(secs => p_seconds), now())
+  on conflict (id) do update set
+    secret = excluded.secret,
+    previous_secret = coalesce(r.previous_secret, x.previous_secret),
+    previous_until = case when r.previous_secret is null then x.previous_until else now() + interval '5 minutes' end,
+    expires_at = excluded.expires_at,
+    verified_at = case when p_verified then excluded.verified_at else x.verified_at end,
+    failures = 0, failed_since = null,
+    due_at = case when x.failures = 0 then x.due_at else now() end
+  returning * into s;
+  return to_jsonb(s);
+end $$;
+
+-- Whether there was such a subscription.
+create function public.unsubscribe(p_id text) returns boolean
+language sql set search_path = public, extensions as $$
+  with gone as (delete from event_subscription s where s.id = p_id returning s.expires_at)
+  select exists (select from gone g where g.expires_at > now())
+$$;
+
+-- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
+-- for two minutes, so that a message that is lost is sent again.
+create function public.due_subscriptions(p_limit integer) returns jsonb
+language sql set search_path = public, extensions as $$
+  with gone as (
+    delete from event_subscription s where s.expires_at <= now()
+  ), feed as materialized (
+    select o.owner, exists (select from change c where c.owner = o.owner and c.number is null) as is_read,
+           (select max(c.number) from change c where c.owner = o.owner) as last
+    from (select distinct s.owner from event_subscription s where s.due_at <= now()) o
+  ), due as (
+    select s.id from event_subscription s join feed f on f.owner = s.owner
+    where s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
+      and (f.is_read or f.last > s.position)
+    order by s.due_at limit p_limit for update of s skip locked
+  ), sent as (
+    update event_subscription s set attempt = s.attempt + 1, due_at = now() + interval '2 minutes'
+    from due d where s.id = d.id returning s.id, s.attempt, s.payer
+  )
+  select coalesce(jsonb_agg(to_jsonb(t)), '[]') from sent t
+$$;
+
+-- The subscription of a message; null if it has ended, or another message has followed.
+create function public.begin_delivery(p_id text, p_attempt bigint) returns jsonb
+language sql set search_path = public, extensions as $$
+  update event_subscription s set due_at = now() + interval '2 minutes'
+  where s.id = p_id and s.attempt = p_attempt and s.expires_at > now() returning to_jsonb(s)
+$$;
+
+-- Records how far a message has come. `p_received`: an event was; `p_seconds`: after how many it is due again, null while
+-- the message goes on. False if another message has followed.
+create function public.record_delivery(
+  p_id text, p_attempt bigint, p_cursor text, p_position bigint, p_received boolean, p_seconds integer
+) returns boolean language sql set search_path = public, extensions as $$
+  with recorded as (
+    update event_subscription s set
+      cursor = coalesce(p_cursor, s.cursor), position = greatest(s.position, p_position),
+      failures = case when p_received then 0 else s.failures end,
+      failed_since = case when p_received then null else s.failed_since end,
+      delivered_at = case when p_received then now() else s.delivered_at end,
+      due_at = coalesce(now() + make_interval(secs => p_seconds), s.due_at)
+    where s.id = p_id and s.attempt = p_attempt returning 1
+  )
+  select exists (select from recorded)
+$$;
+
+-- Records a failure, and returns the number of the message that follows after p_seconds; null if none shall.
+create function public.record_failed_delivery(p_id text, p_attempt bigint, p_error text, p_seconds integer) returns bigint
+language sql set search_path = public, extensions as $$
+  with failed as (
+    update event_subscription s set
+      attempt = s.attempt + 1, failures = s.failures + 1, last_error = p_error,
+      failed_since = coalesce(s.failed_since, now()), due_at = now() + make_interval(secs => p_seconds + 60)
+    where s.id = p_id and s.attempt = p_attempt returning s.attempt, s.failures
+  )
+  select f.attempt from failed f where f.failures < most_failures()
+$$;

@@ -1,6 +1,6 @@
 -- Who may do what. These roles reach the database through PostgREST:
 --   service_role   the other Lambda functions. It bypasses row level security, but it needs grants.
---   sakuin_search  the function `mcp`. It may call the functions that searches need, and nothing else.
+--   sakuin_search  the functions `mcp` and `send_webhooks`. It may call the functions that searches need, and nothing else.
 --   authenticated, anon  nothing. The function `api` calls for a user, as service_role with the user's id (acting_user).
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
@@ -143,7 +143,8 @@ begin
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
-    'changes_since', 'add_daily_counts'
+    'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
+    'begin_delivery', 'record_delivery', 'record_failed_delivery'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);

@@ -22,7 +22,7 @@ def test_an_empty_library(operator: Operator) -> None:
         "unfinished": [],
         "queues": [
             {"queue": queue, "waiting": 0, "in_flight": 0, "unattended": 0, "dead_letters": 0}
-            for queue in ("material", "tool", "embed")
+            for queue in ("material", "tool", "embed", "webhook")
         ],
         "in_flight": [],
     }

@@ -47,6 +47,13 @@ SEARCH = {
         "record_refused_question",
         "changes_since",
         "add_daily_counts",
+        "read_subscription",
+        "subscribe",
+        "unsubscribe",
+        "due_subscriptions",
+        "begin_delivery",
+        "record_delivery",
+        "record_failed_delivery",
     ),
 }
 A_LATER_MIGRATION = """

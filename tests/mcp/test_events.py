@@ -1,14 +1,13 @@
 """Events of MCP that are polled: how they are announced, listed and read in each era of the protocol."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.changes.events import page_events, tool_events
+from sakuin.mcp.changes.event_types import page_events, tool_events
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
@@ -41,7 +40,7 @@ def feed(world: World) -> ChangeFeed:
 
 @pytest.fixture
 def ask(world: World, feed: ChangeFeed) -> Ask:
-    return Ask(McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3", feed), ring))
+    return Ask(McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3", page_events(feed)), ring))
 
 
 def poll(ask: Ask, name: str = ADDED, era: str = STATELESS, **params: Any) -> Answer:
@@ -156,18 +155,18 @@ def test_a_cursor_of_one_event_is_none_of_another(ask: Ask) -> None:
 
 def test_a_database_that_does_not_answer_is_an_error_without_its_words(world: World, database: Database) -> None:
     class Broken(ChangeFeed):
-        def now(self, *_asked: Any) -> dict[str, Any]:
+        def after(self, *_asked: Any) -> dict[str, Any]:
             raise Unavailable("postgres at 10.0.0.1 refused")
 
     feed = Broken(world.client, world.read.url)
-    ask = Ask(McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3", feed), ring))
+    ask = Ask(McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3", page_events(feed)), ring))
     answer = poll(ask)
     assert (answer.code, "10.0.0.1" in answer.body, "Try again" in answer.body) == (-32603, False, True)
 
 
 def test_a_poll_counts_like_a_call_of_a_tool(world: World, feed: ChangeFeed) -> None:
     taken: list[int] = []
-    server = knowledge_server(KnowledgeTools(world, world.read), "1.2.3", replace(feed))
+    server = knowledge_server(KnowledgeTools(world, world.read), "1.2.3", page_events(feed))
     counted = Ask(McpApp(server, ring, allow=lambda _principal, searches: taken.append(searches)))
     poll(counted)
     counted(message("events/list", STATELESS), **named("events/list", STATELESS))

@@ -150,9 +150,11 @@ STATES: Mapping[str, Callable[..., Sequence[Values]]] = {
     "SakuinDeadLettersAlarm": DEAD_LETTER,
     "SakuinToolDeadLettersAlarm": DEAD_LETTER,
     "SakuinEmbedDeadLettersAlarm": DEAD_LETTER,
+    "SakuinWebhookDeadLettersAlarm": DEAD_LETTER,
     # Seconds, by the minute; chunks by five minutes.
     "SakuinOldestMessageAlarm": aws([[310], [370], [430], [490], [550]], [[310], [370], [0], [490], [550]]),
     "SakuinToolOldestMessageAlarm": aws([[910], [970], [1030], [1090], [1150]], [[310]] * 5),
+    "SakuinWebhookOldestMessageAlarm": aws([[1900]] * 5, [[1700]] * 5),
     "SakuinEmbedOldestMessageAlarm": aws([[3700], [4000], [4300]], [[3000]] * 3),
     # One of ten requests; one of a hundred.
     "SakuinErrorRateAlarm": aws([[0] * 9 + [1], (), [0] * 9 + [1]], [[0] * 99 + [1]] * 3),

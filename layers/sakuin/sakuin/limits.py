@@ -54,6 +54,10 @@ class Limits:
     public_queries_per_minute: int = _limit(
         120, "tool calls in a minute by all callers of `/public/mcp` together; 0: no limit but the gateway's"
     )
+    subscriptions: int = _limit(100, "subscriptions to events of a key of `/mcp`, of a user or of a project")
+    deliveries_per_minute: int = _limit(
+        600, "events that are sent in a minute to all subscriptions of a key, a user or a project; 0: no limit"
+    )
     embedding_daily_tokens: int = _limit(200_000_000, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(
         20_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"

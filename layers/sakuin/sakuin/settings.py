@@ -24,7 +24,8 @@ class Settings:
     else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `library_for_users`:
     every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are
     wanted. `record_refused_questions`: questions without a good match are kept for some days. `api_url` is the address
-    that agents use; empty: the domain of the gateway's API.
+    that agents use; empty: the domain of the gateway's API. `webhooks`: events are sent to `public`
+    addresses, also to `private` ones, or are `off`.
     """
 
     bucket: str
@@ -47,6 +48,8 @@ class Settings:
     event_bus_name: str
     tool_queue_url: str
     embed_queue_url: str
+    webhook_queue_url: str
+    webhooks: str
     turbopuffer_base_url: str
     table_cut: TableCut
     vocabulary: str
@@ -90,6 +93,8 @@ class Settings:
             event_bus_name=_text(environ, "EVENT_BUS_NAME"),
             tool_queue_url=_text(environ, "TOOL_QUEUE_URL"),
             embed_queue_url=_text(environ, "EMBED_QUEUE_URL"),
+            webhook_queue_url=_text(environ, "WEBHOOK_QUEUE_URL"),
+            webhooks=_text(environ, "WEBHOOKS"),
             turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
             table_cut=TableCut(
                 chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
@@ -107,13 +112,19 @@ class Settings:
                 "material": environ.get("MATERIAL_DEAD_LETTERS_URL", ""),
                 "tool": environ.get("TOOL_DEAD_LETTERS_URL", ""),
                 "embed": environ.get("EMBED_DEAD_LETTERS_URL", ""),
+                "webhook": environ.get("WEBHOOK_DEAD_LETTERS_URL", ""),
             },
         )
 
     @property
     def queue_urls(self) -> Mapping[QueueName, str]:
         """Returns the URLs of the queues by name."""
-        return {"material": self.queue_url, "tool": self.tool_queue_url, "embed": self.embed_queue_url}
+        return {
+            "material": self.queue_url,
+            "tool": self.tool_queue_url,
+            "embed": self.embed_queue_url,
+            "webhook": self.webhook_queue_url,
+        }
 
     @property
     def offers_chatgpt_tools(self) -> bool:

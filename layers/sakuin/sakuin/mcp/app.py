@@ -15,11 +15,12 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavailable
+from sakuin.mcp.changes.subscriptions import Caller, of_key, of_user
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, questions_in, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.rest import PATH, RestSearch, Target, parameters_of, target_of
-from sakuin.mcp.server import ENDPOINT, FOLDER
+from sakuin.mcp.server import CALLER, ENDPOINT, FOLDER
 from sakuin.mcp.users import Users, is_token
 from sakuin.platform.asgi import Message, Receive, Scope, Send, parsed_json, read_body, replayed
 from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
@@ -44,7 +45,7 @@ class _Caller:
     """The caller. Its principal is the id of the project of an endpoint; else the hash of a key, a user or `PUBLIC`.
 
     `allow` takes its searches. Of the library it reads `folder` alone, if that is not empty. `key` names its key in
-    counters, without a person.
+    counters, without a person. `identity` is the key or user to whom subscriptions belong, empty for `PUBLIC`.
     """
 
     principal: str
@@ -52,6 +53,7 @@ class _Caller:
     endpoint: Endpoint | None = None
     folder: str = ""
     key: str = PUBLIC
+    identity: str = ""
 
 
 class McpApp:
@@ -141,7 +143,8 @@ class McpApp:
             await _refuse_calls(send, messages, error)
             return
         sessions = self.sessions if caller.endpoint is None else self._tool_sessions
-        scope = {**scope, ENDPOINT: caller.endpoint, FOLDER: caller.folder}
+        events = Caller(caller.endpoint, caller.folder, caller.identity, caller.principal)
+        scope = {**scope, ENDPOINT: caller.endpoint, FOLDER: caller.folder, CALLER: events}
         if messages.refusal is not None:
             await _json(send, 400, error_body(messages.refusal))
         elif messages.batch is not None:
@@ -188,7 +191,8 @@ class McpApp:
             raise Unauthorized(message) from error
         # Of an endpoint not its key or itself: a new key or endpoint would start another minute.
         key = "user" if user else endpoint.id if endpoint else principal[:_KEY_DIGITS]
-        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint, folder, key)
+        identity = of_user(principal) if user else of_key(principal)
+        return _Caller(endpoint.project_id if endpoint else principal, self._allow, endpoint, folder, key, identity)
 
     def _signed_in(self, target: Target, headers: Mapping[str, str]) -> tuple[str, Endpoint | None, str] | None:
         """Returns the user of an access token, the endpoint, and no folder; None without a token."""

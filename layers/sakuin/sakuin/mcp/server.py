@@ -8,8 +8,9 @@ from mcp import MCPError
 from mcp.server import CacheHint, Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
-from sakuin.mcp.changes.events import add_events, page_events, tool_events
-from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.mcp.changes.event_types import EventTypes
+from sakuin.mcp.changes.events import WebhookMethods, add_events
+from sakuin.mcp.changes.subscriptions import Caller
 from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
@@ -19,9 +20,10 @@ from sakuin.tables.model import Endpoint
 if TYPE_CHECKING:
     from mcp.server.context import ServerMiddleware
 
-# The keys of a request's endpoint, and of the folder of its caller, in its scope.
+# The keys of a request's endpoint, of the folder of its caller, and of the caller for events, in its scope.
 ENDPOINT = "sakuin.endpoint"
 FOLDER = "sakuin.folder"
+CALLER = "sakuin.caller"
 _TOOLS_TTL_MS = 60_000
 # The Tools of an endpoint may change at any time, and an unbound Tool must not be listed.
 _BOUND_TOOLS_TTL_MS = 0
@@ -31,8 +33,10 @@ CallTool = Callable[[Any, CallToolRequestParams], Awaitable[CallToolResult]]
 ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
 
 
-def knowledge_server(tools: KnowledgeTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:
-    """Returns the server of the knowledge endpoint; with a `feed` it has events."""
+def knowledge_server(
+    tools: KnowledgeTools, version: str, events: EventTypes | None = None, webhooks: WebhookMethods | None = None
+) -> Server[Any]:
+    """Returns the server of the knowledge endpoint, with `events` if there are any."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
         own = tools.within(context.request.scope[FOLDER])
@@ -45,8 +49,8 @@ def knowledge_server(tools: KnowledgeTools, version: str, feed: ChangeFeed | Non
 
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
     _add_instructions(server, lambda folder: tools.within(folder).instructions())
-    if feed is not None:
-        add_events(server, page_events(feed), _caller)
+    if events is not None:
+        add_events(server, events, _caller, webhooks)
     return server
 
 
@@ -67,8 +71,10 @@ def _add_instructions(server: Server[Any], instructions_of: Callable[[str], str]
     server.middleware.append(cast("ServerMiddleware[Any]", instruct))
 
 
-def search_tools_server(tools: SearchTools, version: str, feed: ChangeFeed | None = None) -> Server[Any]:
-    """Returns the server of Search Tools, which lists those of a request's endpoint. With a `feed` it has events."""
+def search_tools_server(
+    tools: SearchTools, version: str, events: EventTypes | None = None, webhooks: WebhookMethods | None = None
+) -> Server[Any]:
+    """Returns the server of Search Tools, which lists those of a request's endpoint, with `events` if there are any."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
         listing = await anyio.to_thread.run_sync(tools.listed, _endpoint(context))
@@ -80,8 +86,8 @@ def search_tools_server(tools: SearchTools, version: str, feed: ChangeFeed | Non
 
     names = ("sakuin-search-tools", "Sakuin Search Tools")
     server = _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
-    if feed is not None:
-        add_events(server, tool_events(feed), _caller)
+    if events is not None:
+        add_events(server, events, _caller, webhooks)
     return server
 
 
@@ -118,6 +124,6 @@ def _endpoint(context: Any) -> Endpoint:
     return found
 
 
-def _caller(context: Any) -> tuple[Endpoint | None, str]:
-    scope = context.request.scope
-    return scope[ENDPOINT], scope[FOLDER]
+def _caller(context: Any) -> Caller:
+    found: Caller = context.request.scope[CALLER]
+    return found

@@ -7,7 +7,7 @@ from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, RateLimited, Refus
 from sakuin.texts.catalogue import coded
 
 # The queues of the template. Each has a queue of dead letters.
-QueueName = Literal["material", "tool", "embed"]
+QueueName = Literal["material", "tool", "embed", "webhook"]
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 # A message that fails at this delivery is a dead letter.
 MAX_FAILURES = 5

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sakuin.errors import NotFound, SakuinError, Unavailable
+from sakuin.errors import Invalid, NotFound, SakuinError, Unavailable
 from sakuin.knowledge.messages import (
     AskLearns,
     ObjectRemoved,
@@ -220,7 +220,7 @@ def _described(
 
 def contents(queue: QueueName, body: str) -> Contents:
     """Returns the contents of a message of a queue."""
-    readers = {"material": _material, "tool": _tool, "embed": _embed}
+    readers = {"material": _material, "tool": _tool, "embed": _embed, "webhook": _webhook}
     try:
         content = readers[queue](parsed_message(body))
     except SakuinError as error:
@@ -268,6 +268,12 @@ def _embed(sent: Mapping[str, Any]) -> Contents:
     request = embed_message(sent)
     chunks = counted("chunk", len(request.chunks))
     return Contents(coded("letter.embed", chunks=chunks, table=request.table_id), subject_of_request(request))
+
+
+def _webhook(message: Mapping[str, Any]) -> Contents:
+    if not isinstance(id := message.get("subscription"), str):
+        raise Invalid("The message is not one of this queue")
+    return Contents(f"send the events of subscription {id}")
 
 
 def _shortened(body: str) -> str:

@@ -27,6 +27,8 @@ _RESUMED_PER_RUN = 100
 
 # Rows of one kind in one statement: far less than the eight seconds that Supabase allows.
 ROWS_PER_PORTION = 5_000
+# Subscriptions whose feed has moved and that no worker has sent a message for.
+WEBHOOKS_PER_RUN = 200
 # Whoever follows the change feed has so long to read that something is gone.
 CHANGES_DAYS = 30
 
@@ -73,6 +75,7 @@ class MaintenanceResult:
     learns: int = 0
     deletions_left: int = 0
     completed: int = 0
+    webhooks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class Maintain:
     write_quotas: Callable[[], int] = lambda: 0
     delete_questions: Callable[[], int] = lambda: 0
     delete_changes: Callable[[], int] = lambda: 0
+    # It returns the number of messages.
+    send_webhooks: Callable[[], int] = lambda: 0
     # It deletes a portion and returns its size.
     sweep_words: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
@@ -102,13 +107,16 @@ class Maintain:
             self.write_quotas,
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
+            self.send_webhooks,
             *(self.delete_uploads, self.delete_questions, self.delete_changes, self._sweep_words),
             # A store that hangs takes the most time.
             *(self._complete_tables, self._delete_namespaces, self._delete_indexes),
         )
-        _, left, resumed, sent, restarted, learns, *rows, completed, spaces, indexes = run_all(parts, self._run)
+        _, left, resumed, sent, restarted, learns, webhooks, *rows, completed, spaces, indexes = run_all(
+            parts, self._run
+        )
         removed = sum((*rows, spaces, indexes))
-        return MaintenanceResult(sent, restarted, removed, resumed, learns, left, completed)
+        return MaintenanceResult(sent, restarted, removed, resumed, learns, left, completed, webhooks)
 
     def _run(self, part: Callable[[], int]) -> int:
         with self.work.limited(LONGEST_PART):

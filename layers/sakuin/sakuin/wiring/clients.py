@@ -317,6 +317,10 @@ class Clients:
 
         return TableQueues(self.queue(self.settings.tool_queue_url), self.queue(self.settings.embed_queue_url))
 
+    def webhook_queue(self) -> SqsQueue:
+        """Returns the queue of the function `send_webhooks`."""
+        return self.queue(self.settings.webhook_queue_url)
+
     def dead_letters(self) -> "DeadLetterQueues":
         """Returns the dead letters of all queues. They keep their own correlation ids."""
         from sakuin.upkeep.dead_letters import DeadLetterQueues

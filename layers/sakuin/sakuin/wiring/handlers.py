@@ -3,11 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.errors import SakuinError
+from sakuin.mcp.changes.due_subscriptions import MESSAGES_AT_ONCE, send_due
 from sakuin.platform.aws import Handler
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
@@ -22,8 +25,15 @@ if TYPE_CHECKING:
 _JSON = {"content-type": "application/json"}
 
 
-def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
-    """Returns the handler with metrics, a trace and redacted failures. Calls of vendors know the time that is left."""
+def instrument(
+    handle: Callable[[Mapping[str, Any], Any], dict[str, Any]],
+    telemetry: Telemetry,
+    afterwards: Callable[[], None] = lambda: None,
+) -> Handler:
+    """Returns the handler with metrics, a trace and redacted failures. Calls of vendors know the time that is left.
+
+    `afterwards` is called when an event has been handled.
+    """
 
     @telemetry.metrics.log_metrics
     @telemetry.tracer.capture_lambda_handler(capture_response=False)
@@ -31,7 +41,9 @@ def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telem
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         try:
-            return handle(event, context)
+            done = handle(event, context)
+            afterwards()
+            return done
         except Exception as error:
             # The runtime and the trace would show the whole error.
             telemetry.logger.exception("failed")
@@ -96,7 +108,7 @@ def http_handler(
 
 
 def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Handler:
-    """Returns the handler of a queue."""
+    """Returns the handler of a queue. After its work, messages are sent for subscriptions whose feed has moved."""
     settings, telemetry = clients.settings, clients.telemetry
     queue = clients.queue(settings.queue_urls[name])
     handler = QueueHandler(
@@ -108,4 +120,13 @@ def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Ha
         telemetry.work,
         lease_seconds=settings.lease_seconds,
     )
-    return instrument(handler.handle, telemetry)
+    webhooks = clients.webhook_queue()
+
+    def tell_subscriptions() -> None:
+        if settings.webhooks == "off":
+            return
+        # Maintenance sends those that are left.
+        with suppress(SakuinError):
+            send_due(clients.supabase, webhooks, MESSAGES_AT_ONCE)
+
+    return instrument(handler.handle, telemetry, tell_subscriptions)

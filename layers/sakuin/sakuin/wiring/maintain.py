@@ -66,6 +66,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     """Returns the maintenance of each minute."""
     from sakuin.knowledge.messages import SendPendingLearns
     from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
+    from sakuin.mcp.changes.due_subscriptions import send_due
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.documents import DeleteOrphanedUploads, OrphanedUploads
@@ -73,7 +74,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
     from sakuin.upkeep.daily_counts import DailyCountRecords
-    from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, Maintain, ResumeWork
+    from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
     from sakuin.upkeep.refused_questions import DAYS, RefusedQuestions
 
     settings, client = clients.settings, clients.supabase
@@ -98,6 +99,10 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         seconds = CHANGES_DAYS * 86_400
         return int(call(client, "delete_old_changes", {"p_seconds": seconds, "p_limit": ROWS_PER_PORTION}))
 
+    def send_webhooks() -> int:
+        """Sends messages for subscriptions whose feed has moved, also where the change's worker sent none."""
+        return 0 if settings.webhooks == "off" else send_due(client, clients.webhook_queue(), WEBHOOKS_PER_RUN)
+
     return Maintain(
         PublishOutbox(Outbox(client), clients.event_bus()),
         TableIndex(client, own_index(settings).tables),
@@ -109,6 +114,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         write_quotas,
         delete_questions,
         delete_changes,
+        send_webhooks,
         sweep_words=KnowledgeIndex(client).sweep_words,
         work=clients.telemetry.work,
     )

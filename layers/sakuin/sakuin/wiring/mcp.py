@@ -16,6 +16,7 @@ from sakuin.tables.model import BoundTool
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, recent
+from sakuin.wiring.send_webhooks import subscriptions_of
 
 if TYPE_CHECKING:
     from sakuin.knowledge.model import Place
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from sakuin.tables.postgres import ToolSearch
     from sakuin.tables.search import SearchTable
     from sakuin.upkeep.daily_counts import DailyCounts
+
+# An address that does not prove that it wants events hears of no more attempts.
+CHALLENGES_PER_MINUTE = 60
 
 
 # What the library is: a handshake waits for it, may be a minute old, and is kept for as many folders of keys.
@@ -171,7 +175,10 @@ def handler(clients: Clients) -> Handler:
     from sakuin.language.vocabulary import vocabulary_of
     from sakuin.language.vocabulary_files import vocabulary_id
     from sakuin.mcp.app import McpApp
+    from sakuin.mcp.changes.event_types import page_events, tool_events
+    from sakuin.mcp.changes.events import WebhookMethods
     from sakuin.mcp.changes.feed import ChangeFeed
+    from sakuin.mcp.changes.webhooks import Webhooks
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
@@ -208,6 +215,9 @@ def handler(clients: Clients) -> Handler:
     quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, meter, searches.warm, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
+    allow_host = RateLimiter(quotas, CHALLENGES_PER_MINUTE, clients.clock, "of a host", "challenges")
+    webhooks = WebhookMethods(subscriptions_of(clients), Webhooks(settings.webhooks == "private"), allow_host)
+    offered = None if settings.webhooks == "off" else webhooks
     playground = AnswerPlayground(
         KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
     )
@@ -217,10 +227,10 @@ def handler(clients: Clients) -> Handler:
         EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
     }
     app = McpApp(
-        knowledge_server(tools, __version__, feed),
+        knowledge_server(tools, __version__, page_events(feed), offered),
         KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
         settings.allowed_origins,
-        tools_server=search_tools_server(search_tools, __version__, feed),
+        tools_server=search_tools_server(search_tools, __version__, tool_events(feed), offered),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
         folder_of=stored_keys.folder,

@@ -1,12 +1,13 @@
-"""Events of MCP (SEP-3415) that clients poll: the kinds of changes are the event types.
+"""Events of MCP (SEP-3415): the methods that list event types, poll them, and subscribe to webhooks.
 
 Rules are from the working group's document, https://github.com/modelcontextprotocol/experimental-ext-triggers-events
-(docs/design-sketch-proposal.md at 082166f0), which SEP-3415 made an extension. Only `poll` is offered.
+(docs/design-sketch-proposal.md at 082166f0), which SEP-3415 made an extension. Their sections are in quotation marks.
 """
 
-import hashlib
+import base64
+import binascii
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,33 +15,24 @@ import anyio.to_thread
 from mcp import MCPError
 from mcp.server import Server
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, RequestParams
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from sakuin.errors import Gone, Invalid, SakuinError
-from sakuin.mcp.changes.feed import CHANGE, ChangeFeed
-from sakuin.tables.model import Endpoint
+from sakuin.errors import Gone, Invalid, NotFound, OverLimit, SakuinError
+from sakuin.mcp.changes.event_types import EventTypes, Happened
+from sakuin.mcp.changes.subscriptions import Caller, Subscription, Subscriptions, subscription_id
+from sakuin.mcp.changes.webhooks import Callback, CallbackFailed, Webhooks
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerMiddleware
 
-# "Error Codes" of the document.
-_NOT_FOUND = -32011
+# "Error Codes".
+_NOT_FOUND, _FORBIDDEN, _EXHAUSTED, _UNSUPPORTED, _CALLBACK = -32011, -32012, -32013, -32014, -32015
 _EXTENSION = "io.modelcontextprotocol/events"
 _MOST_EVENTS = 50
 _NEXT_POLL_MS = 30_000
-_PAGES = {
-    "explanation.added": "A page has a new explanation.",
-    "explanation.changed": "The text or the description of an explanation changed.",
-    "explanation.moved": "An explanation is gone, and its text has another id.",
-    "explanation.removed": "An explanation is gone.",
-    "page.failed": "The newest version of a page cannot be read; the last good one stays searchable.",
-    "page.recovered": "A page that had failed is searchable again, or deleted.",
-}
-_TOOLS = {
-    "tool.ready": "A search tool has indexed its present document.",
-    "tool.failed": "The document of a search tool cannot be indexed.",
-}
-_NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
+# "Subscription TTL": what is granted if the client suggests nothing, and the limits of what it suggests.
+_USUAL_SECONDS, _LEAST_SECONDS, _MOST_SECONDS = 86_400, 60, 7 * 86_400
+_SECRET = "whsec_"  # noqa: S105 - the prefix of secrets, and no secret
 
 
 class ListParams(RequestParams):
@@ -49,80 +41,121 @@ class ListParams(RequestParams):
     cursor: str | None = None
 
 
-class PollParams(RequestParams):
-    """The parameters of `events/poll`. `cursor` None: from now on."""
-
+class _EventParams(RequestParams):
     name: str = Field(max_length=64)
     arguments: dict[str, Any] | None = None
+
+
+class PollParams(_EventParams):
+    """The parameters of `events/poll`. `cursor` None: from now on."""
+
     cursor: str | None = Field(default=None, max_length=2000)
     max_age_ms: int | None = Field(default=None, ge=0, le=10**12)
     max_events: int = Field(default=_MOST_EVENTS, ge=1)
 
 
+class Delivery(BaseModel):
+    """Where events are sent. Only `events/subscribe` has the secret."""
+
+    mode: str = "webhook"
+    url: str
+    secret: str = ""
+
+
+class SubscribeParams(_EventParams):
+    """The parameters of `events/subscribe`. `ttl_ms` None: the client wants no end."""
+
+    delivery: Delivery
+    cursor: str | None = Field(default=None, max_length=2000)
+    max_age_ms: int | None = Field(default=None, ge=0, le=10**12)
+    ttl_ms: int | None = Field(default=_USUAL_SECONDS * 1000, gt=0)
+
+
+class UnsubscribeParams(_EventParams):
+    """The parameters of `events/unsubscribe`."""
+
+    delivery: Delivery
+
+
 @dataclass(frozen=True, slots=True)
-class Events:
-    """The event types of an endpoint, each with its description."""
+class WebhookMethods:
+    """Subscribes to webhooks. `allow_host` takes a challenge of a host; `OverLimit` if it gets too many."""
 
-    feed: ChangeFeed
-    types: Mapping[str, str]
+    subscriptions: Subscriptions
+    webhooks: Webhooks
+    allow_host: Callable[[str, int], None]
 
-    def within(self, folder: str) -> "Events":
-        """Returns the events of a caller who may read only this folder; all if it is empty."""
-        return replace(self, feed=self.feed.within(folder))
+    async def subscribe(self, types: EventTypes, caller: Caller, params: SubscribeParams) -> dict[str, Any]:
+        """Returns the subscription, added or refreshed, after the address has proved that it wants the events."""
+        id = self._id(types, caller, params)
+        secret, url = params.delivery.secret, params.delivery.url
+        if not _is_secret(secret):
+            raise Invalid("'delivery.secret' must be whsec_ and 24 to 64 bytes in base64")
+        begins, truncated = await anyio.to_thread.run_sync(_beginning, types, caller, params)
+        existing, verified = await anyio.to_thread.run_sync(self.subscriptions.read, id, caller.principal, url)
+        if not verified:
+            await anyio.to_thread.run_sync(self.allow_host, f"callbacks of {_host(url)}", 1)
+            await self.webhooks.challenge(Callback(url, id, [secret]))
+        replaced = existing.secret if existing and existing.secret != secret else None
+        floor = _floor(params.max_age_ms) if params.cursor else None
+        row = {
+            **{"id": id, "principal": caller.principal, "payer": caller.payer, "name": params.name, "url": url},
+            "owner": caller.endpoint.project_id if caller.endpoint else "",
+            "mcp_id": caller.endpoint.id if caller.endpoint else None,
+            "arguments": params.arguments or {},
+            **{"cursor": begins.cursor, "position": begins.position},
+            "not_before": floor and floor.isoformat(),
+        }
 
-    def listed(self, params: ListParams) -> dict[str, Any]:
-        """Returns the event types."""
-        if params.cursor is not None:
-            raise MCPError(INVALID_PARAMS, "There is one page of events. Leave 'cursor' out.")
-        shared = {"delivery": ["poll"], "inputSchema": _NO_ARGUMENTS, "payloadSchema": CHANGE}
-        return {"events": [{"name": name, "description": told, **shared} for name, told in self.types.items()]}
+        def save() -> Subscription:
+            seconds = _granted_seconds(params.ttl_ms)
+            return self.subscriptions.save(row, secret, replaced=replaced, seconds=seconds, verified=not verified)
 
-    def poll(self, endpoint: Endpoint | None, params: PollParams) -> dict[str, Any]:
-        """Returns the events of a type after a cursor.
+        saved = await anyio.to_thread.run_sync(save)
+        return _granted(saved, existing, truncated=truncated and existing is None)
 
-        `truncated`: some are left out, since the cursor was too old or they are older than `max_age_ms`.
-        """
-        if params.name not in self.types:
-            known = ", ".join(self.types)
-            raise MCPError(_NOT_FOUND, f"There is no event of this name. There are: {known}", {"kind": "event"})
-        if params.arguments:
-            raise MCPError(INVALID_PARAMS, "Events have no arguments here. Leave 'arguments' out.")
-        kinds, limit = [params.name], min(params.max_events, _MOST_EVENTS)
-        try:
-            if params.cursor is None:
-                return _result(self.feed.now(endpoint, kinds))
-            answer = self.feed.after(endpoint, params.cursor, kinds, limit)
-        except Gone:
-            return _result(self.feed.now(endpoint, kinds), truncated=True)
-        except Invalid as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
-        floor = None if params.max_age_ms is None else datetime.now(UTC) - timedelta(milliseconds=params.max_age_ms)
-        young = [row for row in answer["changes"] if floor is None or datetime.fromisoformat(row["time"]) >= floor]
-        return _result(answer | {"changes": young}, truncated=len(young) < len(answer["changes"]))
+    async def unsubscribe(self, types: EventTypes, caller: Caller, params: UnsubscribeParams) -> dict[str, Any]:
+        """Ends a subscription."""
+        if not await anyio.to_thread.run_sync(self.subscriptions.remove, self._id(types, caller, params)):
+            raise MCPError(_NOT_FOUND, "There is no such subscription.", {"kind": "subscription"})
+        return {}
+
+    def _id(self, types: EventTypes, caller: Caller, params: SubscribeParams | UnsubscribeParams) -> str:
+        """Returns the id of the subscription, after a check of what the client sent."""
+        if not caller.principal:
+            raise MCPError(_FORBIDDEN, "Webhooks need a key. Without one, poll the events.")
+        if params.delivery.mode != "webhook":
+            data = {"feature": "deliveryMode", "value": params.delivery.mode[:64]}
+            raise MCPError(_UNSUPPORTED, "Events are sent by webhook. Others are polled: events/poll.", data)
+        arguments, url = params.arguments or {}, params.delivery.url
+        types.check(params.name, arguments)
+        self.webhooks.check(url)
+        mcp_id = caller.endpoint.id if caller.endpoint else None
+        return subscription_id(caller.principal, mcp_id, url, params.name, arguments)
 
 
-def page_events(feed: ChangeFeed) -> Events:
-    """Returns the events of the library."""
-    return Events(feed, _PAGES)
-
-
-def tool_events(feed: ChangeFeed) -> Events:
-    """Returns the events of an endpoint of Search Tools."""
-    return Events(feed, _TOOLS)
-
-
-def add_events(server: Server[Any], events: Events, caller_of: Callable[[Any], tuple[Endpoint | None, str]]) -> None:
-    """Has a server announce and answer events. `caller_of` returns the endpoint and the folder of a request."""
+def add_events(
+    server: Server[Any], types: EventTypes, caller_of: Callable[[Any], Caller], webhooks: WebhookMethods | None = None
+) -> None:
+    """Has a server announce and answer events. `caller_of` returns the caller of a request."""
 
     async def list_events(_context: Any, params: ListParams) -> dict[str, Any]:
-        return events.listed(params)
+        if params.cursor is not None:
+            raise MCPError(INVALID_PARAMS, "There is one page of events. Leave 'cursor' out.")
+        return {"events": types.listed(["poll", "webhook"] if webhooks else ["poll"])}
 
     async def poll_events(context: Any, params: PollParams) -> dict[str, Any]:
-        endpoint, folder = caller_of(context)
-        try:
-            return await anyio.to_thread.run_sync(events.within(folder).poll, endpoint, params)
-        except SakuinError as error:
-            raise MCPError(INTERNAL_ERROR, "The changes cannot be read now. Try again in a moment.") from error
+        caller = caller_of(context)
+        own = types.within(caller.folder)
+        return await _answered(anyio.to_thread.run_sync(_polled, own, caller, params))
+
+    async def subscribe(context: Any, params: SubscribeParams) -> dict[str, Any]:
+        caller = caller_of(context)
+        return await _answered(_offered(webhooks).subscribe(types.within(caller.folder), caller, params))
+
+    async def unsubscribe(context: Any, params: UnsubscribeParams) -> dict[str, Any]:
+        caller = caller_of(context)
+        return await _answered(_offered(webhooks).unsubscribe(types.within(caller.folder), caller, params))
 
     async def announced(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         answer = await call_next(context)
@@ -139,21 +172,106 @@ def add_events(server: Server[Any], events: Events, caller_of: Callable[[Any], t
     server.middleware.append(cast("ServerMiddleware[Any]", announce))
     server.add_request_handler("events/list", ListParams, list_events)
     server.add_request_handler("events/poll", PollParams, poll_events)
+    server.add_request_handler("events/subscribe", SubscribeParams, subscribe)
+    server.add_request_handler("events/unsubscribe", UnsubscribeParams, unsubscribe)
 
 
-def _result(answer: Mapping[str, Any], *, truncated: bool = False) -> dict[str, Any]:
+def _offered(webhooks: WebhookMethods | None) -> WebhookMethods:
+    if webhooks is None:
+        raise MCPError(_UNSUPPORTED, "No webhooks here.", {"feature": "deliveryMode", "value": "webhook"})
+    return webhooks
+
+
+async def _answered(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the answer, or raises an error of the protocol."""
+    try:
+        return await work
+    except NotFound as error:
+        raise MCPError(_NOT_FOUND, str(error), {"kind": "event"}) from error
+    except Invalid as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from error
+    except OverLimit as error:
+        raise MCPError(_EXHAUSTED, str(error), {"limit": "subscriptions"}) from error
+    except CallbackFailed as error:
+        raise MCPError(_CALLBACK, str(error), {"reason": error.reason}) from error
+    except SakuinError as error:
+        raise MCPError(INTERNAL_ERROR, "The changes cannot be read now. Try again in a moment.") from error
+
+
+def _polled(types: EventTypes, caller: Caller, params: PollParams) -> dict[str, Any]:
+    """Returns the events of a type after a cursor.
+
+    `truncated`: some are left out, since the cursor was too old or they are older than `max_age_ms`.
+    """
+    types.check(params.name, params.arguments or {})
+    limit = min(params.max_events, _MOST_EVENTS)
+    try:
+        happened = types.after(caller.endpoint, params.name, params.cursor, limit)
+    except Gone:
+        return _poll_result(types.after(caller.endpoint, params.name, None, 0), truncated=True)
+    floor = _floor(params.max_age_ms)
+    young = [event for event in happened.events if not _is_before(event, floor)]
+    return _poll_result(happened, young, truncated=len(young) < len(happened.events))
+
+
+def _poll_result(happened: Happened, events: Any = (), *, truncated: bool = False) -> dict[str, Any]:
     return {
-        "events": [_event(row) for row in answer["changes"]],
-        "cursor": answer["cursor"],
+        "events": list(events),
+        "cursor": happened.cursor,
         "truncated": truncated,
-        "hasMore": answer["more"],
+        "hasMore": happened.more,
         "nextPollMs": _NEXT_POLL_MS,
     }
 
 
-def _event(row: Mapping[str, Any]) -> dict[str, Any]:
-    data = {name: value for name, value in row.items() if name not in ("kind", "time")}
-    # The same for the same change, whenever it is polled.
-    change = repr((row["kind"], row["id"], row["generation"])).encode()
-    id = hashlib.sha256(change).hexdigest()[:32]
-    return {"eventId": id, "name": row["kind"], "timestamp": row["time"], "data": data}
+def _beginning(types: EventTypes, caller: Caller, params: SubscribeParams) -> tuple[Happened, bool]:
+    """Returns where a new subscription begins, and whether events after the client's cursor are left out."""
+    now = types.after(caller.endpoint, params.name, None, 0)
+    if params.cursor is None:
+        return now, False
+    try:
+        first = types.after(caller.endpoint, params.name, params.cursor, 1)
+    except Gone:
+        return now, True
+    is_old = any(_is_before(event, _floor(params.max_age_ms)) for event in first.events)
+    return Happened((), params.cursor, True, 0), is_old
+
+
+def _granted_seconds(ttl_ms: int | None) -> int:
+    """Returns the lifetime that a client gets; none is without end."""
+    return _MOST_SECONDS if ttl_ms is None else min(max(ttl_ms // 1000, _LEAST_SECONDS), _MOST_SECONDS)
+
+
+def _granted(saved: Subscription, existing: Subscription | None, *, truncated: bool) -> dict[str, Any]:
+    """Returns the answer to a client, of a refresh with "Webhook Delivery Status"."""
+    granted = {
+        "id": saved.id,
+        "refreshBefore": saved.expires_at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "cursor": saved.cursor,
+        "truncated": truncated,
+    }
+    if existing is None:
+        return granted
+    status = {"active": existing.is_active, "lastDeliveryAt": saved.status["delivered_at"]}
+    status |= {"lastError": saved.status["last_error"] if existing.failures else None}
+    failed = existing.status["failed_since"]
+    return granted | {"deliveryStatus": status | ({"failedSince": failed} if failed else {})}
+
+
+def _floor(max_age_ms: int | None) -> datetime | None:
+    return None if max_age_ms is None else datetime.now(UTC) - timedelta(milliseconds=max_age_ms)
+
+
+def _is_before(event: Mapping[str, Any], floor: datetime | None) -> bool:
+    return floor is not None and datetime.fromisoformat(event["timestamp"]) < floor
+
+
+def _is_secret(secret: str) -> bool:
+    try:
+        return secret.startswith(_SECRET) and 24 <= len(base64.b64decode(secret[len(_SECRET) :], validate=True)) <= 64
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]

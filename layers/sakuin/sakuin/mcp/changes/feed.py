@@ -69,14 +69,13 @@ class ChangeFeed:
         """
         return self.after(endpoint, asked.since, asked.kind, asked.limit)
 
-    def now(self, endpoint: Endpoint | None, kinds: Sequence[str]) -> dict[str, Any]:
-        """Returns an answer without changes, whose cursor is before those that come."""
-        return self.after(endpoint, None, kinds, 0) | {"more": False}
-
     def after(
         self, endpoint: Endpoint | None, since: str | None, kinds: Sequence[str] | None, limit: int
     ) -> dict[str, Any]:
-        """Returns the answer after a cursor (None: from the beginning), of some kinds or with None of all."""
+        """Returns the answer after a cursor (None: from the beginning), of some kinds or with None of all.
+
+        With the limit 0 it has no changes, and its cursor is before those that come.
+        """
         tools = None if endpoint is None else sorted(tool.id for tool in endpoint.tools)
         signed = (endpoint.id if endpoint else _LIBRARY, self.folder, *sorted(kinds or ()))
         arguments = {
@@ -98,6 +97,12 @@ class ChangeFeed:
         """Returns a change with the link to its explanation, or to where its text is now."""
         place = row["id"] if "content_hash" in row else row.get("moved_to")
         return row | ({"url": self.url(*split_chunk_id(place))} if place else {})
+
+
+def last_read(cursor: str) -> int:
+    """Returns the number of the last change before a cursor that an answer had."""
+    match = _POSITION.fullmatch(cursor.partition(".")[2])
+    return int(match[3]) if match else 0
 
 
 def _numbers(cursor: str, tools: Sequence[str] | None, signed: tuple[str, ...]) -> list[int]:

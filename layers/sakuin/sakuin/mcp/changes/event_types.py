@@ -1,0 +1,92 @@
+"""The types of events, and what happened of a type after a cursor: the same for polls and webhooks.
+
+The kinds of changes are the types, written here: no page and no project can name one.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sakuin.errors import Invalid, NotFound
+from sakuin.mcp.changes.feed import CHANGE, ChangeFeed, last_read
+from sakuin.tables.model import Endpoint
+
+_PAGES = {
+    "explanation.added": "A page has a new explanation.",
+    "explanation.changed": "The text or the description of an explanation changed.",
+    "explanation.moved": "An explanation is gone, and its text has another id.",
+    "explanation.removed": "An explanation is gone.",
+    "page.failed": "The newest version of a page cannot be read; the last good one stays searchable.",
+    "page.recovered": "A page that had failed is searchable again, or deleted.",
+}
+_TOOLS = {
+    "tool.ready": "A search tool has indexed its present document.",
+    "tool.failed": "The document of a search tool cannot be indexed.",
+}
+_NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Events in their order, and the cursor after them. `more`: there are more now.
+
+    `position` is how far the feed was read.
+    """
+
+    events: Sequence[Mapping[str, Any]]
+    cursor: str
+    more: bool
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventTypes:
+    """The event types of an endpoint, each with its description."""
+
+    feed: ChangeFeed
+    types: Mapping[str, str]
+
+    def within(self, folder: str) -> "EventTypes":
+        """Returns the events of a caller who may read only this folder; all if it is empty."""
+        return replace(self, feed=self.feed.within(folder))
+
+    def listed(self, delivery: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        """Returns the types as `events/list` shows them, with these modes of delivery."""
+        shared = {"delivery": delivery, "inputSchema": _NO_ARGUMENTS, "payloadSchema": CHANGE}
+        return [{"name": name, "description": told, **shared} for name, told in self.types.items()]
+
+    def check(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Raises `NotFound` for a name of no event, and `Invalid` for arguments that it does not have."""
+        if name not in self.types:
+            raise NotFound(f"There is no event of this name. There are: {', '.join(self.types)}")
+        if arguments:
+            raise Invalid("Events have no arguments here. Leave 'arguments' out")
+
+    def after(self, endpoint: Endpoint | None, name: str, cursor: str | None, limit: int) -> Happened:
+        """Returns at most `limit` events after a cursor; none without one, and the cursor of now.
+
+        Raises `Gone` for a cursor that is too old, and `Invalid` for one of something else.
+        """
+        answer = self.feed.after(endpoint, cursor, [name], 0 if cursor is None else limit)
+        events = [_event(row) for row in answer["changes"]]
+        more = cursor is not None and answer["more"]
+        return Happened(events, answer["cursor"], more, last_read(answer["cursor"]))
+
+
+def page_events(feed: ChangeFeed) -> EventTypes:
+    """Returns the events of the library."""
+    return EventTypes(feed, _PAGES)
+
+
+def tool_events(feed: ChangeFeed) -> EventTypes:
+    """Returns the events of an endpoint of Search Tools."""
+    return EventTypes(feed, _TOOLS)
+
+
+def _event(row: Mapping[str, Any]) -> dict[str, Any]:
+    data = {name: value for name, value in row.items() if name not in ("kind", "time")}
+    # The same for the same change, whenever it is told.
+    change = repr((row["kind"], row["id"], row["generation"])).encode()
+    id = hashlib.sha256(change).hexdigest()[:32]
+    return {"eventId": id, "name": row["kind"], "timestamp": row["time"], "data": data}

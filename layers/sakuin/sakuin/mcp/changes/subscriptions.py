@@ -1,0 +1,184 @@
+"""Subscriptions to events, and the keys and users to whom they belong."""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken
+
+from sakuin.errors import Unauthorized
+from sakuin.mcp.changes.webhooks import Callback
+from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.client import Client, call
+from sakuin.tables.model import Endpoint
+
+_KEY, _USER = "key:", "user:"
+# Equal to `most_failures` in SQL.
+MOST_FAILURES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks for events: the endpoint, and the folder of the library that is read, if it is not empty.
+
+    `principal` is a key or a user, empty for everybody; `payer` is whose quotas are used.
+    """
+
+    endpoint: Endpoint | None
+    folder: str
+    principal: str = ""
+    payer: str = ""
+
+
+def of_key(key_hash: str) -> str:
+    """Returns the principal of a key."""
+    return _KEY + key_hash
+
+
+def of_user(user_id: str) -> str:
+    """Returns the principal of a user."""
+    return _USER + user_id
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Finds what a principal may read now, as for its requests."""
+
+    keys: KeyRing
+    folder_of: Callable[[str], str]
+    endpoint_of_key: Callable[[str, str], tuple[Sequence[str], Endpoint | None]]
+    endpoint_of_user: Callable[[str, str], Endpoint | None]
+    opens_library: Callable[[], bool]
+
+    def find(self, principal: str, mcp_id: str | None) -> Caller:
+        """Returns the caller; `Unauthorized` if the key or the user has no access any more."""
+        is_key = principal.startswith(_KEY)
+        id = principal.removeprefix(_KEY if is_key else _USER)
+        endpoint = None
+        if mcp_id is not None:
+            endpoint = self.endpoint_of_key(mcp_id, id)[1] if is_key else self.endpoint_of_user(mcp_id, id)
+        elif id in self.keys.hashes(newer=True) if is_key else self.opens_library():
+            return Caller(None, self.folder_of(id) if is_key else "", principal)
+        if endpoint is None:
+            raise Unauthorized
+        return Caller(endpoint, "", principal)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A row of `event_subscription`; times are in UTC. `previous` signs, too, while the secret is replaced."""
+
+    id: str
+    principal: str
+    payer: str
+    mcp_id: str | None
+    name: str
+    arguments: Mapping[str, Any]
+    url: str
+    secret: str
+    previous: str | None
+    cursor: str
+    not_before: datetime | None
+    attempt: int
+    failures: int
+    expires_at: datetime
+    status: Mapping[str, Any]
+
+    @property
+    def is_active(self) -> bool:
+        """Whether events are sent: not after too many failures."""
+        return self.failures < MOST_FAILURES
+
+    @property
+    def callback(self) -> Callback:
+        """Where its events go."""
+        return Callback(self.url, self.id, [self.secret, *([self.previous] if self.previous else [])])
+
+
+def subscription_id(principal: str, mcp_id: str | None, url: str, name: str, arguments: Mapping[str, Any]) -> str:
+    """Returns the same id for the same subscription ("Subscription Identity")."""
+    key = json.dumps([principal, mcp_id, url, name, arguments], sort_keys=True, separators=(",", ":"))
+    return f"sub_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """The table `event_subscription`. `key` gives what the secrets of webhooks are encrypted with.
+
+    Whoever can only read the table cannot sign an event. If the key is replaced, a client has to refresh.
+    """
+
+    client: Client
+    key: Callable[[], str]
+
+    def read(self, id: str, principal: str, url: str) -> tuple[Subscription | None, bool]:
+        """Returns the subscription, and whether the principal has proved within a day that the address is its own."""
+        found = call(self.client, "read_subscription", {"p_id": id, "p_principal": principal, "p_url": url})
+        return self._found(found["subscription"]), found["verified"]
+
+    def save(
+        self, row: Mapping[str, Any], secret: str, *, replaced: str | None, seconds: int, verified: bool
+    ) -> Subscription:
+        """Adds or refreshes a subscription. `OverLimit` if its payer has too many."""
+        hidden = {"secret": self._hidden(secret), "previous_secret": self._hidden(replaced) if replaced else None}
+        arguments = {"p_row": {**row, **hidden}, "p_seconds": seconds, "p_verified": verified}
+        return self._subscription(call(self.client, "subscribe", arguments))
+
+    def remove(self, id: str) -> bool:
+        """Returns whether there was one."""
+        return bool(call(self.client, "unsubscribe", {"p_id": id}))
+
+    def begin(self, id: str, attempt: int) -> Subscription | None:
+        """Returns the subscription of a message; None if there is nothing to do for it any more."""
+        return self._found(call(self.client, "begin_delivery", {"p_id": id, "p_attempt": attempt}))
+
+    def record(
+        self, each: Subscription, cursor: str | None, position: int, *, received: bool, seconds: int | None
+    ) -> bool:
+        """Records how far a message has come, if another has not followed; returns whether it has not.
+
+        `seconds`: when its work is done, after how many the subscription is due again.
+        """
+        arguments = {"p_id": each.id, "p_attempt": each.attempt, "p_cursor": cursor, "p_position": position}
+        arguments |= {"p_received": received, "p_seconds": seconds}
+        return bool(call(self.client, "record_delivery", arguments))
+
+    def record_failure(self, each: Subscription, reason: str, seconds: int) -> int | None:
+        """Returns the number of the message that follows; None if none does, until the client refreshes."""
+        arguments = {"p_id": each.id, "p_attempt": each.attempt, "p_error": reason, "p_seconds": seconds}
+        attempt: int | None = call(self.client, "record_failed_delivery", arguments)
+        return attempt
+
+    def _found(self, row: Mapping[str, Any] | None) -> Subscription | None:
+        return self._subscription(row) if row else None
+
+    def _subscription(self, row: Mapping[str, Any]) -> Subscription:
+        """Returns the row with its secrets. One that cannot be decrypted is empty."""
+        until, not_before = row["previous_until"], row["not_before"]
+        is_replaced = until is not None and datetime.fromisoformat(until) > datetime.now(UTC)
+        names = ("id", "principal", "payer", "mcp_id", "name", "arguments", "url", "cursor", "attempt", "failures")
+        return Subscription(
+            **{name: row[name] for name in names},
+            secret=self._shown(row["secret"]),
+            previous=self._shown(row["previous_secret"]) if is_replaced else None,
+            not_before=datetime.fromisoformat(not_before) if not_before else None,
+            expires_at=datetime.fromisoformat(row["expires_at"]),
+            status={name: row[name] for name in ("delivered_at", "last_error", "failed_since")},
+        )
+
+    def _hidden(self, secret: str) -> str:
+        return self._fernet().encrypt(secret.encode()).decode()
+
+    def _shown(self, hidden: str) -> str:
+        try:
+            return self._fernet().decrypt(hidden.encode()).decode()
+        except InvalidToken:
+            return ""
+
+    def _fernet(self) -> Fernet:
+        digest = hashlib.sha256(b"secrets of webhooks " + self.key().encode()).digest()
+        return Fernet(urlsafe_b64encode(digest))

@@ -1,0 +1,60 @@
+"""The function `send_webhooks`: sends the events of subscriptions to their addresses."""
+
+from typing import TYPE_CHECKING
+
+from sakuin.platform.aws import Handler
+from sakuin.wiring.clients import Clients
+from sakuin.wiring.handlers import queue_handler
+from sakuin.wiring.index_versions import own_index
+
+if TYPE_CHECKING:
+    from sakuin.mcp.changes.send_webhooks import SendWebhooks
+    from sakuin.mcp.changes.subscriptions import Subscriptions
+
+
+def handler(clients: Clients) -> Handler:
+    """Returns the handler of the function."""
+    return queue_handler("webhook", webhook_work(clients), clients)
+
+
+def subscriptions_of(clients: Clients) -> "Subscriptions":
+    """Returns the subscriptions. The key of the database's role encrypts their secrets."""
+    from sakuin.mcp.changes.subscriptions import Subscriptions
+
+    secret = clients.secret()
+    return Subscriptions(clients.supabase, lambda: secret.now().database_key)
+
+
+def webhook_work(clients: Clients) -> "SendWebhooks":
+    """Returns what processes its messages."""
+    from sakuin.knowledge.postgres_search import ReadKnowledge
+    from sakuin.mcp.changes.event_types import page_events, tool_events
+    from sakuin.mcp.changes.feed import ChangeFeed
+    from sakuin.mcp.changes.send_webhooks import SendWebhooks
+    from sakuin.mcp.changes.subscriptions import Callers
+    from sakuin.mcp.changes.webhooks import Webhooks
+    from sakuin.mcp.rate_limiter import Quotas, RateLimiter
+    from sakuin.platform.keys import LibraryKeys, StoredKeys
+    from sakuin.platform.secrets import KeyRing
+    from sakuin.tables.postgres import ToolSearch
+
+    settings, client = clients.settings, clients.supabase
+    feed = ChangeFeed(client, ReadKnowledge(client, settings.base_url).url)
+    stored, records = StoredKeys(LibraryKeys(client).for_searches), ToolSearch(client, own_index(settings).tables.id)
+    per_minute = settings.limits.deliveries_per_minute
+    allow = RateLimiter(Quotas(client), per_minute, clients.clock, "deliveries_per_minute", "events")
+    return SendWebhooks(
+        subscriptions_of(clients),
+        page_events(feed),
+        tool_events(feed),
+        Callers(
+            KeyRing(clients.secret(), lambda now: now.knowledge_key_hashes, stored.hashes),
+            stored.folder,
+            records.endpoint_of_key,
+            records.endpoint_of_user,
+            lambda: settings.library_for_users,
+        ).find,
+        Webhooks(settings.webhooks == "private"),
+        clients.webhook_queue(),
+        lambda payer, events: allow(f"webhooks of {payer}", events),
+    )
