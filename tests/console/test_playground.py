@@ -16,7 +16,7 @@ from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.http.app import rest_api
-from sakuin.http.gaps import gap_router
+from sakuin.http.upkeep import gap_router
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_cli.evaluation.labels import labelled_questions

@@ -9,7 +9,7 @@ import pytest
 from sakuin.http.app import rest_api
 from sakuin.http.projects import project_routers
 from sakuin.platform.keys import hash_of_key
-from sakuin.tables.admin.outbox import Outbox
+from sakuin.tables.admin.eventbridge import Outbox
 from sakuin.tables.document import parsed_table, written_table
 from starlette.testclient import TestClient
 

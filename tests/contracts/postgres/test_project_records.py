@@ -10,7 +10,7 @@ import pytest
 from sakuin.errors import Conflict, Invalid, NotFound, OverLimit
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.admin.documents import S3TableDocuments
-from sakuin.tables.admin.outbox import Outbox
+from sakuin.tables.admin.eventbridge import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import Tool, User

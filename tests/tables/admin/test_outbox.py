@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
 from sakuin.tables.model import OutboxEvent
 
 from tests.worlds import TableWorld

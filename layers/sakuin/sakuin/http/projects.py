@@ -16,7 +16,7 @@ from sakuin.http.tables import table_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, LibraryKey, RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
-from sakuin.tables.admin.outbox import PublishOutbox
+from sakuin.tables.admin.eventbridge import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords, count_request
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import User

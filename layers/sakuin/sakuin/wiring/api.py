@@ -39,12 +39,11 @@ def handler(clients: Clients) -> Handler:
     from sakuin.console.supabase_auth import SupabaseAuth
     from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.app import explain_router, rest_api, sign_in_router
-    from sakuin.http.gaps import gap_router
     from sakuin.http.index_versions import index_router, vector_router
     from sakuin.http.keys import console_router, keys_router
     from sakuin.http.projects import project_routers
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
-    from sakuin.http.upkeep import doctor_router, reconcile_router
+    from sakuin.http.upkeep import doctor_router, gap_router, reconcile_router
     from sakuin.platform.asgi import Application, at_first_request
     from sakuin.platform.keys import (
         RECORD_SECONDS,
@@ -248,7 +247,7 @@ def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices"
     """Returns the use cases of projects."""
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.tokens import tokens_of
-    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+    from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.admin.tables import TableAdmin
 

@@ -70,7 +70,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.documents import DeleteOrphanedUploads, OrphanedUploads
-    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+    from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
     from sakuin.upkeep.daily_counts import DailyCountRecords
