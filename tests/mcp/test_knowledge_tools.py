@@ -357,7 +357,7 @@ def test_a_part_of_an_explanation_cuts_no_line_of_code(a_world: Worlds, changes:
     world.put("guide.html", a_page({"method-boil": "Boiling water: a program.<pre>" + "\n".join(lines) + "</pre>"}))
     tools = KnowledgeTools(world, world.read)
     (hit,) = answer(call(tools, "search_knowledge", query="boil water", max_tokens=300))["results"]
-    _, *part, end = hit["content"].split("\n")
+    _, _, *part, end = hit["content"].split("\n")
     assert (hit["is_cut"], end) == (True, "…")
     assert part == lines[: len(part)]
 

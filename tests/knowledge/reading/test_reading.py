@@ -69,7 +69,7 @@ def test_a_term_has_its_descriptions_and_a_row_its_cells() -> None:
 
 def test_text_is_plain_and_japanese_gets_no_spaces() -> None:
     html = '<div id="rule-a"><b>解</b>の<i>公式</i>\n  を使う<ol><li>一<li>二</ol>x<sup>2</sup><img alt="図"></div>'
-    assert only(html).content == "解の公式を使う\n1. 一\n2. 二\nx^2[図]"
+    assert only(html).text == "解の公式を使う\n1. 一\n2. 二\nx^2[図]"
 
 
 @pytest.mark.parametrize(

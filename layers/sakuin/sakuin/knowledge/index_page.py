@@ -220,7 +220,7 @@ def chunks_of_page(
     for explanation in page.explanations:
         items = learns[explanation.anchor]
         titles = titles_text(explanation, items.searched, page.title)
-        passages = embedded_passages(explanation.content[:EMBEDDED_LENGTH], title=titles)
+        passages = embedded_passages(explanation.text[:EMBEDDED_LENGTH], title=titles)
         texts |= passages
         chunks.append(_chunk(material, page, explanation, items, tuple(passages), vocabulary))
     return chunks, texts

@@ -51,7 +51,7 @@ class LocatedText:
     def body(self) -> str:
         """Returns the content without its heading, which repeats the title."""
         heading, _, body = self.content.partition("\n")
-        return body if self.title.rpartition(" › ")[2] in heading and body.strip() else self.content
+        return body.lstrip("\n") if self.title.rpartition(" › ")[2] in heading and body.strip() else self.content
 
 
 @dataclass(frozen=True, slots=True)

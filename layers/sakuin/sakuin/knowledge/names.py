@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from sakuin.errors import Invalid
 from sakuin.language.unicode_text import nfc, visible
 from sakuin.retrieval.fenced_code import without_code
+from sakuin.retrieval.markdown import plain_text
 
 SUFFIX = ".html"
 
@@ -145,7 +146,9 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
 
 def _text_directive(text: str) -> str:
     """Returns the encoded beginning of a text, and what follows a short one; "" if a browser could not find it."""
-    lines = [_LIST_MARK.sub("", line.strip()) for line in visible(without_code(text[:BEGINNING])).split("\n")]
+    lines = [
+        _LIST_MARK.sub("", line.strip()) for line in visible(without_code(plain_text(text[:BEGINNING]))).split("\n")
+    ]
     first, second, *_ = [*filter(None, lines), "", ""]
     shown = [_part(first)]
     if shown[0] and len(first) < _CLEAR_LINE and _part(second):

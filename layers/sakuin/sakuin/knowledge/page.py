@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sakuin.retrieval.markdown import plain_text
+
 ChunkType = Literal["rule", "method", "definition", "example", "tip"]
 
 TYPE_OF_PREFIX: dict[str, ChunkType] = {
@@ -28,7 +30,7 @@ class Explanation:
     """One anchored element of a page: a rule, a method, a definition, an example or a tip.
 
     `anchor` is NFC. `title` is the name of the concept, without pictographs, numbering or link labels.
-    `content` is plain text without the text of other anchored elements inside it.
+    `content` is Markdown without the text of other anchored elements inside it.
     `headings` are the titles of the sections around it, outermost first.
     `illustrates` are the anchors of the page's concepts that an example shows in use.
     `position` is its place in the page, from 0.
@@ -41,6 +43,11 @@ class Explanation:
     position: int
     headings: tuple[str, ...] = ()
     illustrates: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Returns the content without its structure, as it is embedded and searched."""
+        return plain_text(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ def titles_text(explanation: Explanation, learns: tuple[str, ...], page_title: s
 
 def body_text(explanation: Explanation, page_title: str) -> str:
     """Returns the whole text without title and `learns`, whose words have a greater weight."""
-    return "\n".join(part for part in (_headings(explanation, page_title), explanation.content) if part)
+    return "\n".join(part for part in (_headings(explanation, page_title), explanation.text) if part)
 
 
 def section_of(explanation: Explanation, page_title: str) -> str | None:

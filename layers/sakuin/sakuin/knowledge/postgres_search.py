@@ -38,6 +38,7 @@ from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.markdown import plain_text
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
     Candidate,
@@ -355,7 +356,7 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
 
 def _compared(text: Mapping[str, Any]) -> ComparedText:
     titles = dict.fromkeys((text["title"], text["section"], text["page_title"]))
-    return ComparedText(text["content"], "\n".join(filter(None, titles)))
+    return ComparedText(plain_text(text["content"]), "\n".join(filter(None, titles)))
 
 
 def _match(ranked: Ranked, row: Mapping[str, Any], text: Mapping[str, Any]) -> Match:

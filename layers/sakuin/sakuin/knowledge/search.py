@@ -15,6 +15,7 @@ from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.markdown import plain_text
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
@@ -120,7 +121,7 @@ class SearchKnowledge:
         return RankedMatches(question, matches, self.version, degraded)
 
     def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
-        body = match.body
+        body = plain_text(match.body)
         matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary)
         return Hit(
             id=match.id,
@@ -159,7 +160,7 @@ def quoted_phrases(query: str) -> list[str]:
 
 
 def _has(match: Match, phrases: Sequence[str]) -> bool:
-    text = " ".join(folded(f"{match.title}\n{match.content}").split())
+    text = " ".join(folded(f"{match.title}\n{plain_text(match.content)}").split())
     return all(" ".join(folded(phrase).split()) in text for phrase in phrases)
 
 

@@ -198,7 +198,7 @@ def _broken_links(material: str, page: Page) -> Iterator[Finding]:
 
 def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
     for explanation in page.explanations:
-        length = len(explanation.content)
+        length = len(explanation.text)
         if length > EMBEDDED_LENGTH:
             anchor = explanation.anchor
             said = coded("finding.long_explanation", anchor=anchor, count=length, most=EMBEDDED_LENGTH)

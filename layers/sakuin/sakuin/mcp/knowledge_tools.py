@@ -55,6 +55,7 @@ from sakuin.mcp.schemas import READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.line_pattern import exact_pattern, postgres_pattern
+from sakuin.retrieval.markdown import plain_text
 from sakuin.retrieval.tokens import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.
@@ -308,15 +309,16 @@ class KnowledgeTools:
         return answer
 
     def _place_view(self, match: TextMatch, number: int, text: str) -> Answer:
-        lines = ["", *match.content.split("\n"), ""]
-        before, line, after = lines[number - 1 : number + 2]
+        lines = match.content.split("\n")
+        before = next((beside for beside in reversed(lines[: number - 1]) if plain_text(beside)), "")
+        after = next((beside for beside in lines[number:] if plain_text(beside)), "")
         return {
             "id": match.id,
             "url": self.read.url(match.material, match.anchor, match.content),
             "title": match.title,
             "line": number,
             "before": excerpt(before, length=_BESIDE),
-            "text": excerpt(line, around=[text], length=_LINE),
+            "text": excerpt(lines[number - 1], around=[text], length=_LINE),
             "after": excerpt(after, length=_BESIDE),
         }
 
@@ -494,7 +496,8 @@ def _results(hits: Sequence[Hit], *, max_tokens: int) -> list[Answer]:
         result = asdict(hit) | {"learns": [excerpt(item, length=_ITEM_LENGTH) for item in hit.learns]}
         tokens = estimated_tokens(hit.content)
         if tokens > max_tokens >= _LEAST_PART:
-            part = excerpt(hit.content, around=hit.matched, length=len(hit.content) * max_tokens // tokens)
+            length = len(hit.content) * max_tokens // tokens
+            part = excerpt(hit.content, around=hit.matched, length=length, keeps_lines=True)
             result |= {"content": part, "is_cut": True}
         elif tokens > max_tokens:
             del result["content"]

@@ -15,13 +15,14 @@ _MOST_PLACES = 20
 Span = tuple[int, int]
 
 
-def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENGTH) -> str:
+def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENGTH, keeps_lines: bool = False) -> str:
     """Returns the part of `text` with most words of `around`, where earlier words have more weight.
 
     It starts with a sentence if possible, has single spaces, and `…` where text is left out: at most `length` + 4
-    characters. Code keeps its lines, without fences; a line is cut only if it is longer than the excerpt.
+    characters. Code keeps its lines, without fences; a line is cut only if it is longer than the excerpt. With
+    `keeps_lines` all text keeps its lines, and a row of a table is not cut either.
     """
-    flat, code = _flat(text)
+    flat, code = _flat(text, keeps_lines=keeps_lines)
     if len(flat) <= length:
         return flat
     start, end = _span(flat, code, around, length)
@@ -33,16 +34,16 @@ def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENG
     return ("…\n" if start else "") + piece + closing
 
 
-def _flat(text: str) -> tuple[str, list[Span]]:
-    """Returns a text with a line for each line of code and one for all text between, and the spans of code."""
+def _flat(text: str, *, keeps_lines: bool) -> tuple[str, list[Span]]:
+    """Returns a text with a line for each line of code and one for all text between, and the spans of whole lines."""
     lines: list[str] = []
     code: list[Span] = []
     length = 0
     for is_code, part in parts(text):
-        for line in part.split("\n") if is_code else (_SPACE.sub(" ", part).strip(),):
-            if is_code:
+        for line in part.split("\n") if is_code or keeps_lines else (_SPACE.sub(" ", part).strip(),):
+            if is_code or (keeps_lines and line.startswith("|")):
                 code.append((length, length + len(line)))
-            if is_code or line:
+            if is_code or keeps_lines or line:
                 lines.append(line)
                 length += len(line) + 1
     return "\n".join(lines), code

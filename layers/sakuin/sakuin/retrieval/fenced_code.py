@@ -3,7 +3,7 @@
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 OPENING = re.compile(r"(`{3,})[^`]*")
 # Where a text was cut.
@@ -24,25 +24,42 @@ def fenced(code: str, language: str = "") -> str:
 
 def parts(text: str) -> Iterator[tuple[bool, str]]:
     """Yields the parts of a text in order: whether it is code, and its lines without fences. Takes linear time."""
-    if "```" not in text:
-        yield False, text
-        return
     lines = text.split("\n")
+    begin = 0
+    for opened, closed in _blocks(text, lines):
+        yield False, "\n".join(lines[begin:opened])
+        yield True, "\n".join(lines[opened + 1 : closed])
+        begin = closed + 1
+    yield False, "\n".join(lines[begin:])
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Returns a text with its lines outside code changed. A part that becomes empty goes."""
+    lines = text.split("\n")
+    changed: list[str] = []
+    begin = 0
+    for opened, closed in _blocks(text, lines):
+        changed += [*filter(None, [change("\n".join(lines[begin:opened]))]), *lines[opened : closed + 1]]
+        begin = closed + 1
+    return "\n".join([*changed, *filter(None, [change("\n".join(lines[begin:]))])])
+
+
+def _blocks(text: str, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields the lines of the fences of each block of code."""
+    if "```" not in text:
+        return
     fences: defaultdict[str, list[int]] = defaultdict(list)
     for place, line in enumerate(lines):
         if line.startswith("```"):
             fences[line].append(place)
-    begin = place = 0
+    place = 0
     while place < len(lines):
         opened = OPENING.fullmatch(lines[place])
         closings = fences.get(opened[1], []) if opened else []
         if (number := bisect(closings, place)) < len(closings):
-            yield False, "\n".join(lines[begin:place])
-            yield True, "\n".join(lines[place + 1 : closings[number]])
+            yield place, closings[number]
             place = closings[number]
-            begin = place + 1
         place += 1
-    yield False, "\n".join(lines[begin:])
 
 
 def without_code(text: str) -> str:

@@ -66,7 +66,7 @@ def is_mathematical(explanation: Explanation, page: Page) -> bool:
 
 def language_of(explanation: Explanation, page: Page) -> Language:
     """Returns the language of an explanation. Text without kana is Japanese if the page has kana."""
-    own = f"{page.title}\n{explanation.title}\n{explanation.content}"
+    own = f"{page.title}\n{explanation.title}\n{explanation.text}"
     others = map(_beginning, page.explanations[:COMPARED])
     return "ja" if _has_cjk_script(own) and any(map(KANA.search, others)) else language_of_text(own)
 
@@ -80,7 +80,7 @@ def language_of_text(text: str) -> Language:
 
 
 def _beginning(explanation: Explanation) -> str:
-    return f"{explanation.title}\n{without_code(explanation.content[:BEGINNING])}"
+    return f"{explanation.title}\n{without_code(explanation.text[:BEGINNING])}"
 
 
 def _has_cjk_script(text: str) -> bool:
@@ -106,9 +106,9 @@ def sentences_of(explanation: Explanation, *, with_steps: bool = True) -> Iterat
 
     If some lines end with a full stop, the others are no sentences: code, cells of tables, entries of lists.
     """
-    heading, _, rest = explanation.content[:EMBEDDED_LENGTH].partition("\n")
+    heading, _, rest = explanation.text[:EMBEDDED_LENGTH].partition("\n")
     is_heading = explanation.title in heading and len(heading) <= len(explanation.title) + LONGEST_NUMBER
-    content = without_code(rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH])
+    content = without_code(rest if rest and is_heading else explanation.text[:EMBEDDED_LENGTH])
     lines = [plain_tex(line) for line in content.split("\n") if with_steps or not NUMBERED.match(line)]
     ended = [line for line in lines if FULL_STOP.search(line)]
     for sentence in SENTENCE_END.split("\n".join(ended or lines)):

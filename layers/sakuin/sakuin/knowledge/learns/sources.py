@@ -99,7 +99,7 @@ class LearnsSources:
 
 def shown_text(explanation: Explanation) -> str:
     """Returns what a language model reads of an explanation."""
-    return f"title: {explanation.title}\n{explanation.content[:_SHOWN_CHARACTERS]}"
+    return f"title: {explanation.title}\n{explanation.text[:_SHOWN_CHARACTERS]}"
 
 
 def learns_without_model(page: Page, authored: Mapping[str, Items]) -> dict[str, Learns]:

@@ -112,7 +112,7 @@ def _of_mathematics(explanation: Explanation, page: Page) -> Iterator[str]:
     written = _of_definition(name, explanation) if explanation.type == "definition" else _of_concept(name)
     first, *others = written
     yield first
-    yield from tuple(_steps(explanation.content))[:2]
+    yield from tuple(_steps(explanation.text))[:2]
     yield from others
     verb = as_verb(name)
     usable = verb or (_is_noun(name) and not NOT_USED.search(name))
@@ -129,11 +129,11 @@ def _of_title(explanation: Explanation, language: Language) -> Iterator[str]:
         name = _bare_name(title)
         if (verb := as_verb(name)) or WAY.search(name):
             yield f"{verb}方法" if verb else name
-        yield from tuple(_steps(explanation.content))[:LEARNS_MIN]
+        yield from tuple(_steps(explanation.text))[:LEARNS_MIN]
     elif language == "en":
         if ENGLISH_TITLE.match(title):
             yield title
-        steps = (plain_tex(step).rstrip(". ") for step in STEP.findall(explanation.content))
+        steps = (plain_tex(step).rstrip(". ") for step in STEP.findall(explanation.text))
         actions = (step for step in steps if ENGLISH_TITLE.match(step) and len(step) <= LONGEST[False])
         yield from islice(actions, LEARNS_MIN)
 
@@ -180,7 +180,7 @@ def _of_concept(name: str) -> list[str]:
 
 def _of_definition(name: str, explanation: Explanation) -> list[str]:
     thing = name.removesuffix("の定義").removesuffix("の意味")
-    terms = [concept_name(term) for term in DEFINED.findall(explanation.content)]
+    terms = [concept_name(term) for term in DEFINED.findall(explanation.text)]
     others = [term for term in terms if term and term not in thing and thing not in term and not is_generic(term)]
     return [
         f"{_subject(thing)}の定義を説明する方法",
@@ -206,7 +206,7 @@ def _of_example(name: str, explanation: Explanation, page: Page) -> Iterator[str
         concept = next((_bare_name(other.title) for other in page.explanations if other.anchor == anchor), name)
         if concept != name:
             yield _shown(concept)
-    yield from tuple(_steps(explanation.content))[:3]
+    yield from tuple(_steps(explanation.text))[:3]
     if verb:
         yield f"{verb}問題の見分け方"
         yield f"{verb}途中の計算の書き方"

@@ -8,9 +8,10 @@ from urllib.parse import unquote
 from bs4 import Tag
 
 from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.layout import Layout
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
+from sakuin.knowledge.reading.prose import Prose
 from sakuin.knowledge.reading.titles import words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, language_of
 from sakuin.language.unicode_text import one_line, visible
@@ -61,8 +62,7 @@ class Outline:
         self._muted: Tag | None = None
         self._pre: Tag | None = None
         self._code: Tag | None = None
-        self._cells: list[int] = []
-        self._items: list[int | None] = []
+        self._layout = Layout()
 
     def read(self, page_steps: Iterable[Step]) -> "Outline":
         """Reads every step of a page and returns itself."""
@@ -80,9 +80,13 @@ class Outline:
         self._end_runs(tag, rank)
         if tag.name in SECTIONS or id(tag) in self._shapes:
             self._marks.append(self._serial)
-        self._layout(tag)
+        last = self._open[-1] if self._open else None
+        is_own = last is None or id(tag) in self._shapes or (last.is_term and tag.parent is last.tag)
+        prose = last.region.prose if last else None
+        self._layout.enter(tag, prose, is_own=is_own, in_code=self._pre is not None)
         if id(tag) in self._shapes:
             self._begin(tag, rank)
+            self._open[-1].region.prose.depth = self._layout.depth
         if tag.name == "pre" and self._pre is None:
             self._pre = tag
         if tag.name == "code" and self._code is None and "math" not in classes(tag):
@@ -115,7 +119,8 @@ class Outline:
                 ending.tag = tag.parent  # a wrapper around nothing but the heading
                 break
             self._open.pop()
-        self._layout_end(tag)
+        prose = self._open[-1].region.prose if self._open else None
+        self._layout.leave(tag, prose, in_code=self._pre is not None)
 
     def _end_runs(self, tag: Tag, rank: int | None) -> None:
         """Ends the region of a heading at a heading of its rank, at the next anchor or at the footer."""
@@ -168,61 +173,6 @@ class Outline:
             text += " "  # the badge "例1" is separate from the text after it
         current.region.prose.add(text, is_code=self._code is not None)
 
-    def _layout(self, tag: Tag) -> None:
-        name = tag.name
-        if name in ("ol", "ul"):
-            self._items.append(_first_number(tag) if name == "ol" else None)
-        elif name == "tr":
-            self._cells.append(0)
-        if not self._open:
-            return
-        prose = self._open[-1].region.prose
-        if self._pre is not None:
-            if name == "br":
-                prose.add("\n")
-        elif name in INLINE_TEXT:
-            if name in ("td", "th") and self._cells:
-                if self._cells[-1]:
-                    prose.add_cell()
-                self._cells[-1] += 1
-            elif mark := raised(tag)[0]:
-                prose.add(mark)
-        else:
-            self._break(tag, prose)
-            if name == "li" and not self._cells:
-                prose.lead(self._marker())
-
-    def _layout_end(self, tag: Tag) -> None:
-        name = tag.name
-        if name in ("ol", "ul") and self._items:
-            self._items.pop()
-        elif name == "tr" and self._cells:
-            self._cells.pop()
-        if not self._open:
-            return
-        prose = self._open[-1].region.prose
-        if name not in INLINE_TEXT:
-            if name == "li":
-                prose.lead("")
-            self._break(tag, prose)
-        elif self._pre is None and (mark := raised(tag)[1]):
-            prose.add(mark)
-
-    def _break(self, tag: Tag, prose: Prose) -> None:
-        if self._cells and tag.name != "tr" and self._pre is None:
-            prose.add(" ")  # a row is one line
-        elif self._pre is None or tag.name != "br":
-            prose.add_break()
-
-    def _marker(self) -> str:
-        if not self._items:
-            return "- "
-        number = self._items[-1]
-        if number is None:
-            return "- "
-        self._items[-1] = number + 1
-        return f"{number}. "
-
 
 def fragment_of(tag: Tag) -> str:
     """Returns the fragment of an in-page link, percent-decoded and NFC; empty for any other link and for `#`."""
@@ -239,8 +189,3 @@ def _inside_heading(tag: Tag) -> bool:
             return True
         outer = outer.parent
     return False
-
-
-def _first_number(tag: Tag) -> int:
-    start = attribute(tag, "start")
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 6 else 1

@@ -30,6 +30,7 @@ from sakuin.knowledge.reading.sections.settings import PageSettings, page_settin
 from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import one_line
+from sakuin.retrieval.markdown import plain_text
 from sakuin.texts.catalogue import coded
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
@@ -129,7 +130,7 @@ def _skipped_headings(found: Sequence[AnchoredElement], page_steps: Sequence[Ste
 
 def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:
     """Returns whether a heading has more text than its title, and is not about those who pay for the site."""
-    lines = outline.regions[id(section.element)].prose.text().split("\n")
+    lines = plain_text(outline.regions[id(section.element)].prose.text()).split("\n")
     says_more = section.shape == "element" or any(concept_name(line) != section.title for line in lines)
     return says_more and FURNITURE_TITLE.fullmatch(section.title) is None
 
@@ -145,9 +146,9 @@ def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[E
         content = texts[id(anchored.element)]
         if anchored.scope is not None:
             content = section_content(anchored, content)
-            title = section_title(anchored, content)
+            title = section_title(anchored, plain_text(content))
         else:
-            title = title_of(anchored, content)
+            title = title_of(anchored, plain_text(content))
         explanations.append(
             Explanation(
                 anchor=anchored.anchor,

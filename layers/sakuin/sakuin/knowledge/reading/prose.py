@@ -10,6 +10,7 @@ from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.retrieval.fenced_code import fenced
+from sakuin.retrieval.markdown import BORDER, IS_MARKED, LINE, MARKS, SPANNED, markdown
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}
@@ -21,10 +22,10 @@ INLINE_TEXT = frozenset(
     | {"source", "svg", "td", "th"}
 )
 
-# Marks between pieces of text. `INVISIBLE` removes control characters from the text of the page.
-BREAK, CELL = "\x1e", "\x1f"
-
-# What makes code look like TeX, as characters that no text has (noncharacters of Unicode).
+# Marks between pieces of text, and what makes code look like TeX, as characters that no text has (control characters
+# and noncharacters of Unicode).
+BREAK = "\x1e"
+NO_TEXT = re.compile(INVISIBLE.pattern[:-1] + "\ufdd0-\ufdef]")
 NOT_TEX = {ord("\\"): "\ufdd0", ord("$"): "\ufdd1"}
 AS_WRITTEN = {0xFDD0: "\\", 0xFDD1: "$"}
 
@@ -36,7 +37,7 @@ SPACES = re.compile(f"[ {SPACE}](?:[ {SPACE}]+|(?<! ))")
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
 
 # Possessive, so that a page of only pictographs does not cause backtracking.
-DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*+)++", re.MULTILINE)
+DECORATION = re.compile(rf"^[{LINE}{MARKS}]*(?P<signs>(?:{PICTOGRAPH.pattern}\s*+)++)", re.MULTILINE)
 
 AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 
@@ -46,9 +47,10 @@ MOST_PARTS = 40  # of a superscript; more are a tag that was not closed
 
 
 class Prose:
-    """The growing text of one explanation."""
+    """The growing text of one explanation. `depth` elements with marks were open before it: its lines lack those."""
 
     def __init__(self) -> None:
+        self.depth = 0
         self._blocks: list[str] = []
         self._pieces: list[str] = []
         self._lead = ""
@@ -56,32 +58,38 @@ class Prose:
 
     def add(self, text: str, *, is_code: bool = False) -> None:
         """Adds text of the page, with the white space of the source. In code, `\\d` and `$x$` are no TeX."""
-        text = INVISIBLE.sub("", text.replace("\r\n", "\n"))
-        if self._lead and text.strip():
-            self._pieces.append(BREAK + self._lead)
-            self._lead = ""
+        text = NO_TEXT.sub("", text.replace("\r\n", "\n"))
+        if text.strip():
+            self._begin_line()
         if text:
             self._pieces.append(text.translate(NOT_TEX) if is_code and self._language is None else text)
 
-    def add_break(self) -> None:
-        """Begins a new line."""
+    def add_break(self, marks: str = "") -> None:
+        """Begins a new line with some marks."""
         if self._language is None:
-            self._pieces.append(BREAK)
+            self._pieces.append(BREAK + marks)
         elif not "".join(self._pieces[-1:]).endswith("\n"):
             self._pieces.append("\n")
 
-    def add_cell(self) -> None:
-        """Adds the border between two cells of a row."""
+    def add_mark(self, mark: str) -> None:
+        """Adds marks inside a row."""
         if self._language is None:
-            self._pieces.append(CELL)
+            self._begin_line()
+            self._pieces.append(mark)
 
     def lead(self, marker: str) -> None:
-        """Sets the marker of a list item, which is written before the first text of the item."""
+        """Sets what a list item or a row begins with, which is written before its first text."""
         self._lead = marker
 
+    def _begin_line(self) -> None:
+        if self._lead:
+            self._pieces.append(BREAK + self._lead)
+            self._lead = ""
+
     def begin_code(self, language: str) -> None:
-        """Begins a block of code: white space is a part of the text until it ends."""
-        self._pieces.append(BREAK + self._lead)
+        """Begins a block of code: white space is a part of the text until it ends. A row that it breaks is none."""
+        before, mark, line = "".join(self._pieces).rpartition(BREAK)
+        self._pieces = [before, mark, line.lstrip(MARKS) if BORDER in line else line, BREAK + self._lead]
         self._lead = ""
         self._end_block()
         self._language = language
@@ -92,7 +100,7 @@ class Prose:
             self._end_block()
 
     def text(self) -> str:
-        """Returns the plain text: readable TeX, a line for each block, cells joined with " | ", code in fences."""
+        """Returns the text as Markdown: lines of blocks, lists, tables, quotations, fenced code, and readable TeX."""
         self._end_block()
         return "\n".join(self._blocks)
 
@@ -117,9 +125,11 @@ def raised(tag: Tag) -> tuple[str, str]:
 
 def _flowing(joined: str) -> str:
     flowing = SPACES.sub(lambda run: _space(run, joined), joined)
-    lines = [_row(line) for line in flowing.split(BREAK)]
-    plain = readable_tex(visible("\n".join(line for line in lines if line)))
-    return DECORATION.sub(lambda found: _decoration(found, plain), plain).translate(AS_WRITTEN)
+    is_marked = IS_MARKED.search(flowing) is not None
+    lines = filter(None, map(_line, flowing.split(BREAK)))
+    plain = readable_tex(visible((f"\n{LINE}" if is_marked else "\n").join(lines)))
+    plain = DECORATION.sub(lambda found: _decoration(found, plain), plain)
+    return (markdown(plain) if is_marked else plain).translate(AS_WRITTEN)
 
 
 def _space(run: re.Match[str], text: str) -> str:
@@ -131,15 +141,20 @@ def _space(run: re.Match[str], text: str) -> str:
 
 def _decoration(found: re.Match[str], text: str) -> str:
     """Returns what remains of pictographs at the beginning of a line: nothing before words, all of them elsewhere."""
+    signs = found["signs"]
     if AFTER_DECORATION.match(text, found.end()):
-        return ""
+        return found[0].removesuffix(signs)
     # ❶ is a pictograph and a number; only the pictographs before it are decoration.
-    numbered = max((place for place, sign in enumerate(found[0]) if sign.isalnum()), default=0)
-    return found[0][numbered:]
+    numbered = max((place for place, sign in enumerate(signs) if sign.isalnum()), default=0)
+    return found[0].removesuffix(signs) + signs[numbered:]
 
 
-def _row(line: str) -> str:
-    if CELL not in line:
-        return line.strip()
-    cells = [cell.strip() for cell in line.split(CELL)]
-    return " | ".join(cells) if any(cells) else ""
+def _line(line: str) -> str:
+    """Returns a line after its marks, empty without text."""
+    line = line.strip()
+    if BORDER not in line and line[:1] not in MARKS:
+        return line
+    text = line.lstrip(MARKS)
+    if not text.strip(f"{BORDER}{SPANNED} "):
+        return ""
+    return line.removesuffix(text) + f" {BORDER} ".join(cell.strip() for cell in text.split(BORDER)).strip()

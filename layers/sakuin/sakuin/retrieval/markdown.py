@@ -1,0 +1,88 @@
+"""The structure of texts as Markdown: written for those who read a text, left out of what is embedded and searched.
+
+The reader of pages marks lines with characters that no text has (noncharacters of Unicode). A line begins with its
+marks: one for each level around it, that of a list marker, that of a row. A line without `LINE` goes on with the line
+before it.
+"""
+
+import re
+
+from sakuin.retrieval.fenced_code import outside_code
+
+INDENT, QUOTE, LEAD = "\ufdd2", "\ufdd3", "\ufdd4"
+# A row, the first one of a table, and the first one if it is the header.
+ROW, FIRST_ROW, HEADER = "\ufdd5", "\ufdd6", "\ufdd7"
+# The border between two cells, and a cell that another one extends over.
+BORDER, SPANNED = "\ufdd8", "\ufdd9"
+MARKS = "".join(map(chr, range(ord(INDENT), ord(HEADER) + 1)))
+LINE = "\ufdda"
+
+_WRITTEN = {INDENT: " ", QUOTE: "> "}
+IS_MARKED = re.compile(f"[{MARKS}{BORDER}{SPANNED}]")
+_MARKER = re.compile(r"- |\d+\. |: ")
+
+# What `markdown` writes before a line.
+_PREFIX = re.compile(r"(?:> | )*(?:: )?")
+_IS_WRITTEN = re.compile(r"^(?:$|[ >|:])", re.MULTILINE)
+_ADDED_ROW = re.compile(r"\|(?:  \|)+|\|(?: --- \|)+")
+_SPANNED_CELL = re.compile(r"(?<!\S)\| (?=\|(?!\S))")
+
+
+def markdown(marked: str) -> str:
+    """Returns a text with marks as Markdown: rows between pipes below a header, and a blank line after each structure.
+
+    A table without a header has an empty one. A "|" in a cell stays, since a backslash would change a formula.
+    """
+    written: list[str] = []
+    before = ""
+    for lines in marked.split(f"\n{LINE}"):
+        text = lines.lstrip(MARKS)
+        marks = lines.removesuffix(text)
+        kind = _kind(marks, text)
+        is_new = kind != before or (kind == "row" and marks[-1] != ROW)
+        written += [""] if written and is_new and (before or kind == "row") else []
+        levels = "".join(_WRITTEN.get(mark, "") for mark in marks)
+        if kind == "row":
+            rows = _rows(text.replace("\n", " "), is_first=is_new, has_header=marks[-1] == HEADER)
+            written += [levels + row for row in rows]
+        else:
+            text = text.strip("\n").replace(BORDER, "|").replace(SPANNED, "")
+            marker = _MARKER.match(text) if LEAD in marks else None
+            inside = levels + " " * marker.end() if marker else levels
+            written.append(levels + text.replace("\n", f"\n{inside}"))
+        before = kind
+    return "\n".join(written)
+
+
+def _kind(marks: str, text: str) -> str:
+    if marks[-1:] in (ROW, FIRST_ROW, HEADER) and (BORDER in text or SPANNED in text):
+        return "row"
+    return "quote" if QUOTE in marks else "list" if INDENT in marks or LEAD in marks else ""
+
+
+def _rows(text: str, *, is_first: bool, has_header: bool) -> list[str]:
+    cells = [cell.strip() for cell in text.split(BORDER)]
+    row = "|" + "".join(" |" if cell == SPANNED else f" {cell} |" for cell in cells)
+    if not is_first:
+        return [row]
+    line = "|" + " --- |" * len(cells)
+    return [row, line] if has_header else ["|" + "  |" * len(cells), line, row]
+
+
+def plain_text(text: str) -> str:
+    """Returns a text without what `markdown` wrote around its lines. Code, and the markers of lists, stay."""
+    return outside_code(text, _plain) if _IS_WRITTEN.search(text) else text
+
+
+def _plain(text: str) -> str:
+    return "\n".join(filter(None, map(_plain_line, text.split("\n"))))
+
+
+def _plain_line(line: str) -> str:
+    prefix = _PREFIX.match(line)
+    line = line[prefix.end() :] if prefix else line
+    if not line.startswith("| ") or not line.endswith("|"):
+        return line
+    if _ADDED_ROW.fullmatch(line):
+        return ""
+    return " ".join(_SPANNED_CELL.sub("", line)[1:-1].split())
