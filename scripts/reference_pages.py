@@ -19,8 +19,9 @@ _TOOLS = """\
 
 <!-- Written by scripts/reference. Change layers/sakuin/sakuin/mcp instead. -->
 
-What `tools/list` shows an agent. `POST /mcp` has the first six, and with `ChatGptTools=true` also `search` and
-`fetch`; `POST /mcp/{mcp_id}` has the Search Tools that are bound to the endpoint, and `read_around`.
+What `tools/list` shows an agent. `POST /mcp` has the first six, with `FeedbackTool=true` also `give_feedback`, and with
+`ChatGptTools=true` also `search` and `fetch`; `POST /mcp/{mcp_id}` has the Search Tools that are bound to the endpoint,
+and `read_around`.
 [Interfaces](api.md#mcp-post-mcp) says how they behave. `[]` stands for each member of a list.
 """
 _DATABASE = """\
@@ -50,7 +51,11 @@ def tools_page() -> str:
         input_schema=SEARCH_INPUT_SCHEMA,
         output_schema=OUTPUT,
     )
-    tools = [*KnowledgeTools(searches, read, for_chatgpt=True).listed(), search_tool, READ_AROUND]
+    tools = [
+        *KnowledgeTools(searches, read, for_chatgpt=True, has_feedback_tool=True).listed(),
+        search_tool,
+        READ_AROUND,
+    ]
     return "\n".join([_TOOLS, *map(_tool, tools)])
 
 

@@ -309,7 +309,13 @@ def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_nex
 
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
-    searches = {"ANY /v1/search", "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search"}
+    searches = {
+        "ANY /v1/search",
+        "ANY /v1/read",
+        "ANY /v1/find",
+        "POST /v1/feedback",
+        "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search",
+    }
     changes = {"ANY /v1/changes", "ANY /v1/mcps/{mcp_id}/changes"}
     assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/mcp", "$default"} | searches | changes
 

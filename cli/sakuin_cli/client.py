@@ -164,6 +164,10 @@ class DeploymentClient:
         """Returns the questions of the last 30 days without a good answer, in groups."""
         return self._call("GET", "gaps")
 
+    def feedback(self) -> list[Record]:
+        """Returns what agents said of answers in the last 30 days, the most frequent first."""
+        return self._list("feedback", "GET", "feedback")
+
     def remedy(self, gap: str) -> Record:
         """Returns what a page that answers a gap would need."""
         return self._call("GET", f"gaps/{quote(gap, safe='')}")

@@ -546,24 +546,69 @@ language sql set search_path = public, extensions as $$
   on conflict (day, tool_id, question) do update set asked = r.asked + 1, weak = r.weak + excluded.weak
 $$;
 
+-- What agents said of answers of the library: how often an explanation (its id; '' for none of the results) answered a
+-- question, and how often it did not. The question is '' unless RecordRefusedQuestions is on. Nothing tells who said it.
+create table public.feedback (
+  day date not null,
+  chunk_id text collate "C" not null,
+  question text collate "C" not null,
+  answered integer not null,
+  unanswered integer not null,
+  primary key (day, chunk_id, question)
+);
+
+-- Counts what an agent said. The first p_most questions of a day are recorded; after them, explanations without a question.
+create function public.record_feedback(p_chunk text, p_question text, p_answered boolean, p_most integer) returns void
+language sql set search_path = public, extensions as $$
+  with today as (
+    select f.chunk_id, f.question from feedback f where f.day = (now() at time zone 'utc')::date and f.question <> ''
+  )
+  insert into feedback as f (day, chunk_id, question, answered, unanswered)
+  select (now() at time zone 'utc')::date, p_chunk,
+    case when (select count(*) from today) < p_most
+           or exists (select from today t where (t.chunk_id, t.question) = (p_chunk, p_question))
+         then p_question else '' end,
+    p_answered::integer, (not p_answered)::integer
+  on conflict (day, chunk_id, question) do update set
+    answered = f.answered + excluded.answered, unanswered = f.unanswered + excluded.unanswered
+$$;
+
+-- What was said most often: [{chunk_id, question, answered, unanswered}].
+create function public.feedback_counts(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.answered + x.unanswered desc, x.chunk_id, x.question), '[]') from (
+    select f.chunk_id, f.question, sum(f.answered) as answered, sum(f.unanswered) as unanswered
+    from feedback f group by f.chunk_id, f.question
+    order by sum(f.answered + f.unanswered) desc, f.chunk_id, f.question limit p_limit) x
+$$;
+
 -- The most frequent questions, of these Tools or (null) of everything:
--- [{tool_id, question, asked, weak, first_day, last_day}].
+-- [{tool_id, question, asked, weak, unanswered, first_day, last_day}]. `unanswered`: agents said that a result did not
+-- answer; of such a question the search itself may have refused nothing.
 create function public.refused_questions(p_tools uuid[], p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.asked desc, x.last_day desc, x.question), '[]') from (
-    select q.tool_id, q.question, sum(q.asked) as asked, sum(q.weak) as weak,
-      min(q.day) as first_day, max(q.day) as last_day
-    from refused_question q where p_tools is null or q.tool_id = any (p_tools)
+    select q.tool_id, q.question, greatest(sum(q.asked), sum(q.unanswered)) as asked, sum(q.weak) as weak,
+      sum(q.unanswered) as unanswered, min(q.day) as first_day, max(q.day) as last_day
+    from (
+      select r.tool_id, r.question, r.asked, r.weak, 0 as unanswered, r.day from refused_question r
+      union all
+      select null, f.question, 0, 0, f.unanswered, f.day from feedback f where f.question <> '' and f.unanswered > 0) q
+    where p_tools is null or q.tool_id = any (p_tools)
     group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
 $$;
 
--- Deletes the questions of all days but the last p_days, and returns how many rows. 0 deletes all.
+-- Deletes the questions of all days but the last p_days (0 deletes all), and what was said of explanations without a
+-- question 30 days ago. Returns how many rows.
 create function public.delete_refused_questions(p_days integer) returns integer
 language sql set search_path = public, extensions as $$
   with gone as (
     delete from refused_question q where q.day <= (now() at time zone 'utc')::date - p_days returning 1
+  ), gone_feedback as (
+    delete from feedback f
+    where f.day <= (now() at time zone 'utc')::date - case when f.question = '' then 30 else p_days end returning 1
   )
-  select count(*)::integer from gone
+  select ((select count(*) from gone) + (select count(*) from gone_feedback))::integer
 $$;
 
 -- ---------------------------------------------------------------- the daily budgets of tokens

@@ -143,6 +143,7 @@ begin
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
+    'record_feedback',
     'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
     'begin_delivery', 'record_delivery', 'record_failed_delivery'
   ]::regproc[] loop

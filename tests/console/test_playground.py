@@ -18,7 +18,7 @@ from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.http.app import rest_api
 from sakuin.http.upkeep import gap_router
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.upkeep.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
 from sakuin_cli.evaluation.labels import labelled_questions
 from starlette.testclient import TestClient
 
@@ -47,7 +47,8 @@ class Console(ConsoleClient):
         places = Places(world.projects, library_for_users)
         values = Playground(places, self.ask, world.read.filter_values)
         questions = RefusedQuestions(world.client)
-        self.gaps = Gaps(places, questions.most_frequent, self.ask, is_recorded=True)
+        said = Feedback(world.client).counts
+        self.gaps = Gaps(places, questions.most_frequent, self.ask, is_recorded=True, feedback=said)
         super().__init__(
             world,
             first_page(world),
@@ -286,6 +287,20 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
         console.http.get(link)
         assert console.asked[-1].arguments["query"] == question
     assert console.asked[-1].tool_id == owned[0]
+
+
+def test_an_admin_sees_what_agents_said_of_answers_and_a_member_does_not(signed_out: Console) -> None:
+    feedback = Feedback(signed_out.world.client)
+    feedback.record(EXAMPLE, "<script>x</script>", False)
+    feedback.record("", "", False)
+    shown = signed_out.new_visitor("en").sign_in_admin().get("/gaps").text
+    rows = re.findall(r"<tr>\n(.*?)</tr>", shown.partition("What agents said of answers")[2], re.S)[1:]
+    assert [re.findall(r'<td class="number">(\d+)', row) for row in rows] == [["0", "1"], ["0", "1"]]
+    assert (EXAMPLE in rows[1], "No result" in rows[0], "<script>x" in shown) == (True, True, False)
+    assert "(1 that an agent called unanswered)" in shown
+    member = signed_out.new_visitor("en").sign_in_user(OWNER).get("/gaps").text
+    assert "What agents said" not in member
+    signed_out.world.sql.execute("delete from feedback")
 
 
 def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console, owned: tuple[str, str]) -> None:

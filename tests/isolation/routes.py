@@ -13,7 +13,8 @@ TOOL_SEARCH = "/v1/mcps/{mcp_id}/tools/{tool_id}/search"
 # Open with the keys of MCP: test_changes.
 TOOL_CHANGES = "/v1/mcps/{mcp_id}/changes"
 FEEDS = {"GET /v1/changes", f"GET {TOOL_CHANGES}"}
-SEARCHES = {"POST /v1/search", f"POST {TOOL_SEARCH}", *FEEDS}
+LIBRARY = {f"POST /v1/{name}" for name in ("search", "read", "find", "feedback")}
+SEARCHES = {*LIBRARY, f"POST {TOOL_SEARCH}", *FEEDS}
 Ids = Mapping[str, str]
 
 

@@ -76,7 +76,9 @@ class Stack:
         """Gives an event to the function that API Gateway would give it to."""
         path = event["rawPath"]
         is_search = path.startswith(("/mcp", "/public/mcp")) or path.endswith(("/search", "/changes"))
-        return (self.mcp if is_search else self.api)(event, context)
+        is_feedback = (path, event["requestContext"]["http"]["method"]) == ("/v1/feedback", "POST")
+        is_of_mcp = is_search or is_feedback or path in ("/v1/read", "/v1/find")
+        return (self.mcp if is_of_mcp else self.api)(event, context)
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
         """One request to the function that API Gateway would give it to."""
@@ -104,7 +106,7 @@ class Stack:
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "search_quota", "quota_use", "daily_count")
+            if name not in ("key_use", "search_quota", "quota_use", "daily_count", "feedback")
         ]
         digest = "select '{0}', md5(coalesce(string_agg(ctid::text || xmin, ' ' order by ctid), '')) from public.{0}"
         return dict(self.sql.execute(" union all ".join(map(digest.format, tables)).encode()).fetchall())

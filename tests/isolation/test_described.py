@@ -12,15 +12,17 @@ from uuid import uuid4
 import boto3
 import pytest
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import TableCut
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.supabase.database import Database
 
+from tests.builders import a_page
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, TOOL_CHANGES, Ids
 from tests.isolation.stack import Stack, stack_of
-from tests.worlds import SETTINGS
+from tests.worlds import SETTINGS, World
 
 EVALUATION: dict[str, Any] = {"index": "next", "asked": "search_knowledge", "questions": 1, "k": 5}
 EVALUATION |= {"figures": {}, "passed": True}
@@ -38,6 +40,9 @@ BODIES: dict[str, Any] = {
     "POST /v1/index/vectors": {"queries": ["公式"]},
     "POST /v1/explain": {"query": "公式"},
     **{name: {"query": "公式"} for name in SEARCHES},
+    "POST /v1/read": {"page": "math/a"},
+    "POST /v1/find": {"text": "公式"},
+    "POST /v1/feedback": {"query": "公式", "answered": False},
 }
 ROUTES = {route.name: route for route in MEMBERS}
 PUSHES = (("GET", "/v1/files/text"), ("DELETE", "/v1/files"))
@@ -214,6 +219,17 @@ def call_in_conflict(call: Caller) -> None:
     call("PATCH /v1/tools/{tool_id}", {"name": tenant.tool}, bearer=admin, ids={"tool_id": other})
 
 
+def call_about_pages(call: Caller) -> None:
+    """Reads a page that there is and one that there is not, and says that an explanation that there is not answered."""
+    stack = call.stack
+    world = World(stack.database, connected(stack.database.rest_url, stack.database.service_key), stack.sql)
+    world.put("math/a.html", a_page({"rule-formula": "解の公式: 係数を代入する。"}))
+    assert call("POST /v1/read", bearer=stack.knowledge_key) == 200
+    assert call("POST /v1/read", {"page": "nothing"}, bearer=stack.knowledge_key) == 404
+    feedback = {"query": "公式", "answered": True, "id": "nothing#rule-a"}
+    assert call("POST /v1/feedback", feedback, bearer=stack.knowledge_key) == 404
+
+
 def call_about_gaps(call: Caller) -> None:
     RefusedQuestions(call.stack.workers.client).record("the capital of France", None)
     gap = call.stack.ask("GET", "/v1/gaps", bearer=call.stack.admin_key).json["gaps"][0]["id"]
@@ -258,6 +274,7 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
         call(name, bearer=call.key(name), ids={"user_id": call.tenant.user} if "{user_id}" in name else None)
     call.tenant = moved_in(stack, "資料の活用")
     call_about_index_versions(call)
+    call_about_pages(call)
     call_about_gaps(call)
     call_with_used_up_quotas(call)
     call_without_queue(call)
@@ -281,7 +298,7 @@ def test_ids_and_times_are_described_as_such(stack: Stack) -> None:
     # These have the form of the gateway, of S3 and of a page.
     others = {"request_id", "version_id", "indexed_version_id", "mcp_id"}
     # SQS, pages and the words of questions give these ids.
-    given = {"DeadLetterView", "GapView", "NearestView"}
+    given = {"DeadLetterView", "GapView", "NearestView", "FeedbackArguments"}
     for title, schema in schemas.items():
         for name, field in schema.get("properties", {}).items():
             if (name == "id" and title not in given) or (name.endswith("_id") and name not in others):

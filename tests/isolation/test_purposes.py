@@ -14,7 +14,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.routes import MEMBERS, OPEN, SEARCHES
+from tests.isolation.routes import LIBRARY, MEMBERS, OPEN, SEARCHES
 from tests.isolation.stack import Answer, Stack, stack_of
 from tests.isolation.test_described import BODIES, OF_PUSHES
 from tests.worlds import World
@@ -75,6 +75,11 @@ ATTEMPTS: dict[str, list[dict[str, Any]]] = {
         {"text": "力", "material": "physics/x"},
         {"text": "nothing"},
     ],
+    "give_feedback": [
+        {"query": "a", "id": CHUNK, "answered": True},
+        {"query": "a", "id": LINK, "answered": False},
+        {"query": "a", "id": "mathematics/z#rule-sets", "answered": False},
+    ],
     "search": [{"query": "運動方程式"}],
     "fetch": [{"id": CHUNK}, {"id": LINK}],
 }
@@ -86,6 +91,7 @@ OWN_ATTEMPTS: dict[str, dict[str, Any]] = {
     "list_materials": {},
     "read_page": {"page": "math/b/y"},
     "find_text": {"text": "係数を代入", "in": "math/b"},
+    "give_feedback": {"query": "a", "id": "math/b/y#rule-formula", "answered": True},
     "search": {"query": "解の公式"},
     "fetch": {"id": "https://school.example/math/b/y.html#rule-formula"},
 }
@@ -118,6 +124,7 @@ class Library:
 @pytest.fixture(scope="module")
 def library(database: Database, stand_in: str) -> Iterator[Library]:
     settings = {"BASE_URL": "https://school.example", "CHATGPT_TOOLS": "true"}
+    settings |= {"FEEDBACK_TOOL": "true", "RECORD_REFUSED_QUESTIONS": "true"}
     with stack_of(database, stand_in, **settings) as stack:
         head = "<meta name='category' content='{}'><meta name='level' content='{}'>"
         world = World(database, connected(database.rest_url, database.service_key), stack.sql)
@@ -146,7 +153,7 @@ def test_a_key_opens_the_routes_of_its_purpose_and_no_other(library: Library, pu
     paths = stack.ask("GET", "/openapi.json").json["paths"]
     bodies = {route.name: route.body for route in MEMBERS}
     own = {
-        "search": {"POST /v1/search", "GET /v1/changes"},
+        "search": {*LIBRARY, "GET /v1/changes"},
         "push": set(OF_PUSHES),
         "read": {route.name for route in MEMBERS if route.method == "GET"},
     }
@@ -216,6 +223,21 @@ def found_in(answer: Answer) -> Iterator[str]:
     for found in (*content.get("results", ()), *content.get("chunks", ()), *content.get("concepts", ()), *one):
         yield found["id"].partition("#")[0]
     yield from (page["material"] for page in content.get("materials", ()))
+
+
+def test_a_key_of_a_folder_reads_and_finds_over_rest_what_is_there_alone(library: Library) -> None:
+    own = {"read": "read_page", "find": "find_text", "feedback": "give_feedback"}
+    for route, tool in own.items():
+        for arguments in ATTEMPTS[tool]:
+            answer = library.stack.ask("POST", f"/v1/{route}", arguments, bearer=library.keys["search"])
+            assert "力は質量と加速度の積" not in answer.body
+            assert answer.status in (200, 404, 422), answer.body
+            assert answer.status != 200 or not answer.json.get("places") or "math/" in answer.body
+        over_mcp = library.tool(tool, OWN_ATTEMPTS[tool], library.keys["search"])
+        answer = library.stack.ask("POST", f"/v1/{route}", OWN_ATTEMPTS[tool], bearer=library.keys["search"])
+        assert answer.json == over_mcp.json["result"]["structuredContent"]
+    said = library.stack.ask("GET", "/v1/feedback", bearer=library.stack.admin_key).json["feedback"]
+    assert {one["explanation"] for one in said} - {None} == {"math/b/y#rule-formula"}
 
 
 def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library) -> None:

@@ -45,6 +45,7 @@ SEARCH = {
         "record_key_use",
         "consume_quota",
         "record_refused_question",
+        "record_feedback",
         "changes_since",
         "add_daily_counts",
         "read_subscription",

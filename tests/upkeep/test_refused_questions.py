@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import Client
-from sakuin.upkeep.refused_questions import RefusedQuestions, recorder
+from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, recorder
 from sakuin_local.supabase.database import Database
 
 
@@ -50,3 +50,30 @@ def test_a_question_that_cannot_be_recorded_is_no_failure() -> None:
     away: Any = Away()
     recorder(away, lambda text: text.replace("key", "[hidden]"))("k\u200bey of\n mine", None, False)
     assert asked == ["[hidden] of mine"]
+
+
+def test_of_feedback_a_day_has_so_many_questions_and_the_rest_counts_without_them(
+    questions: RefusedQuestions, sql: psycopg.Connection
+) -> None:
+    feedback = Feedback(questions.client)
+    sql.execute(
+        "insert into feedback select (now() at time zone 'utc')::date, 'a#rule-a', 'q' || n, 1, 0"
+        " from generate_series(1, 200) n"
+    )
+    for question in ("q1", "one more", "another", "q1"):
+        feedback.record("a#rule-a", question, False)
+    counts = {one.question: (one.answered, one.unanswered) for one in feedback.counts(1000)}
+    assert (len(counts), counts["q1"], counts[""]) == (201, (1, 2), (0, 2))
+
+
+@pytest.mark.parametrize(("keep_days", "left"), [(30, {("q", 29), ("", 29)}), (0, {("", 29)})])
+def test_feedback_goes_with_the_questions_and_without_one_after_thirty_days(
+    questions: RefusedQuestions, sql: psycopg.Connection, keep_days: int, left: set[tuple[str, int]]
+) -> None:
+    sql.execute(
+        "insert into feedback select (now() at time zone 'utc')::date - ago, 'a#rule-a', question, 1, 0"
+        " from unnest(array[29, 30]) ago, unnest(array['', 'q']) question"
+    )
+    questions.delete(keep_days=keep_days)
+    rows = sql.execute("select question, (now() at time zone 'utc')::date - day from feedback").fetchall()
+    assert set(rows) == left

@@ -77,6 +77,9 @@ def eval(
             help="Ask nothing: write a starter set of questions to QUERIES, a new file, for people to edit.",
         ),
     ] = False,
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="For --bootstrap: the questions that agents said a result answered.")
+    ] = False,
     sources: Annotated[
         list[Path] | None,
         typer.Option(
@@ -95,11 +98,12 @@ def eval(
     if bootstrap:
         with reporting_errors(as_json) as terminal:
             with terminal.waiting():
-                written = _write_starter_set(queries, sources or (), prefix, data)
+                written = _write_starter_set(queries, sources or (), prefix, data, feedback=feedback)
             terminal.fields(written)
         return
-    if sources or prefix:
-        raise typer.BadParameter("It is for --bootstrap", param_hint="--from" if sources else "--prefix")
+    if sources or prefix or feedback:
+        option = "--from" if sources else "--prefix" if prefix else "--feedback"
+        raise typer.BadParameter("It is for --bootstrap", param_hint=option)
     if not queries.is_file():
         raise typer.BadParameter(f"File '{queries}' does not exist.", param_hint="QUERIES")
     from sakuin_cli.evaluation.ask import ask_all
@@ -134,13 +138,19 @@ def eval(
     raise typer.Exit(0 if report.is_clean else 1)
 
 
-def _write_starter_set(file: Path, sources: Sequence[Path], prefix: str, data: Path | None) -> dict[str, object]:
-    from sakuin_cli.evaluation.bootstrap import as_lines, starter_questions
+def _write_starter_set(
+    file: Path, sources: Sequence[Path], prefix: str, data: Path | None, *, feedback: bool
+) -> dict[str, object]:
+    from sakuin_cli.evaluation.bootstrap import as_lines, judged_questions, starter_questions
     from sakuin_cli.evaluation.passages import passages_below, passages_in_index
 
     if file.exists():
         raise Invalid(f"{file} exists already: name a new file, so that no edited questions are lost")
     settings = settings_of(data)
+    if feedback:
+        judged = judged_questions(deployment_of(settings).feedback(), prefix)
+        write_text(file, as_lines(judged))
+        return {"file": str(file), "questions": len(judged)}
     if sources:
         passages = passages_below(sources, settings, folder=prefix)
     else:

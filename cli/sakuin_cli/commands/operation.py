@@ -9,7 +9,7 @@ from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import counted, reporting_errors
 
-_GAP = ("id", "asked", "weak", "since", "name")
+_GAP = ("id", "asked", "weak", "unanswered", "since", "name")
 
 
 def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
@@ -59,6 +59,7 @@ def describe(
 
 def gaps(
     gap: Annotated[str, typer.Argument(help="The id of a gap: show what a page for it would need.")] = "",
+    feedback: Annotated[bool, typer.Option("--feedback", help="List what agents said of answers instead.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -66,8 +67,11 @@ def gaps(
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client = deployment(data)
         remedy = client.remedy(gap) if gap else None
-        found = None if gap else client.gaps()
-    if as_json:
+        judgements = client.feedback() if feedback else None
+        found = None if gap or feedback else client.gaps()
+    if judgements is not None:
+        terminal.rows("feedback", judgements)
+    elif as_json:
         terminal.document(dict(remedy or found or {}))
     elif remedy:
         terminal.line("heading", "dim", remedy["heading"])

@@ -5,12 +5,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb
 from sakuin.knowledge.learns.from_text import KANJI, clause_of, language_of_text, sentences_of
+from sakuin.knowledge.names import is_in_folder
 from sakuin.knowledge.page import Explanation
 
-CATEGORY = "bootstrap"
+if TYPE_CHECKING:
+    from sakuin_cli.rest import Record
+
+CATEGORY, JUDGED = "bootstrap", "feedback"
 HALVES = ("dev", "held-out")
 MOST_PASSAGES = 50
 QUESTIONS_A_PASSAGE = 2
@@ -54,6 +59,16 @@ def starter_questions(passages: Sequence[Passage]) -> list[dict[str, object]]:
         {"query": query, "gold": gold[query], "category": CATEGORY, "half": HALVES[number % 2]}
         for number, query in enumerate(queries)
     ]
+
+
+def judged_questions(judgements: "Sequence[Record]", folder: str) -> list[dict[str, object]]:
+    """Returns the questions of agents with the explanations of a folder that answered more often than they did not."""
+    gold: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    for one in judgements:
+        query, id, margin = one["query"], one["explanation"], one["answered"] - one["unanswered"]
+        if query and id and margin > 0 and is_in_folder(id, folder.strip("/")):
+            gold[query].append((-margin, id))
+    return [{"query": query, "gold": [id for _, id in sorted(ids)], "category": JUDGED} for query, ids in gold.items()]
 
 
 def as_lines(questions: Sequence[dict[str, object]]) -> str:

@@ -268,6 +268,20 @@ class FindArguments(_Arguments):
         return Filters(material=self.material, folder=self.folder)
 
 
+class FeedbackArguments(_Arguments):
+    """The arguments of `give_feedback`."""
+
+    query: Query
+    id: Id | SkipJsonSchema[None] = _optional("The `id` or `url` of the result; none: no result answered.")
+    answered: Annotated[StrictBool, Field(description="Whether it answered.")]
+
+    @model_validator(mode="after")
+    def _of_a_result(self) -> Self:
+        if self.answered and self.id is None:
+            raise ValueError("Send the 'id' of the result that answered")
+        return self
+
+
 class ChatGptSearchArguments(_Arguments):
     """The arguments of `search`, as ChatGPT prescribes them."""
 

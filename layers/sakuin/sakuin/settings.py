@@ -23,9 +23,9 @@ class Settings:
     does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
     else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `library_for_users`:
     every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are
-    wanted. `record_refused_questions`: questions without a good match are kept for some days. `api_url` is the address
-    that agents use; empty: the domain of the gateway's API. `webhooks`: events are sent to `public`
-    addresses, also to `private` ones, or are `off`.
+    wanted; `feedback_tool`: that with which agents say whether a result answered. `record_refused_questions`: questions
+    without a good match are kept for some days. `api_url` is the address that agents use; empty: the domain of the
+    gateway's API. `webhooks`: events are sent to `public` addresses, also to `private` ones, or are `off`.
     """
 
     bucket: str
@@ -40,6 +40,7 @@ class Settings:
     library_for_users: bool
     api_url: str
     chatgpt_tools: bool
+    feedback_tool: bool
     record_refused_questions: bool
     material_prefix: str
     allowed_origins: tuple[str, ...]
@@ -86,6 +87,7 @@ class Settings:
             library_for_users=_text(environ, "LIBRARY_FOR_USERS") == "true",
             api_url=_any_text(environ, "API_URL").strip(),
             chatgpt_tools=_text(environ, "CHATGPT_TOOLS") == "true",
+            feedback_tool=_text(environ, "FEEDBACK_TOOL") == "true",
             record_refused_questions=_text(environ, "RECORD_REFUSED_QUESTIONS") == "true",
             material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
             allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),

@@ -7,19 +7,23 @@ from sakuin.console.playground.places import Places
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.tables.model import User
 from sakuin.upkeep.gaps import MOST_QUESTIONS, Gap, Remedy, gaps_of, remedy
-from sakuin.upkeep.refused_questions import RefusedQuestion
+from sakuin.upkeep.refused_questions import Judgement, RefusedQuestion
 
 _NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The gaps by Tools (None: all), and whether questions are recorded. `ask` asks the function `mcp`."""
+    """The gaps by Tools (None: all), and whether questions are recorded. `ask` asks the function `mcp`.
+
+    `feedback` returns what agents said most often of answers of the library.
+    """
 
     places: Places
     most_frequent: Callable[[Collection[str] | None, int], Sequence[RefusedQuestion]]
     ask: Callable[[PlaygroundQuestion], PlaygroundAnswer]
     is_recorded: bool
+    feedback: Callable[[int], Sequence[Judgement]] = lambda _limit: ()
 
     def all(self, tools: Collection[str] | None = None) -> list[Gap]:
         """Returns the gaps, the most frequent first."""

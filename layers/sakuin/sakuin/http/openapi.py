@@ -68,35 +68,47 @@ def _complete(document: dict[str, Any]) -> None:
                 tags = {*operation["tags"]}
                 key = "key" if _MEMBERS & tags else "push" if "Pushes" in tags else "admin"
                 operation["security"] = [{key: []}]
-    paths |= _answered_by_mcp(schemas)
+    for path, operations in _answered_by_mcp(schemas).items():
+        paths[path] = paths.get(path, {}) | operations
     document["components"]["securitySchemes"] = _SECURITY
 
 
 def _answered_by_mcp(schemas: dict[str, Any]) -> dict[str, Any]:
     """Returns the paths of the function `mcp`; adds the schemas of their requests."""
     # Nothing else of this function needs them.
-    from sakuin.arguments import ChangesArguments, SearchArguments, ToolSearchArguments
+    from sakuin import arguments
+    from sakuin.arguments import ChangesArguments, ToolSearchArguments
+    from sakuin.mcp import knowledge_schemas
     from sakuin.mcp.changes.feed import OUTPUT as CHANGES
-    from sakuin.mcp.knowledge_schemas import SEARCH_OUTPUT
     from sakuin.mcp.search_tools import OUTPUT
 
-    def body(arguments: type[BaseModel]) -> dict[str, Any]:
-        schema = arguments.model_json_schema(ref_template=_SCHEMA)
+    def body(asked: type[BaseModel]) -> dict[str, Any]:
+        schema = asked.model_json_schema(ref_template=_SCHEMA)
         schemas.update(schema.pop("$defs", {}))
-        schemas[arguments.__name__] = schema
-        return {"$ref": _SCHEMA.format(model=arguments.__name__)}
+        schemas[asked.__name__] = schema
+        return {"$ref": _SCHEMA.format(model=asked.__name__)}
+
+    def tool(name: str, does: str, asked: type[BaseModel], output: Mapping[str, Any], *failures: int) -> dict[str, Any]:
+        about = f"{does}: the structured content of the MCP tool of this name."
+        statuses = tuple(sorted((401, 403, 413, 422, 429, 503, *failures)))
+        return _post(name, about, "knowledge", (body(asked), output), statuses)
 
     ids = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
         for name in ("mcp_id", "tool_id")
     ]
     return {
-        "/v1/search": _post(
-            "search_knowledge",
-            "Searches pages: the structured content of the MCP tool of this name.",
-            "knowledge",
-            (body(SearchArguments), SEARCH_OUTPUT),
-            (401, 403, 413, 422, 429, 503),
+        "/v1/search": tool(
+            "search_knowledge", "Searches pages", arguments.SearchArguments, knowledge_schemas.SEARCH_OUTPUT
+        ),
+        "/v1/read": tool("read_page", "Reads a page", arguments.PageArguments, knowledge_schemas.PAGE_OUTPUT, 404),
+        "/v1/find": tool("find_text", "Finds an exact text", arguments.FindArguments, knowledge_schemas.FIND_OUTPUT),
+        "/v1/feedback": tool(
+            "give_feedback",
+            "Counts whether a result answered",
+            arguments.FeedbackArguments,
+            knowledge_schemas.FEEDBACK_OUTPUT,
+            404,
         ),
         "/v1/mcps/{mcp_id}/tools/{tool_id}/search": _post(
             "search_tool",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, WithJsonSchema
 
 from sakuin.errors import NotFound
@@ -14,6 +14,7 @@ from sakuin.http.errors import may_fail
 from sakuin.upkeep.doctor import Problem
 from sakuin.upkeep.gaps import Gap, Remedy
 from sakuin.upkeep.reconcile import Reconcile
+from sakuin.upkeep.refused_questions import Judgement
 
 # So many of its questions are in an answer.
 _QUESTIONS = 20
@@ -30,6 +31,7 @@ class GapView(BaseModel):
     tool_id: ToolId = Field(description="The Search Tool that was asked; null is the library.")
     asked: int
     weak: int = Field(description="How often of these the answer was weak, and not refused.")
+    unanswered: int = Field(description="How often an agent said that a result did not answer.")
     since: str = Field(description="The first day, in UTC.")
     last: str
     questions: list[str] = Field(description="The most frequent ones.")
@@ -40,6 +42,21 @@ class GapsView(BaseModel):
 
     is_recorded: bool = Field(description="Whether questions are recorded (RecordRefusedQuestions).")
     gaps: list[GapView]
+
+
+class JudgementView(BaseModel):
+    """How often agents said that an explanation answered a question, and that it did not."""
+
+    explanation: str | None = Field(description="Its id; null: no result answered.")
+    query: str | None = Field(description="Null if questions are not recorded (RecordRefusedQuestions).")
+    answered: int
+    unanswered: int
+
+
+class FeedbackView(BaseModel):
+    """What agents said of answers of the library in the last 30 days, the most frequent first."""
+
+    feedback: list[JudgementView]
 
 
 class NearestView(BaseModel):
@@ -60,7 +77,12 @@ class RemedyView(BaseModel):
     nearest: list[NearestView] = Field(description="Where it belongs: the nearest results.")
 
 
-def gap_router(gaps: Callable[[], Sequence[Gap]], remedy_of: Callable[[Gap], Remedy], is_recorded: bool) -> APIRouter:
+def gap_router(
+    gaps: Callable[[], Sequence[Gap]],
+    remedy_of: Callable[[Gap], Remedy],
+    is_recorded: bool,
+    feedback: Callable[[int], Sequence[Judgement]] = lambda _limit: (),
+) -> APIRouter:
     """Returns the routes, for admins."""
     router = APIRouter(prefix="/v1", tags=["Operation"], responses=may_fail(503))
 
@@ -78,6 +100,20 @@ def gap_router(gaps: Callable[[], Sequence[Gap]], remedy_of: Callable[[Gap], Rem
         found = asdict(remedy_of(gap))
         return RemedyView(gap=_view(gap), **found)
 
+    @router.get("/feedback")
+    def list_feedback(limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:
+        """Returns what agents said of answers, by explanation and question."""
+        views = [
+            JudgementView(
+                explanation=one.chunk_id or None,
+                query=one.question or None,
+                answered=one.answered,
+                unanswered=one.unanswered,
+            )
+            for one in feedback(limit)
+        ]
+        return FeedbackView(feedback=views)
+
     return router
 
 
@@ -88,6 +124,7 @@ def _view(gap: Gap) -> GapView:
         tool_id=gap.tool_id,
         asked=gap.asked,
         weak=gap.weak,
+        unanswered=gap.unanswered,
         since=gap.since,
         last=gap.last,
         questions=[each.question for each in gap.questions[:_QUESTIONS]],

@@ -71,6 +71,10 @@ CONCEPTS = f"Lists what is explained, in page order: to see what a page or subje
 MATERIALS = f"Says what this library is, and lists its pages and filter values: before you filter. {_DATA}"
 PAGE = f"Reads a page in its order, as Markdown: for what stands around a result. {_DATA}"
 FIND = f"Finds lines with an exact text: names, codes, quotations that a search by meaning misses. {_DATA}"
+FEEDBACK = (
+    "Says whether a result answered the question: call it once, after you have read. It counts, for the authors; it "
+    f"changes no answer. {_DATA}"
+)
 CHATGPT_SEARCH = (
     "Answers a complete question with rules, methods, definitions, examples and tips. After a weak answer ask again in "
     f"other words. {_DATA}"
@@ -197,6 +201,8 @@ FIND_OUTPUT = answer(
         "next_cursor": NEXT_CURSOR,
     },
 )
+
+FEEDBACK_OUTPUT = answer({"id": "What was counted.", "answered": "As sent."})
 
 # The shapes that ChatGPT prescribes have no `note`.
 CHATGPT_SEARCH_OUTPUT: Schema = {

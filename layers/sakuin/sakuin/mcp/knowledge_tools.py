@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from mcp_types import CallToolResult, Tool
+from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from sakuin.arguments import (
     ChatGptSearchArguments,
     ChunkArguments,
+    FeedbackArguments,
     FetchArguments,
     FindArguments,
     ListArguments,
@@ -51,7 +52,7 @@ from sakuin.mcp.answers import (
     visible_answer,
 )
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
-from sakuin.mcp.schemas import READ_ONLY
+from sakuin.mcp.schemas import COUNTS, READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.line_pattern import exact_pattern, postgres_pattern
@@ -77,7 +78,14 @@ _METADATA = ("type", "category", "level", "language", "material", "page_title", 
 _FIRST = ("search_knowledge", "search")
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 
+# Takes the id of an explanation ("" for none), the question, and whether it answered.
+RecordFeedback = Callable[[str, str, bool], None]
+
 logger = logging.getLogger(__name__)
+
+
+def _count_nothing(_id: str, _question: str, _is_answered: bool) -> None:
+    """Counts no feedback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,8 @@ class KnowledgeTools:
     """The tools of the library; `for_chatgpt` adds `search` and `fetch`, which ChatGPT's connectors expect.
 
     `record_refused` records questions without a good match, or with a weak one. `places` returns what is in the folder
-    of a caller, as `ReadKnowledge.places` does; it may be a minute old.
+    of a caller, as `ReadKnowledge.places` does; it may be a minute old. `record_feedback` counts what agents say of
+    answers; `has_feedback_tool` lists the tool for it.
     """
 
     searches: KnowledgeSearches
@@ -94,6 +103,8 @@ class KnowledgeTools:
     for_chatgpt: bool = False
     record_refused: RecordRefused = record_nothing
     places: Callable[[str], Sequence[Place]] = lambda _folder: ()
+    record_feedback: RecordFeedback = _count_nothing
+    has_feedback_tool: bool = False
 
     def within(self, folder: str) -> "KnowledgeTools":
         """Returns the tools of a caller who may read only this folder; the whole library if it is empty."""
@@ -137,12 +148,14 @@ class KnowledgeTools:
         return (unnoted if tool in _CHATGPT_TOOLS else answered)(visible_answer(answer))
 
     def _tools(self) -> tuple["_Tool", ...]:
-        return _TOOLS + _CHATGPT_TOOLS if self.for_chatgpt else _TOOLS
+        chatgpt = _CHATGPT_TOOLS if self.for_chatgpt else ()
+        return (*_TOOLS, *(_FEEDBACK if self.has_feedback_tool else ()), *chatgpt)
 
-    def search(self, arguments: dict[str, Any]) -> Answer:
-        """Returns the structured content that `search_knowledge` answers with, or raises its error."""
+    def answer(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """Returns the structured content that a tool answers with, listed or not, or raises its error."""
+        tool = next(tool for tool in (*_TOOLS, *_FEEDBACK) if tool.shown.name == name)
         with counted(self.meter):
-            return noted(visible_answer(self.run_search(SearchArguments.model_validate(arguments))))
+            return noted(visible_answer(tool.run(self, tool.arguments.model_validate(arguments))))
 
     def run_search(self, wanted: SearchArguments) -> Answer:
         """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call.
@@ -322,6 +335,15 @@ class KnowledgeTools:
             "after": excerpt(after, length=_BESIDE),
         }
 
+    def run_feedback(self, wanted: FeedbackArguments) -> Answer:
+        """Runs `give_feedback`."""
+        chunk = self.read.chunks([wanted.id])[0] if wanted.id is not None else None
+        if wanted.id is not None and chunk is None:
+            raise NotFound(f"There is no chunk {wanted.id!r}. Use an id from search_knowledge")
+        id = chunk.id if chunk else ""
+        self.record_feedback(id, wanted.query, wanted.answered)
+        return {"id": id or None, "answered": wanted.answered}
+
     def run_chatgpt_search(self, wanted: ChatGptSearchArguments) -> Answer:
         """Runs `search`: the results of `search_knowledge` as names and links."""
         result = self.run_search(SearchArguments(query=wanted.query, top_k=_CHATGPT_RESULTS, max_tokens=0))
@@ -371,6 +393,7 @@ def _tool(
     arguments: type[BaseModel],
     output: Any,
     run: Callable[[KnowledgeTools, Any], Answer],
+    annotations: ToolAnnotations = READ_ONLY,
 ) -> _Tool:
     shown = Tool(
         name=name,
@@ -378,7 +401,7 @@ def _tool(
         description=description,
         input_schema=schema_of(arguments),
         output_schema=output,
-        annotations=READ_ONLY,
+        annotations=annotations,
     )
     return _Tool(shown, arguments, run)
 
@@ -431,6 +454,18 @@ _TOOLS = (
         FindArguments,
         schemas.FIND_OUTPUT,
         KnowledgeTools.run_find,
+    ),
+)
+
+_FEEDBACK = (
+    _tool(
+        "give_feedback",
+        "Say whether a result answered",
+        schemas.FEEDBACK,
+        FeedbackArguments,
+        schemas.FEEDBACK_OUTPUT,
+        KnowledgeTools.run_feedback,
+        COUNTS,
     ),
 )
 

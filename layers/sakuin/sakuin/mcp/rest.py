@@ -1,9 +1,10 @@
-"""Searches and the change feed over REST, for programs that speak plain HTTP."""
+"""The tools of the library, searches with Search Tools and the change feed over REST, for programs of plain HTTP."""
 
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,7 +21,13 @@ from sakuin.tables.model import Endpoint
 PATH = "/mcp"
 # The library without a key, if `PublicLibrary` is on.
 PUBLIC_PATH = "/public/mcp"
-_SEARCH = "/v1/search"
+# Paths of the library, and the tools that answer there.
+_TOOLS = {
+    "/v1/search": "search_knowledge",
+    "/v1/read": "read_page",
+    "/v1/find": "find_text",
+    "/v1/feedback": "give_feedback",
+}
 _CHANGES = re.compile(r"/v1/(?:mcps/([^/]+)/)?changes")
 _TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
 
@@ -29,7 +36,7 @@ _TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
 class Target:
     """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None.
 
-    `is_public`: the pages, for callers without a key. `is_feed`: what changed there.
+    `is_public`: the pages, for callers without a key. `is_feed`: what changed there. `tool`: of the pages, over REST.
     """
 
     mcp_id: str | None = None
@@ -37,6 +44,7 @@ class Target:
     is_rest: bool = False
     is_public: bool = False
     is_feed: bool = False
+    tool: str = ""
 
     @property
     def method(self) -> str:
@@ -47,8 +55,10 @@ class Target:
 def target_of(path: str) -> Target:
     """Returns the target of a path."""
     path = path.rstrip("/")
-    if path in (PATH, _SEARCH, PUBLIC_PATH):
-        return Target(is_rest=path == _SEARCH, is_public=path == PUBLIC_PATH)
+    if path in (PATH, PUBLIC_PATH):
+        return Target(is_public=path == PUBLIC_PATH)
+    if path in _TOOLS:
+        return Target(is_rest=True, tool=_TOOLS[path])
     if match := _CHANGES.fullmatch(path):
         return Target(match[1], is_rest=True, is_feed=True)
     match = _TOOL_SEARCH.fullmatch(path)
@@ -57,7 +67,7 @@ def target_of(path: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class RestSearch:
-    """Answers searches of pages and of Search Tools, and what changed."""
+    """Answers for the tools of the library, for Search Tools, and what changed."""
 
     knowledge: KnowledgeTools
     tools: SearchTools
@@ -72,7 +82,7 @@ class RestSearch:
             feed = self.changes.within(folder)
             return _answer(lambda asked: feed(endpoint, ChangesArguments.model_validate(asked)), arguments)
         if endpoint is None or target.tool_id is None:
-            return _answer(self.knowledge.within(folder).search, arguments)
+            return _answer(partial(self.knowledge.within(folder).answer, target.tool), arguments)
         tool_id = target.tool_id
         return _answer(lambda checked: self.tools.search(endpoint, tool_id, checked), arguments)
 
@@ -90,7 +100,7 @@ def parameters_of(query: bytes) -> dict[str, Any]:
 
 def _answer(search: Callable[[dict[str, Any]], Answer], arguments: Any) -> bytes:
     if not isinstance(arguments, dict):
-        raise Invalid('Send a JSON object: {"query": …}')
+        raise Invalid("Send a JSON object with the arguments")
     try:
         result = search(arguments)
     except ValidationError as error:

@@ -9,6 +9,7 @@ Schema = dict[str, Any]
 
 # The other hints are for tools that change something.
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+COUNTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
 def described(fields: Mapping[str, str | Schema]) -> Schema:

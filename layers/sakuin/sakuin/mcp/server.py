@@ -1,6 +1,7 @@
 """The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
 
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio.to_thread
@@ -39,12 +40,11 @@ def knowledge_server(
     """Returns the server of the knowledge endpoint, with `events` if there are any."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        own = tools.within(context.request.scope[FOLDER])
-        listing = await anyio.to_thread.run_sync(own.listed)
+        listing = await anyio.to_thread.run_sync(_own(tools, context).listed)
         return ListToolsResult(tools=listing, ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
-        own = tools.within(context.request.scope[FOLDER])
+        own = _own(tools, context)
         return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
@@ -111,6 +111,13 @@ def _server(
         get_tool_input_schema=input_schema,
         cache_hints={"server/discover": CacheHint(ttl_ms=_DISCOVER_TTL_MS, scope="private")},
     )
+
+
+def _own(tools: KnowledgeTools, context: Any) -> KnowledgeTools:
+    """Returns the tools of a caller. Nobody without a key counts anything."""
+    caller = _caller(context)
+    own = tools.within(caller.folder)
+    return own if caller.principal else replace(own, has_feedback_tool=False)
 
 
 def _known(result: CallToolResult | None, name: str) -> CallToolResult:

@@ -32,7 +32,7 @@ _WITHOUT_SPACES = re.compile(r"[一-鿿々ァ-ヺー\u0e00-\u0eff\u1000-\u109f\u
 class Gap:
     """Questions that ask for the same, the most frequent first, to the library (`tool_id` is None) or to a Tool.
 
-    `name` has their most frequent words. `asked` and `weak` are sums; `since` and `last` are days.
+    `name` has their most frequent words. `asked`, `weak` and `unanswered` are sums; `since` and `last` are days.
     """
 
     id: str
@@ -49,6 +49,11 @@ class Gap:
     def weak(self) -> int:
         """How often of these the answer was weak, and not refused."""
         return sum(each.weak for each in self.questions)
+
+    @property
+    def unanswered(self) -> int:
+        """How often agents said that a result did not answer."""
+        return sum(each.unanswered for each in self.questions)
 
     @property
     def since(self) -> str:

@@ -1,4 +1,4 @@
-"""Questions that had no good match, or a weak one: recorded if the operator wants that, and deleted after 30 days."""
+"""Questions without a good answer, and what agents say of answers; texts are recorded if the operator wants that."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 class RefusedQuestion:
     """A question, how often it was asked, and the first and the last of these days (UTC), as 2026-11-22.
 
-    `weak` times it had a good match that is probably wrong. `tool_id` is None for the library.
+    `weak` times it had a good match that is probably wrong, and `unanswered` times an agent said that a result did not
+    answer. `tool_id` is None for the library.
     """
 
     tool_id: str | None
@@ -33,6 +34,7 @@ class RefusedQuestion:
     weak: int
     first_day: str
     last_day: str
+    unanswered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,55 @@ def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> Calla
     """Returns the function that records a question without secrets, on one line. A failure is logged and not raised."""
 
     def record(question: str, tool_id: str | None, is_weak: bool) -> None:
-        # A secret that is cut, or that has invisible characters in it, would not be found.
-        text = redact(one_line(question))
         try:
-            questions.record(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", tool_id, is_weak)
+            questions.record(_kept(question, redact), tool_id, is_weak)
         except SakuinError:
             logger.warning("a refused question is not recorded", exc_info=True)
+
+    return record
+
+
+def _kept(question: str, redact: Callable[[str], str]) -> str:
+    # A secret that is cut, or that has invisible characters in it, would not be found.
+    text = redact(one_line(question))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How often agents said that an explanation answered a question, and that it did not.
+
+    `chunk_id` is empty where none of the results answered, `question` where questions are not recorded.
+    """
+
+    chunk_id: str
+    question: str
+    answered: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The table `feedback`: what agents say of answers of the library, of each of the last 30 days."""
+
+    client: Client
+
+    def record(self, chunk_id: str, question: str, is_answered: bool) -> None:
+        """Counts what an agent says today; an empty question is not recorded."""
+        arguments = {"p_chunk": chunk_id, "p_question": question, "p_answered": is_answered, "p_most": _MOST_A_DAY}
+        call(self.client, "record_feedback", arguments)
+
+    def counts(self, limit: int) -> Sequence[Judgement]:
+        """Returns what was said most often."""
+        return [Judgement(**row) for row in call(self.client, "feedback_counts", {"p_limit": limit})]
+
+
+def feedback_recorder(
+    feedback: Feedback, redact: Callable[[str], str], *, with_questions: bool
+) -> Callable[[str, str, bool], None]:
+    """Returns the function that records an explanation, a question if wanted, and whether it answered."""
+
+    def record(chunk_id: str, question: str, is_answered: bool) -> None:
+        feedback.record(chunk_id, _kept(question, redact) if with_questions else "", is_answered)
 
     return record

@@ -103,7 +103,7 @@ def handler(clients: Clients) -> Handler:
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), own)),
         doctor_router(checks, __version__),
-        gap_router(gaps.all, gaps.remedy, gaps.is_recorded),
+        gap_router(gaps.all, gaps.remedy, gaps.is_recorded, gaps.feedback),
         explain_router(ask.explanation),
         keys_router(deployment_keys, library_keys),
     )
@@ -237,10 +237,11 @@ def gaps_in(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Gaps
     """Returns the gaps of the library and of Tools."""
     from sakuin.console.gaps import Gaps
     from sakuin.console.playground.places import Places
-    from sakuin.upkeep.refused_questions import RefusedQuestions
+    from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
 
-    settings, questions = clients.settings, RefusedQuestions(clients.supabase)
-    return Gaps(Places(records), questions.most_frequent, ask.playground, settings.record_refused_questions)
+    client, recorded = clients.supabase, clients.settings.record_refused_questions
+    asked, said = RefusedQuestions(client).most_frequent, Feedback(client).counts
+    return Gaps(Places(records), asked, ask.playground, recorded, said)
 
 
 def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sakuin.knowledge.model import Place
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.mcp.answers import RecordRefused
+    from sakuin.mcp.knowledge_tools import RecordFeedback
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.tables.postgres import ToolSearch
@@ -34,6 +35,7 @@ CHALLENGES_PER_MINUTE = 60
 
 # What the library is: a handshake waits for it, may be a minute old, and is kept for as many folders of keys.
 _PLACES_SECONDS, _PLACES_AGE, _FOLDERS = 2.0, 60.0, 100
+_FEEDBACK_SECONDS = 5.0
 
 
 class Searches:
@@ -151,6 +153,16 @@ def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "Record
     return record
 
 
+def record_feedback(clients: Clients) -> "RecordFeedback":
+    """Returns what counts the feedback of agents, with questions if the deployment records those that are refused."""
+    from sakuin.upkeep.refused_questions import Feedback, feedback_recorder
+
+    # Repeated, it could count twice.
+    feedback = Feedback(clients.short_supabase(_FEEDBACK_SECONDS))
+    wanted = clients.settings.record_refused_questions
+    return feedback_recorder(feedback, clients.telemetry.redaction, with_questions=wanted)
+
+
 def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
     """Returns what gives the places of a folder, at most a minute old."""
     from sakuin.knowledge.postgres_search import ReadKnowledge
@@ -207,7 +219,16 @@ def handler(clients: Clients) -> Handler:
     feed = ChangeFeed(client, read.url)
     counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
     meter, record_refused = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
-    tools = KnowledgeTools(searches, read, meter, settings.offers_chatgpt_tools, record_refused, recent_places(clients))
+    tools = KnowledgeTools(
+        searches,
+        read,
+        meter,
+        settings.offers_chatgpt_tools,
+        record_refused,
+        recent_places(clients),
+        record_feedback(clients),
+        settings.feedback_tool,
+    )
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)

@@ -11,6 +11,8 @@ from sakuin.console.shell import Shell, Visit
 from sakuin.errors import NotFound
 from sakuin.upkeep.refused_questions import DAYS
 
+_JUDGEMENTS = 20
+
 
 def routes(shell: Shell, gaps: Gaps) -> APIRouter:
     """Returns the routes."""
@@ -34,6 +36,8 @@ def routes(shell: Shell, gaps: Gaps) -> APIRouter:
             library=LIBRARY,
             is_recorded=gaps.is_recorded,
             days=DAYS,
+            # It is about the library, whose gaps only an admin sees.
+            feedback=gaps.feedback(_JUDGEMENTS) if visit.session.is_admin else (),
         )
 
     return router
