@@ -253,6 +253,8 @@ begin
   )
   insert into change as c (owner, topic, subject, event, generation, moved_to)
   select '', 'explanation', x.id, x.event, p_generation, x.moved_to from changes x
+  -- Nobody follows the canary's page.
+  where not starts_with(p_material, '_sakuin/')
   on conflict (owner, topic, subject) do update set
     -- No reader has seen an addition without a number.
     event = case when (c.event, excluded.event) = ('added', 'changed') and c.number is null then 'added'

@@ -190,6 +190,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.changes.event_types import page_events, tool_events
     from sakuin.mcp.changes.events import WebhookMethods
     from sakuin.mcp.changes.feed import ChangeFeed
+    from sakuin.mcp.changes.questions import StandingQuestions
     from sakuin.mcp.changes.webhooks import Webhooks
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
@@ -248,7 +249,7 @@ def handler(clients: Clients) -> Handler:
         EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
     }
     app = McpApp(
-        knowledge_server(tools, __version__, page_events(feed), offered),
+        knowledge_server(tools, __version__, page_events(feed, StandingQuestions(searches, feed)), offered),
         KeyRing(secret, lambda now: now.knowledge_key_hashes, stored_keys.hashes),
         settings.allowed_origins,
         tools_server=search_tools_server(search_tools, __version__, tool_events(feed), offered),

@@ -1,11 +1,12 @@
 """The function `send_webhooks`: sends the events of subscriptions to their addresses."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import own_index
+from sakuin.wiring.index_versions import kept_or_own, own_index
 
 if TYPE_CHECKING:
     from sakuin.mcp.changes.send_webhooks import SendWebhooks
@@ -30,6 +31,7 @@ def webhook_work(clients: Clients) -> "SendWebhooks":
     from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.mcp.changes.event_types import page_events, tool_events
     from sakuin.mcp.changes.feed import ChangeFeed
+    from sakuin.mcp.changes.questions import KeptVectors, StandingQuestions
     from sakuin.mcp.changes.send_webhooks import SendWebhooks
     from sakuin.mcp.changes.subscriptions import Callers
     from sakuin.mcp.changes.webhooks import Webhooks
@@ -37,15 +39,18 @@ def webhook_work(clients: Clients) -> "SendWebhooks":
     from sakuin.platform.keys import LibraryKeys, StoredKeys
     from sakuin.platform.secrets import KeyRing
     from sakuin.tables.postgres import ToolSearch
+    from sakuin.wiring.mcp import Searches
 
     settings, client = clients.settings, clients.supabase
+    searches = Searches(clients, kept_or_own(clients, writes=False))
+    searches.embedder = cache(lambda model: KeptVectors(clients.question_embedder(model)))
     feed = ChangeFeed(client, ReadKnowledge(client, settings.base_url).url)
     stored, records = StoredKeys(LibraryKeys(client).for_searches), ToolSearch(client, own_index(settings).tables.id)
     per_minute = settings.limits.deliveries_per_minute
     allow = RateLimiter(Quotas(client), per_minute, clients.clock, "deliveries_per_minute", "events")
     return SendWebhooks(
         subscriptions_of(clients),
-        page_events(feed),
+        page_events(feed, StandingQuestions(searches, feed)),
         tool_events(feed),
         Callers(
             KeyRing(clients.secret(), lambda now: now.knowledge_key_hashes, stored.hashes),

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.mcp.changes import questions
 from sakuin.mcp.changes.feed import CHANGE, ChangeFeed, last_read
+from sakuin.mcp.changes.questions import StandingQuestions
 from sakuin.tables.model import Endpoint
 
 _PAGES = {
@@ -46,6 +48,7 @@ class EventTypes:
 
     feed: ChangeFeed
     types: Mapping[str, str]
+    standing: StandingQuestions | None = None
 
     def within(self, folder: str) -> "EventTypes":
         """Returns the events of a caller who may read only this folder; all if it is empty."""
@@ -53,30 +56,42 @@ class EventTypes:
 
     def listed(self, delivery: Sequence[str]) -> Sequence[Mapping[str, Any]]:
         """Returns the types as `events/list` shows them, with these modes of delivery."""
-        shared = {"delivery": delivery, "inputSchema": _NO_ARGUMENTS, "payloadSchema": CHANGE}
-        return [{"name": name, "description": told, **shared} for name, told in self.types.items()]
+        listed = []
+        for name, told in self.types.items():
+            schemas = (questions.ARGUMENTS, questions.PAYLOAD) if name in questions.TYPES else (_NO_ARGUMENTS, CHANGE)
+            shown = dict(zip(("inputSchema", "payloadSchema"), schemas, strict=True))
+            listed.append({"name": name, "description": told, "delivery": delivery, **shown})
+        return listed
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Raises `NotFound` for a name of no event, and `Invalid` for arguments that it does not have."""
         if name not in self.types:
             raise NotFound(f"There is no event of this name. There are: {', '.join(self.types)}")
-        if arguments:
+        if name in questions.TYPES:
+            questions.check_question(arguments)
+        elif arguments:
             raise Invalid("Events have no arguments here. Leave 'arguments' out")
 
-    def after(self, endpoint: Endpoint | None, name: str, cursor: str | None, limit: int) -> Happened:
+    def after(
+        self, endpoint: Endpoint | None, name: str, arguments: Mapping[str, Any], cursor: str | None, limit: int
+    ) -> Happened:
         """Returns at most `limit` events after a cursor; none without one, and the cursor of now.
 
         Raises `Gone` for a cursor that is too old, and `Invalid` for one of something else.
         """
+        if self.standing is not None and name in questions.TYPES:
+            asked, folder = arguments["question"], self.feed.folder
+            events, after, position = self.standing.after(name, asked, cursor, folder)
+            return Happened(events, after, False, position)
         answer = self.feed.after(endpoint, cursor, [name], 0 if cursor is None else limit)
-        events = [_event(row) for row in answer["changes"]]
+        happened = [_event(row) for row in answer["changes"]]
         more = cursor is not None and answer["more"]
-        return Happened(events, answer["cursor"], more, last_read(answer["cursor"]))
+        return Happened(happened, answer["cursor"], more, last_read(answer["cursor"]))
 
 
-def page_events(feed: ChangeFeed) -> EventTypes:
-    """Returns the events of the library."""
-    return EventTypes(feed, _PAGES)
+def page_events(feed: ChangeFeed, asked: StandingQuestions | None = None) -> EventTypes:
+    """Returns the events of the library, with those of standing questions if they are `asked`."""
+    return EventTypes(feed, _PAGES | (questions.TYPES if asked else {}), asked)
 
 
 def tool_events(feed: ChangeFeed) -> EventTypes:

@@ -203,12 +203,13 @@ def _polled(types: EventTypes, caller: Caller, params: PollParams) -> dict[str, 
 
     `truncated`: some are left out, since the cursor was too old or they are older than `max_age_ms`.
     """
-    types.check(params.name, params.arguments or {})
+    arguments = params.arguments or {}
+    types.check(params.name, arguments)
     limit = min(params.max_events, _MOST_EVENTS)
     try:
-        happened = types.after(caller.endpoint, params.name, params.cursor, limit)
+        happened = types.after(caller.endpoint, params.name, arguments, params.cursor, limit)
     except Gone:
-        return _poll_result(types.after(caller.endpoint, params.name, None, 0), truncated=True)
+        return _poll_result(types.after(caller.endpoint, params.name, arguments, None, 0), truncated=True)
     floor = _floor(params.max_age_ms)
     young = [event for event in happened.events if not _is_before(event, floor)]
     return _poll_result(happened, young, truncated=len(young) < len(happened.events))
@@ -226,11 +227,12 @@ def _poll_result(happened: Happened, events: Any = (), *, truncated: bool = Fals
 
 def _beginning(types: EventTypes, caller: Caller, params: SubscribeParams) -> tuple[Happened, bool]:
     """Returns where a new subscription begins, and whether events after the client's cursor are left out."""
-    now = types.after(caller.endpoint, params.name, None, 0)
+    arguments = params.arguments or {}
+    now = types.after(caller.endpoint, params.name, arguments, None, 0)
     if params.cursor is None:
         return now, False
     try:
-        first = types.after(caller.endpoint, params.name, params.cursor, 1)
+        first = types.after(caller.endpoint, params.name, arguments, params.cursor, 1)
     except Gone:
         return now, True
     is_old = any(_is_before(event, _floor(params.max_age_ms)) for event in first.events)

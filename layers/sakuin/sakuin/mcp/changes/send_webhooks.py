@@ -121,10 +121,10 @@ class SendWebhooks:
     ) -> tuple[Happened, Sequence[tuple[str, Mapping[str, Any]]]]:
         """Returns what happened next, and the messages about it with their ids."""
         try:
-            happened = types.after(caller.endpoint, each.name, cursor, 1)
+            happened = types.after(caller.endpoint, each.name, each.arguments, cursor, 1)
         except (Gone, Invalid):
             # Invalid: the key opens another folder now.
-            happened = types.after(caller.endpoint, each.name, None, 0)
+            happened = types.after(caller.endpoint, each.name, each.arguments, None, 0)
             return happened, [(new_id("gap"), {"type": "gap", "cursor": happened.cursor})]
         events = [event for event in happened.events if not _is_old(each, event)]
         return happened, [(event["eventId"], {**event, "cursor": happened.cursor}) for event in events]

@@ -1,0 +1,139 @@
+"""Standing questions: events about the answer of the library to a question."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sakuin.arguments import MAX_QUERY
+from sakuin.errors import Invalid, Unavailable
+from sakuin.knowledge.model import Filters
+from sakuin.knowledge.names import split_chunk_id
+from sakuin.knowledge.search import KnowledgeSearches
+from sakuin.mcp.changes.feed import ChangeFeed, last_read
+from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.schemas import record
+from sakuin.platform.embedding import QuestionEmbedder, Vector
+from sakuin.retrieval.vectors import text_hash
+
+ANSWERED, CHANGED = "question.answered", "question.changed"
+TYPES = {
+    ANSWERED: "The library has an answer to a question that it could not answer before.",
+    CHANGED: "The explanation that answers a question is another one, has another text, or is gone or there again.",
+}
+ARGUMENTS = {
+    "type": "object",
+    "properties": {"question": {"type": "string", "minLength": 1, "maxLength": MAX_QUERY}},
+    "required": ["question"],
+    "additionalProperties": False,
+}
+PAYLOAD = record(
+    "The answer to a question.",
+    {
+        "question": "As it was asked.",
+        "state": "answered, changed, or gone: nothing answers it any more.",
+        "id": "Of the explanation that answers it.",
+        "title": "Of the explanation.",
+        "type": "rule, method, definition, example or tip.",
+        "content_hash": "SHA-256 of its text.",
+        "url": "Link to it.",
+    },
+)
+# Vectors of questions that a worker keeps.
+_MOST_VECTORS = 2_000
+
+
+@dataclass(slots=True)
+class KeptVectors:
+    """An embedder that embeds each question once in a worker."""
+
+    embedder: QuestionEmbedder
+    kept: dict[str, Vector] = field(default_factory=dict)
+
+    def query(self, text: str) -> Vector:
+        """Returns the vector of a question."""
+        if text not in self.kept:
+            if len(self.kept) >= _MOST_VECTORS:
+                self.kept.clear()
+            self.kept[text] = self.embedder.query(text)
+        return self.kept[text]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionState:
+    """Where a subscriber is: how many events it had, the last change that was read, and the answer then.
+
+    `answer` has the id and the hash of the text of the best result; it is empty without a good match.
+    """
+
+    events: int
+    read: int
+    answer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StandingQuestions:
+    """Asks questions of the live index version, as `search_knowledge` does, within the folder of the feed."""
+
+    searches: KnowledgeSearches
+    feed: ChangeFeed
+
+    def after(self, name: str, question: str, cursor: str | None, folder: str) -> tuple[list[dict[str, Any]], str, int]:
+        """Returns the event since a cursor, if there is one, the cursor after it, and how far the feed was read.
+
+        A question is asked only if something changed. The same cursor and the same answer give the same `eventId`.
+        """
+        signed = (name, folder, question)
+        # Before the question: what changes meanwhile is asked for again.
+        read = last_read(self.feed.within(folder).after(None, None, None, 0)["cursor"])
+        before = None if cursor is None else _state(cursor, signed)
+        if before is not None and before.read == read:
+            return [], str(cursor), read
+        answer, shown = self._answer(question, folder)
+        changed = _change(name, before, answer)
+        events = (before.events if before else 0) + bool(changed)
+        after = cursor_of(json.dumps([events, read, answer]), *signed)
+        if not changed:
+            return [], after, read
+        id = hashlib.sha256(repr((signed, events, answer)).encode()).hexdigest()[:32]
+        data = {"question": question, "state": changed, **shown}
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        return [{"eventId": id, "name": name, "timestamp": time, "data": data}], after, read
+
+    def _answer(self, question: str, folder: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+        ranked = self.searches.knowledge_search().ranked_matches(question, limit=1, filters=Filters(folder=folder))
+        if ranked.degraded:
+            # By words alone the answer may be another one.
+            raise Unavailable("Questions cannot be embedded now")
+        if ranked.is_refused:
+            return (), {}
+        best = ranked.matches[0]
+        content_hash = text_hash(best.content)
+        shown = {"id": best.id, "title": best.title, "type": best.type, "content_hash": content_hash}
+        url = self.feed.url(*split_chunk_id(best.id))
+        return (best.id, content_hash), {name: value for name, value in shown.items() if value} | {"url": url}
+
+
+def check_question(arguments: Mapping[str, Any]) -> None:
+    """Raises `Invalid` for arguments that are not those of a question."""
+    question = arguments.get("question")
+    if set(arguments) != {"question"} or not isinstance(question, str) or not question.strip():
+        raise Invalid("'arguments' must be {\"question\": …}")
+    if len(question) > MAX_QUERY:
+        raise Invalid(f"'question' has more than {MAX_QUERY:,} characters")
+
+
+def _change(name: str, before: QuestionState | None, answer: tuple[str, ...]) -> str:
+    """Returns what an event of this name says about an answer; nothing if it says nothing."""
+    if before is None or before.answer == answer:
+        return ""
+    if not before.answer:
+        return "answered"
+    return "" if name == ANSWERED else "changed" if answer else "gone"
+
+
+def _state(cursor: str, signed: tuple[str, ...]) -> QuestionState:
+    events, read, answer = json.loads(position_of(cursor, *signed))
+    return QuestionState(events, read, tuple(answer))
