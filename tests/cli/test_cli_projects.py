@@ -97,19 +97,20 @@ def bucket() -> Iterator[Bucket]:
         yield made
 
 
-def test_a_large_file_travels_through_the_bucket(operator: Operator, bucket: Bucket) -> None:
+@pytest.mark.parametrize(
+    ("place", "announced"),
+    [
+        (("--project", "p"), ("/v1/projects/p/tables/uploads", {"name": "columns", "size": len(LARGE)})),
+        (("--id", "t1"), ("/v1/tables/t1/uploads", {"size": len(LARGE)})),
+    ],
+)
+def test_a_large_file_and_its_next_version_travel_through_the_bucket(
+    operator: Operator, bucket: Bucket, place: tuple[str, str], announced: tuple[str, object]
+) -> None:
     file = operator.file("columns.json", LARGE)
-    stored = operator.sakuin("table", "put", file, "--project", "p", "--json", SAKUIN_URL=bucket.url)
+    stored = operator.sakuin("table", "put", file, *place, "--json", SAKUIN_URL=bucket.url)
     assert (stored.code, stored.document) == (0, {"table_id": "t1", "version": 1})
-    assert bucket.announced == [("/v1/projects/p/tables/uploads", {"name": "columns", "size": len(LARGE)})]
-    assert (bucket.body, bucket.looks) == (LARGE, 2)
-
-
-def test_a_large_next_version_travels_through_the_bucket_too(operator: Operator, bucket: Bucket) -> None:
-    file = operator.file("columns.json", LARGE)
-    stored = operator.sakuin("table", "put", file, "--id", "t1", "--json", SAKUIN_URL=bucket.url)
-    assert (stored.code, stored.document) == (0, {"table_id": "t1", "version": 1})
-    assert bucket.announced == [("/v1/tables/t1/uploads", {"size": len(LARGE)})]
+    assert (bucket.announced, bucket.body, bucket.looks) == ([announced], LARGE, 2)
 
 
 def test_a_document_that_is_not_imported_is_a_sentence(operator: Operator, bucket: Bucket) -> None:

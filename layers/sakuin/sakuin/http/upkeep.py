@@ -97,8 +97,7 @@ def gap_router(
         gap = next((each for each in gaps() if each.id == name), None)
         if gap is None:
             raise NotFound(f"There is no gap {name!r}. GET /v1/gaps lists them")
-        found = asdict(remedy_of(gap))
-        return RemedyView(gap=_view(gap), **found)
+        return RemedyView(gap=_view(gap), **asdict(remedy_of(gap)))
 
     @router.get("/feedback")
     def list_feedback(limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:

@@ -167,7 +167,7 @@ class ReconcileMaterials:
     def pages(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Checks that the chunks, words and postings of pages are consistent; reindexes pages where they are not."""
         broken, following = self.records.broken_materials(after or "", limit=_MATERIALS_A_PAGE)
-        found = [
+        differences = [
             Difference("broken", material, coded(f"night.{problem.replace(' ', '_')}"), coded("night.reindexed"))
             for material, problem in broken
         ]
@@ -175,7 +175,7 @@ class ReconcileMaterials:
             for material, _ in broken:
                 self.records.repair(material)
             self.queue.reindex([material for material, _ in broken], reason="reconcile")
-        return ComparedPage(found, following)
+        return ComparedPage(differences, following)
 
     def words(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Deletes readings that no page has. Changes of pages leave some behind, so they are no difference."""

@@ -135,7 +135,7 @@ class CountingMeter:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CallerCounts:
     """A project (None: the library) and a key that asked. `key` is an endpoint's id, the beginning of a key's hash,
     `user` or `public`."""
 
@@ -153,7 +153,7 @@ class Usage:
 
     days: tuple[date, ...]
     counters: tuple[Mapping[str, int], ...]
-    callers: tuple[Caller, ...]
+    callers: tuple[CallerCounts, ...]
 
     def series(self, name: str) -> list[int]:
         """Returns the counter of each day."""
@@ -186,7 +186,7 @@ class DailyCountRecords:
         today = datetime.now(UTC).date()
         days = tuple(today - timedelta(days=ago) for ago in reversed(range(DAYS)))
         counters = tuple(found["days"].get(day.isoformat(), {}) for day in days)
-        return Usage(days, counters, tuple(Caller(**each) for each in found["callers"]))
+        return Usage(days, counters, tuple(CallerCounts(**each) for each in found["callers"]))
 
     def delete_old(self) -> int:
         """Deletes the counters of all days but the last ones. Returns the number of deleted rows."""

@@ -41,9 +41,9 @@ def instrument(
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         telemetry.work.milliseconds_left = context.get_remaining_time_in_millis
         try:
-            done = handle(event, context)
+            answer = handle(event, context)
             afterwards()
-            return done
+            return answer
         except Exception as error:
             # The runtime and the trace would show the whole error.
             telemetry.logger.exception("failed")

@@ -143,8 +143,8 @@ def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "Record
     from sakuin.upkeep.refused_questions import SECONDS, RefusedQuestions, recorder
 
     questions = RefusedQuestions(clients.short_supabase(SECONDS))
-    wanted = clients.settings.record_refused_questions
-    record_text = recorder(questions, clients.telemetry.redaction) if wanted else record_nothing
+    is_recorded = clients.settings.record_refused_questions
+    record_text = recorder(questions, clients.telemetry.redaction) if is_recorded else record_nothing
 
     def record(question: str, tool_id: str | None, is_weak: bool) -> None:
         counts.add("weak", int(is_weak))
@@ -159,8 +159,8 @@ def record_feedback(clients: Clients) -> "RecordFeedback":
 
     # Repeated, it could count twice.
     feedback = Feedback(clients.short_supabase(_FEEDBACK_SECONDS))
-    wanted = clients.settings.record_refused_questions
-    return feedback_recorder(feedback, clients.telemetry.redaction, with_questions=wanted)
+    is_recorded = clients.settings.record_refused_questions
+    return feedback_recorder(feedback, clients.telemetry.redaction, with_questions=is_recorded)
 
 
 def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
