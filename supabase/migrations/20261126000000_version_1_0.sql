@@ -67,6 +67,8 @@ create table public.material (
   learns_files jsonb not null default '{}',
   -- The version before an upload that lost much of the page, while the page lacks that (collapse_of).
   collapse jsonb,
+  -- What its author can correct in the version that was read last: [{severity, rule, anchor, message}].
+  findings jsonb not null default '[]',
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
@@ -78,6 +80,7 @@ create index material_last_segment on public.material (regexp_replace(material, 
 -- Each search needs the number of all chunks.
 create index material_chunks on public.material (chunks_count) where chunks_count > 0;
 -- For the list of pages that could not be read, which are few.
+create index material_findings on public.material (material) where findings <> '[]';
 create index material_failed on public.material (updated_at) where status = 'failed';
 
 -- One row for each anchored explanation of a page.
@@ -428,6 +431,7 @@ begin
     page_hash = case when not p_deleted then p_page_hash end,
     learns_files = case when is_same then m.learns_files else p_learns_files end,
     collapse = lost,
+    findings = case when p_deleted then '[]' else m.findings end,
     chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
     complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
@@ -609,6 +613,17 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_object_agg(s.status, s.n), '{}') || jsonb_build_object('chunks', coalesce(sum(s.chunks), 0))
   from (select m.status, count(*) as n, sum(m.chunks_count) as chunks from material m
         where m.status <> 'deleted' group by m.status) s
+$$;
+
+-- The findings about pages whose names begin with p_prefix, by rule: [{rule, severity, findings, pages}].
+create function public.finding_counts(p_prefix text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(c)
+    order by array_position(array['error', 'warning', 'info'], c.severity), c.pages desc, c.rule), '[]')
+  from (select f->>'rule' as rule, f->>'severity' as severity, count(*) as findings,
+               count(distinct m.material) as pages
+        from material m cross join jsonb_array_elements(m.findings) f
+        where m.findings <> '[]' and starts_with(m.material, p_prefix) group by 1, 2) c
 $$;
 
 -- The first thousand of them.

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from sakuin.console.answers import ROOT
 from sakuin.console.gaps import Gaps
 from sakuin.console.pages import agents, gaps, keys, playground
+from sakuin.console.pages import library as library_pages
 from sakuin.console.pages.playground import Playground
 from sakuin.console.pages.projects import project
 from sakuin.console.playground.places import Places
@@ -19,6 +20,7 @@ from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 from sakuin.texts.catalogue import LANGUAGES
 from sakuin.upkeep.refused_questions import RefusedQuestions
+from sakuin.wiring.api import menu_counts
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 from starlette.applications import Starlette
@@ -147,11 +149,12 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         world,
         first_page(world),
         lambda shell: playground.routes(shell, searches),
+        lambda shell: library_pages.routes(shell, library_pages.LibraryPages(world.library, world.read)),
         lambda shell: gaps.routes(shell, Gaps(places, questions.most_frequent, searches.ask, is_recorded=True)),
         lambda shell: project.routes(shell, world.project_services),
         lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),
         auth=auth,
-        counts=lambda: {"/work": world.unfinished.counts().total},
+        counts=lambda: menu_counts(world.library, world.unfinished),
         refresh=auth.refresh,
     )

@@ -143,16 +143,19 @@ def test_the_first_page_counts_what_is_indexed_and_names_what_needs_attention(
     console: ConsoleClient, world: World, sqs: ModelledSqs
 ) -> None:
     sqs.send_message(QueueUrl="dead-embed", MessageBody="body")
+    world.put("junior/learns.yml", b"- no mapping")
     world.runs.take(seconds=60, begin=True)
     world.runs.release(None, [Difference("stale", "a.html", "It differs.", "it is checked")])
     page = shown(console, "/")
     for text in (
         "Pages 1 Explanations 3",
-        "Pages that could not be read 1",
-        "Work waiting 1",
-        "Dead letters: Chunks of Tables 1",
-        "Differences in the last night 1",
-        "openai is away",
+        "1 page cannot be read.",
+        "1 change waits.",
+        "1 message was given up.",
+        "junior/learns.yml",
+        "Its pages keep what the last readable version said.",
+        "line 1: write materials as keys",
+        "another version in the index",
     ):
         assert text in page
     assert re.search(r"bad .*PDF", page)
@@ -185,7 +188,7 @@ def test_work_is_listed_with_its_reason_and_filtered(console: ConsoleClient, wor
     )
     page = shown(console, "/work")
     assert "openai is away Outside system: openai" in page
-    assert "waiting (1) tried again (0) failed (55)" in page
+    assert "waiting (1) to be retried (0) failed (55)" in page
     more = following(console, "/work?state=failed")
     assert more
     assert "state=failed" in more

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 export async function redrive(open, { session }) {
   const tab = await open({ session });
   await tab.visit('/console/');
-  await tab.go(() => tab.page.getByRole('link', { name: 'Dead letters: Pages' }).click());
+  await tab.go(() => tab.page.getByRole('link', { name: 'Dead letters', exact: true }).click());
+  await tab.go(() => tab.page.getByRole('link', { name: 'Pages (' }).click());
   await tab.page.getByRole('checkbox').check();
   await tab.press('Send again');
 }

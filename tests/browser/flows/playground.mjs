@@ -11,11 +11,11 @@ export async function askInPlayground(open, { session, question, title, expected
   await results.getByRole('link', { name: title }).first().waitFor();
   assert.ok(await results.getByRole('meter', { name: 'Similarity' }).first().isVisible());
 
-  await tab.page.getByText('Filters, and what you miss').click();
-  await tab.page.getByLabel('Why is this not here?').fill(expected);
+  await tab.page.getByText('Filters, or a result that you expect').click();
+  await tab.page.getByLabel('Expected result').fill(expected);
   await tab.press('Ask');
   assert.equal(await tab.page.getByLabel('Question').inputValue(), question);
-  await tab.page.getByRole('region', { name: 'What you miss' }).waitFor();
+  await tab.page.getByRole('region', { name: 'Expected result' }).waitFor();
   await tab.page.locator('details').evaluateAll((all) => all.forEach((one) => (one.open = true)));
   await tab.page.getByRole('table', { name: 'By words' }).waitFor();
   await tab.check();

@@ -33,11 +33,13 @@ def needs_of(
     work: Mapping[str, int],
     queues: Sequence[QueueState] | None,
     competing: int,
+    broken: int,
     night: Any,
     *,
     is_disk_full: bool,
 ) -> list[Need]:
-    """Returns what needs attention, from what the first page reads. `competing` is a number of keys in the bucket."""
+    """Returns what needs attention, from what the first page reads. `competing` and `broken` are numbers of keys
+    in the bucket, and of `learns.yml` and `synonyms.yml` that cannot be read."""
     # What failed stays unfinished work when its letter is discarded.
     letters = max(sum(each.dead_letters for each in queues or ()), work.get("failed", 0))
     needs = [
@@ -45,6 +47,7 @@ def needs_of(
         Need("pages", pages.get("failed", 0), command="sakuin push", hides=True),
         Need("tools", projects.tools.get("error", 0), path="/projects", hides=True),
         Need("letters", letters, path="/work#dead-letters", hides=True),
+        Need("files", broken, command="sakuin push"),
         Need("competing", competing, command="sakuin rm", hides=True),
         Need("queues", int(queues is None), path="/work"),
         Need("retrying", work.get("retrying", 0), path="/work?state=retrying", hides=True),

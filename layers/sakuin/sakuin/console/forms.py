@@ -27,11 +27,15 @@ async def form_fields(request: Request) -> dict[str, str]:
 
 
 async def _parts(request: Request) -> dict[str, str]:
-    """Returns the fields of a form with files, and their texts. Raises `ValueError` for a file that is not UTF-8."""
+    """Returns the fields of a form, of a file its text and, as `field.name`, its name.
+
+    Raises `ValueError` for a file that is not UTF-8.
+    """
     sent = await MultiPartParser(request.headers, request.stream(), max_fields=_MOST_FIELDS).parse()
     try:
         parts = sent.multi_items()
-        return {name: part if isinstance(part, str) else (await part.read()).decode() for name, part in parts}
+        fields = {name: part if isinstance(part, str) else (await part.read()).decode() for name, part in parts}
+        return fields | {f"{name}.name": part.filename or "" for name, part in parts if not isinstance(part, str)}
     finally:
         await sent.close()
 

@@ -40,6 +40,8 @@ ENTRIES = (
     Entry("/", "overview.title"),
     Entry("/playground", "playground.title", "menu.questions"),
     Entry("/gaps", "gaps.title", "menu.questions"),
+    Entry("/pages", "pages.title", "menu.content", admins_only=True),
+    Entry("/findings", "findings.title", "menu.content", admins_only=True),
     Entry("/projects", "projects.title", "menu.content"),
     Entry("/work", "work.title", "menu.content", admins_only=True),
     Entry("/agents", "consent.title", "menu.access", users_only=True),
@@ -169,9 +171,10 @@ class Shell:
     ) -> HTMLResponse:
         """Returns the page of a template, which extends `base.html`.
 
-        Beside `values`, templates know: `t`, the sentence of a key; `language`; `session` and `csrf`; `entries` of the
-        menu; `once`, the id of a form; `path` and `query` of the request, below the console; `done`, the sentence
-        after a form; `link`, the address of a path below the console; `static`, the address of a file.
+        Beside `values`, of which `frames` is an origin whose pages it shows, templates know: `t`, the sentence of a
+        key; `language`; `session` and `csrf`; `entries` of the menu; `once`, the id of a form; `path` and `query` of
+        the request, below the console; `done`, the sentence after a form; `link`, the address of a path below the
+        console; `static`, the address of a file.
         """
         texts = language_of(request)
         html = self.templates.get_template(template).render(
@@ -191,7 +194,8 @@ class Shell:
             static=_static,
             version=self.version,
         )
-        return HTMLResponse(html, status, {"Content-Security-Policy": CONTENT_SECURITY_POLICY})
+        policy = CONTENT_SECURITY_POLICY + (f"; frame-src {values['frames']}" if values.get("frames") else "")
+        return HTMLResponse(html, status, {"Content-Security-Policy": policy})
 
     def _counts(self, session: Session | None) -> Mapping[str, int]:
         # A page is worth more than the numbers of its menu.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
+from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import (
     ChangeResult,
@@ -18,9 +19,18 @@ from sakuin.knowledge.model import (
     Source,
 )
 from sakuin.knowledge.names import chunk_id
-from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page, body_text, section_of, titles_text
+from sakuin.knowledge.page import (
+    DEFAULT_BOX_SELECTORS,
+    EMBEDDED_LENGTH,
+    Explanation,
+    Page,
+    body_text,
+    section_of,
+    titles_text,
+)
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
+from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, findings_of_page, unreadable_page
 from sakuin.language.indexing import index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder, EmbeddingModel
@@ -96,6 +106,7 @@ class IndexPage:
     version: PageIndexVersion
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
+    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
     versions: Callable[[], Sequence[StoredIndexVersion]] = tuple
 
     def index_version(
@@ -141,6 +152,7 @@ class IndexPage:
                     # Its own event may have come too early.
                     upload = None
                 elif applied.outcome != "conflict":
+                    self._record(material, state, applied, findings_of_page(material, page, _indexed(chunks)))
                     return PageResult(applied, len(chunks), embedded)
                 state = self.index.state(material)
                 if _is_replaced(version_id, upload, state):
@@ -149,7 +161,9 @@ class IndexPage:
             if source is None:
                 raise
             change = PageChange(material, source, error=str(error))
-            return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
+            applied = apply_if_current(self.index, self.bucket, change)
+            self._record(material, state, applied, [unreadable_page(material, str(error))])
+            return PageResult(applied, reason=str(error))
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
     def other_versions(self) -> Collection[str]:
@@ -172,7 +186,7 @@ class IndexPage:
     def _hash(self, body: bytes) -> str:
         """Returns the hash of a page and what its chunks depend on; a changed `learns.yml` has its own event."""
         model = self.learns.model.name if self.learns.model else ""
-        read_with = json.dumps([__version__, self.version.id, self.most_explanations, model])
+        read_with = json.dumps([__version__, self.version.id, self.most_explanations, *self.box_selectors, model])
         return hashlib.sha256(read_with.encode() + body).hexdigest()
 
     def _is_same(self, key: str, page_hash: str, state: MaterialState) -> bool:
@@ -181,10 +195,18 @@ class IndexPage:
 
     def _read(self, body: bytes, state: MaterialState | None) -> Page:
         """Returns the page of a file, and records the index version if the page's row has another."""
-        page = read_page(body, most_explanations=self.most_explanations)
+        page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
         if state is None or state.fingerprint != self.version.id:
             self.index.record_index_version(self.version)
         return page
+
+    def _record(
+        self, material: str, state: MaterialState | None, applied: ChangeResult, findings: Sequence[Finding]
+    ) -> None:
+        """Records the findings about the version that was applied. `state` is the record of the page before it."""
+        is_changed = applied.outcome in ("applied", "failed") and not material.startswith(OWN_FOLDER)
+        if is_changed and (findings or (state and state.findings_count)):
+            self.index.record_findings(material, applied.generation, findings)
 
     def _embed(self, version: PageIndexVersion, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
         """Embeds the texts that have no vector of this index version; returns their number."""
@@ -205,6 +227,10 @@ class IndexPage:
 def _is_replaced(version_id: str | None, source: Source | None, state: MaterialState | None) -> bool:
     """Returns whether a change without an upload has nothing to do: another version is indexed now."""
     return source is None and (state is None or state.indexed_version_id != version_id)
+
+
+def _indexed(chunks: Sequence[KnowledgeChunk]) -> IndexedMaterial:
+    return IndexedMaterial(tuple(IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks))
 
 
 def _conflict(state: MaterialState | None) -> PageResult:

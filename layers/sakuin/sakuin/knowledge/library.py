@@ -4,11 +4,12 @@ import base64
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from sakuin.errors import Forbidden, Invalid, NotFound, UnreadablePage
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
+from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
@@ -71,18 +72,50 @@ class Library:
 
     def upload_target(self, key: str, folder: str, *, size: int, md5: bytes) -> UploadTarget:
         """Returns a presigned URL to upload a file with this MD5 within 15 minutes."""
+        headers = {
+            "Content-Type": self._checked_type(key, folder, size),
+            "Content-Length": str(size),
+            "Content-MD5": base64.b64encode(md5).decode(),
+        }
+        return self.bucket.upload_target(key, seconds=_UPLOAD_SECONDS, headers=headers)
+
+    def write(self, key: str, body: bytes) -> None:
+        """Uploads a page, a `learns.yml` or a `synonyms.yml`; its event has it indexed."""
+        self.bucket.write(key, body, content_type=self._checked_type(key, "", len(body)))
+
+    def _checked_type(self, key: str, folder: str, size: int) -> str:
+        """Returns the content type of a file to upload, once its key and size are checked."""
         self.check_key(key, folder)
         if nfc(key) != key:
             raise Invalid(f"The key {key!r} must be NFC")
         is_page = not is_authored_file(key, self.prefix)
         most = self.max_page_bytes if is_page else LARGEST_FILE
         check_limit(size, most, what=f"bytes of {key}", limit="page_bytes" if is_page else "fixed")
-        headers = {
-            "Content-Type": f"{'text/html' if is_page else 'application/yaml'}; charset=utf-8",
-            "Content-Length": str(size),
-            "Content-MD5": base64.b64encode(md5).decode(),
-        }
-        return self.bucket.upload_target(key, seconds=_UPLOAD_SECONDS, headers=headers)
+        return f"{'text/html' if is_page else 'application/yaml'}; charset=utf-8"
+
+    def learns_file(self, page_key: str, material: str) -> tuple[str, bytes, str | None]:
+        """Returns the key, the text and the version of the `learns.yml` in which a page's lists are, or would be.
+
+        That is the nearest file that names the page, else the nearest one, else a new one in the page's folder: without
+        text and version.
+        """
+        files = []
+        for key in learns_keys(page_key, self.prefix):
+            with suppress(NotFound):
+                stored = self.bucket.read(key, max_bytes=LARGEST_FILE)
+                files.append((key, stored.body, stored.version_id))
+        named = [file for file in files if parse_learns(file[1]).for_material(material)]
+        return (named or files or [(learns_keys(page_key, self.prefix)[0], b"", None)])[0]
+
+    def write_learns(self, key: str, body: bytes, *, version: str | None) -> None:
+        """Uploads a `learns.yml`; raises `Conflict` if it is no longer the version that was changed."""
+        if self.bucket.current_version(key) != version:
+            raise Conflict(f"{key} was changed by somebody else. Load the page again and repeat")
+        self.write(key, body)
+
+    def reindex(self, material: str) -> None:
+        """Asks to index the current version of a page again."""
+        self.queue.reindex([material], reason="asked for in the console")
 
     def remove(self, key: str, folder: str) -> str:
         """Removes a file and returns the id of its delete marker."""

@@ -335,7 +335,7 @@ class MaterialState:
     """The record of a material.
 
     `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
-    `collapse` is what an upload lost, if it was much.
+    `collapse` is what an upload lost, if it was much; `findings_count` is the number of recorded findings.
     `page_hash` is that of the searchable version, None if it is not known.
     """
 
@@ -350,6 +350,7 @@ class MaterialState:
     indexed_at: str | None
     collapse: Collapse | None = None
     page_hash: str | None = None
+    findings_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The functions in Postgres that change materials, and the records of materials and of `learns`."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,7 +22,7 @@ from sakuin.knowledge.model import (
     Status,
     UploadResult,
 )
-from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
+from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, Severity
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
@@ -43,6 +44,23 @@ PAGES_AT_ONCE = 2
 _CLAIM_SECONDS = 180
 # How long S3 keeps a version that is not current (template.yaml; SQL function collapse_of).
 _VERSIONS_KEPT = timedelta(days=90)
+
+
+# The last code point ends the range of all names with a prefix.
+_LAST = "\U0010ffff"
+# The members of a recorded finding, and how many of one page are recorded.
+_OF_FINDING = ("severity", "rule", "anchor", "message")
+_MOST_FINDINGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCount:
+    """The number of recorded findings of a rule, and of their pages."""
+
+    rule: str
+    severity: Severity
+    findings: int
+    pages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +150,12 @@ class KnowledgeIndex:
         arguments = {"p_seconds": _STAGED_SECONDS, "p_terms": self.terms_per_request}
         return int(call(self.client, "sweep_words", arguments))
 
+    def record_findings(self, material: str, generation: int, findings: Sequence[Finding]) -> None:
+        """Records the first findings about a page, unless it has changed since `generation`."""
+        rows = [{name: getattr(one, name) for name in _OF_FINDING} for one in findings[:_MOST_FINDINGS]]
+        change = self.client.table("material").update({"findings": rows})
+        answer(change.eq("material", material).eq("generation", generation))
+
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Records the result of a version that changed no material."""
         call(
@@ -204,8 +228,7 @@ class MaterialRecords:
         if after is not None:
             request = request.gt("material", after)
         if prefix:
-            # The last code point ends the range of all names with this prefix.
-            request = request.gte("material", prefix).lt("material", prefix + "\U0010ffff")
+            request = request.gte("material", prefix).lt("material", prefix + _LAST)
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
         more = len(states) > limit
         return MaterialPage(states[:limit], states[limit - 1].material if more else None)
@@ -217,6 +240,31 @@ class MaterialRecords:
         return [
             FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
         ]
+
+    def finding_counts(self, prefix: str = "") -> Sequence[FindingCount]:
+        """Returns the numbers of recorded findings about pages whose names begin with `prefix`, errors first."""
+        return [FindingCount(**row) for row in call(self.client, "finding_counts", {"p_prefix": prefix})]
+
+    def findings(
+        self, *, material: str = "", prefix: str = "", rule: str = "", after: str | None = None, limit: int
+    ) -> tuple[Sequence[Finding], str | None]:
+        """Returns the recorded findings of all rules or of one, and the `after` of the next `limit` pages."""
+        request = self.client.table("material").select("material,findings").neq("findings", "[]").order("material")
+        request = request.gte("material", prefix).lt("material", prefix + _LAST)
+        if material:
+            request = request.eq("material", material)
+        if rule:
+            request = request.contains("findings", json.dumps([{"rule": rule}]))
+        if after is not None:
+            request = request.gt("material", after)
+        rows = answer(request.limit(limit + 1))
+        found = [Finding(material=row["material"], **one) for row in rows[:limit] for one in row["findings"]]
+        following = rows[limit - 1]["material"] if len(rows) > limit else None
+        return [one for one in found if one.rule == (rule or one.rule)], following
+
+    def broken_files(self) -> Sequence[tuple[str, str]]:
+        """Returns `(key, reason)` of each `learns.yml` and `synonyms.yml` whose current version cannot be read."""
+        return [(row["key"], row["reason"]) for row in call(self.client, "broken_files", {})]
 
     def counts(self) -> Mapping[str, int]:
         """Returns the number of materials of each status, and of `chunks`."""
@@ -367,6 +415,7 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
         indexed_at=row["indexed_at"],
         collapse=_collapse(row["collapse"]),
         page_hash=row["page_hash"],
+        findings_count=len(row["findings"]),
     )
 
 

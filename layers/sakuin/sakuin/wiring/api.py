@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres import MaterialRecords
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
     from sakuin.upkeep.queues import Queues
@@ -44,6 +45,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.http.projects import project_routers
     from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
     from sakuin.http.upkeep import doctor_router, gap_router, reconcile_router
+    from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.platform.asgi import Application, at_first_request
     from sakuin.platform.keys import (
         RECORD_SECONDS,
@@ -121,10 +123,12 @@ def handler(clients: Clients) -> Handler:
         from sakuin.console.app import console_app
         from sakuin.console.pages import agents, keys, operation, playground, sign_in
         from sakuin.console.pages import gaps as gap_pages
+        from sakuin.console.pages import library as library_pages
         from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
 
-        counts = recent(lambda: {"/work": unfinished.counts().total}, seconds=_COUNT_SECONDS, clock=clients.clock)
+        counts = recent(lambda: menu_counts(library, unfinished), seconds=_COUNT_SECONDS, clock=clients.clock)
+        pages = library_pages.LibraryPages(library, ReadKnowledge(client, settings.base_url))
         shell = Shell(sessions, __version__, settings.api_url, counts=counts)
         searches = searching(clients, services.records, ask)
         return console_app(
@@ -132,6 +136,7 @@ def handler(clients: Clients) -> Handler:
             sign_in.routes(shell, record_use, auth),
             operation.routes(shell, operation_of(clients, library.records, queues)),
             playground.routes(shell, searches),
+            library_pages.routes(shell, pages),
             gap_pages.routes(shell, gaps),
             project.routes(shell, services),
             keys.routes(shell, deployment_keys, library_keys),
@@ -155,6 +160,12 @@ def handler(clients: Clients) -> Handler:
         schema=SchemaCheck(clients.short_supabase(_SCHEMA_SECONDS)),
     )
     return http_handler(Mangum(rest, lifespan="off"), clients.telemetry)
+
+
+def menu_counts(library: "Library", unfinished: "UnfinishedWorkStore") -> Mapping[str, int]:
+    """Returns the numbers in the menu of an admin."""
+    findings = sum(each.findings for each in library.records.finding_counts() if each.severity != "info")
+    return {"/work": unfinished.counts().total, "/findings": findings}
 
 
 def library_of(clients: Clients) -> "Library":

@@ -51,6 +51,7 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
         max_page_bytes=settings.limits.page_bytes,
         versions=kept,
         most_explanations=settings.limits.page_explanations,
+        box_selectors=settings.box_selectors,
     )
     prefix = settings.material_prefix
     ask_model = AskModel(learns, records, pages, queue, SendPendingLearns(records, queue))

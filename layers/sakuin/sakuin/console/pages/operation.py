@@ -56,10 +56,11 @@ class Operation:
     def attention(self, t: Texts) -> dict[str, Any]:
         """Returns what the first page shows."""
         pages, projects, work = self.records.counts(), self.counts(_NAMED), self.unfinished.counts().states
+        broken = self.records.broken_files()
         queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
         competing, disk, usage = self.records.competing_keys(), self.database_percent(), self.usage()
         is_full = disk > NEARLY_FULL * 100
-        needs = needs_of(pages, projects, work, queues, len(competing), night, is_disk_full=is_full)
+        needs = needs_of(pages, projects, work, queues, len(competing), len(broken), night, is_disk_full=is_full)
         is_new = not pages.get("ready", 0) and not projects.tools
         live = next((version for version in self.indexes.all() if version.live), None)
         return {
@@ -71,11 +72,9 @@ class Operation:
             "usd": self._usd(usage),
             "pages": pages,
             "projects": projects,
-            "work": work,
-            "unfinished": self.unfinished.rows(limit=_NAMED),
             "failed": self.records.failed(limit=_NAMED),
+            "broken": broken[:_NAMED],
             "competing": competing[:_NAMED],
-            "queues": queues,
             "night": night,
             "index": live.settings if live else None,
             "disk": disk,

@@ -19,7 +19,7 @@ MOST_ITEMS = 50  # of one anchor
 LONGEST_NAME = 1024  # characters of a material or an anchor, as in a key of S3
 MOST_PROBLEMS = 100
 
-_FILE = AuthoredYaml(
+LEARNS_YML = AuthoredYaml(
     LEARNS_FILE,
     largest=LARGEST_FILE,
     deepest=8,
@@ -57,7 +57,7 @@ def parse_learns(data: bytes) -> LearnsFile:
 
     Aliases are not allowed, because they can expand without limit. Of a repeated key the first entry counts.
     """
-    root = _FILE.root(data)
+    root = LEARNS_YML.root(data)
     if root is None:
         return LearnsFile({})
     if not isinstance(root, MappingNode):

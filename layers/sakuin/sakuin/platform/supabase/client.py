@@ -30,6 +30,7 @@ READING_FUNCTIONS = frozenset(
         "current_chunks",
         "endpoint",
         "filter_values",
+        "finding_counts",
         "find_text",
         "indexed_anchors",
         "known_vectors",

@@ -1,0 +1,212 @@
+"""The pages of the library: a list, what the index has of each beside the original, and the findings by rule."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from sakuin.console.answers import redirect
+from sakuin.console.shell import Shell, Visit
+from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.knowledge.learns.learns_edit import with_lists
+from sakuin.knowledge.library import Library
+from sakuin.knowledge.model import Filters, MaterialState, StoredChunk
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.knowledge.validation import Finding
+from sakuin.language.unicode_text import nfc, visible
+from sakuin.retrieval.fenced_code import parts
+
+_PAGES = 50
+# Explanations of one page, the bytes of their texts, and the characters of one: a page of the console has 60 kB.
+_EXPLANATIONS, _MOST_BYTES, _LONGEST = 20, 14_000, 2_000
+_LARGEST_UPLOAD = 4 * 1024 * 1024
+_LEARNS = "learns-"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownExplanation:
+    """An explanation as an agent gets it: `parts` are its text, code or not, `rest` the characters left out."""
+
+    chunk: StoredChunk
+    url: str
+    parts: Sequence[tuple[bool, str]]
+    rest: int
+    findings: Sequence[Finding]
+
+    @property
+    def size(self) -> int:
+        """The bytes of what is shown."""
+        return len("".join((*(text for _, text in self.parts), *self.chunk.learns, *self.chunk.learns)).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPages:
+    """What the pages show and change."""
+
+    library: Library
+    read: ReadKnowledge
+
+    def state(self, material: str) -> MaterialState:
+        """Returns the record of a page; `NotFound` if there is none."""
+        state = self.library.index.state(nfc(material))
+        if state is None or state.status == "deleted":
+            raise NotFound("There is no such page")
+        return state
+
+    def findings(self, material: str) -> Sequence[Finding]:
+        """Returns the recorded findings about a page."""
+        listed, _ = self.library.records.findings(material=material, limit=1)
+        return listed
+
+    def explanations(
+        self, material: str, after: int, findings: Iterable[Finding]
+    ) -> tuple[Sequence[ShownExplanation], int | None]:
+        """Returns the explanations after a position that one page has room for, and the position of the last one.
+
+        The position is None if there are no more.
+        """
+        place = (material, after)
+        concepts, is_more = self.read.concepts(Filters(material=material), place, limit=_EXPLANATIONS)
+        read = [chunk for chunk in self.read.chunks([one.id for one in concepts]) if chunk] if concepts else []
+        shown: list[ShownExplanation] = []
+        size = 0
+        for chunk in read:
+            one = self._shown(chunk, findings)
+            size += one.size
+            if shown and size > _MOST_BYTES:
+                return shown, shown[-1].chunk.position
+            shown.append(one)
+        return shown, shown[-1].chunk.position if is_more and shown else None
+
+    def _shown(self, chunk: StoredChunk, findings: Iterable[Finding]) -> ShownExplanation:
+        text = visible(chunk.content)
+        return ShownExplanation(
+            chunk,
+            self.read.url(chunk.material, chunk.anchor, chunk.content),
+            [(is_code, part.strip("\n")) for is_code, part in parts(text[:_LONGEST]) if part.strip()],
+            max(0, len(text) - _LONGEST),
+            [one for one in findings if one.anchor == chunk.anchor],
+        )
+
+
+def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
+    """Returns the routes."""
+    router, library = APIRouter(), pages.library
+    admin = Annotated[Visit, Depends(shell.admin)]
+    sent = Annotated[Visit, Depends(shell.admin_form)]
+
+    @router.get("/pages")
+    def list_pages(
+        visit: admin, prefix: str = "", status: Literal["", "ready", "failed"] = "", after: str | None = None
+    ) -> Response:
+        """Lists the pages whose names begin with `prefix`."""
+        page = library.records.materials(prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES)
+        following = _address("/pages", prefix=prefix, status=status, after=page.next_cursor)
+        values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": _LARGEST_UPLOAD}
+        return visit.page("pages.html", pages=page.items, following=following, **values)
+
+    @router.get("/pages/page")
+    def show_page(visit: admin, material: str, after: int = -1) -> Response:
+        """Shows what the index has of a page."""
+        state = pages.state(visit.text("material") or material)
+        findings = pages.findings(state.material)
+        shown, last = pages.explanations(state.material, after, findings)
+        anchors = {one.chunk.anchor for one in shown}
+        original, frames = _original(pages.read.url(state.material, ""), visit)
+        return visit.page(
+            "page.html",
+            state=state,
+            findings=[one for one in findings if one.anchor not in anchors],
+            explanations=shown,
+            following=_address("/pages/page", material=state.material, after=last),
+            original=original,
+            frames=frames,
+            largest=_LARGEST_UPLOAD,
+            after=after,
+        )
+
+    @router.post("/pages/upload")
+    def upload(visit: sent) -> Response:
+        """Uploads the file of a form, as the page of `material`, or with its own name into a folder."""
+        folder, material = visit.text("folder").strip("/"), visit.text("material")
+        name = visit.text("document.name").replace("\\", "/").rpartition("/")[2]
+        if not name:
+            raise Invalid("Choose a file")
+        own = nfc(f"{library.prefix}{folder}/{name}" if folder else f"{library.prefix}{name}")
+        library.write(pages.state(material).source.key if material else own, visit.fields["document"].encode())
+        return redirect(_page_path(material) if material else "/pages", done="page_uploaded")
+
+    @router.post("/pages/again")
+    def index_again(visit: sent) -> Response:
+        library.reindex(pages.state(visit.text("material")).material)
+        return redirect(_page_path(visit.text("material")), done="page_again")
+
+    @router.post("/pages/remove")
+    def remove(visit: sent) -> Response:
+        library.remove(pages.state(visit.text("material")).source.key, "")
+        return redirect("/pages", done="page_removed")
+
+    @router.post("/pages/learns")
+    def write_learns(visit: sent) -> Response:
+        """Writes the lists that were changed into the `learns.yml` of the page, or returns that file."""
+        state = pages.state(visit.text("material"))
+        indexed = library.records.indexed_materials([state.material])[state.material]
+        lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed.chunks}))
+        if not lists:
+            return show_page(visit.with_problem(Invalid("No list was changed")), state.material)
+        try:
+            key, body, version = library.learns_file(state.source.key, state.material)
+            changed = with_lists(body, state.material, lists)
+            if visit.text("action") == "download":
+                headers = {"Content-Disposition": 'attachment; filename="learns.yml"'}
+                return Response(changed, headers=headers, media_type="application/yaml; charset=utf-8")
+            library.write_learns(key, changed, version=version)
+        except (Invalid, Conflict) as error:
+            return show_page(visit.with_problem(error), state.material)
+        return redirect(_page_path(state.material), done="learns_written")
+
+    @router.get("/findings")
+    def list_findings(visit: admin, rule: str = "", prefix: str = "", after: str | None = None) -> Response:
+        """Lists the rules with findings, or the findings of one rule."""
+        counts = library.records.finding_counts(nfc(prefix))
+        listed: Sequence[Finding] = ()
+        following = None
+        if rule:
+            listed, last = library.records.findings(prefix=nfc(prefix), rule=rule, after=after, limit=_PAGES)
+            following = _address("/findings", rule=rule, prefix=prefix, after=last)
+        values: dict[str, Any] = {"rule": rule, "prefix": prefix, "following": following}
+        return visit.page("findings.html", counts=counts, findings=listed, **values)
+
+    return router
+
+
+def _changed(fields: Mapping[str, str], stored: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields the anchors whose items in the form differ from the stored ones."""
+    for name, text in fields.items():
+        anchor = name.removeprefix(_LEARNS)
+        items = tuple(line.strip() for line in text.splitlines() if line.strip())
+        if name != anchor and anchor in stored and items != tuple(stored[anchor]):
+            yield anchor, items
+
+
+def _original(url: str, visit: Visit) -> tuple[str, str]:
+    """Returns the link of a page and the origin that may be framed; empty where a browser would show nothing."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        return "", ""
+    # A browser blocks plain HTTP inside of a page that came over TLS.
+    is_shown = parts.scheme == "https" or visit.request.url.scheme == "http"
+    return url, f"{parts.scheme}://{parts.netloc}" if is_shown else ""
+
+
+def _page_path(material: str) -> str:
+    return f"/pages/page?{urlencode({'material': material})}"
+
+
+def _address(path: str, *, after: object, **query: str) -> str | None:
+    """Returns the address of the next part of a list; None at its end."""
+    given = {name: value for name, value in query.items() if value}
+    return None if after is None else f"/console{path}?{urlencode({**given, 'after': after})}"
