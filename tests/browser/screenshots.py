@@ -23,6 +23,7 @@ from tests.worlds import World, world_of
 
 IMAGES = ROOT / "docs" / "images"
 _ANSWER = "/console/playground?q=解の公式"
+_PAGE = "/console/pages/page?material=junior/二次方程式の解き方_教材"
 # What README and docs show.
 SHOWN = {"overview": "/console/", "playground": _ANSWER}
 
@@ -64,7 +65,7 @@ def write_all(browser: Browser, console: SampleConsole, folder: Path) -> dict[st
         asked = console.users.agent_asks(f"{console.origin}/")
         for name, session, more in (
             ("user", console.session_of_user, {"consent": asked}),
-            ("operator", console.session, {"answer": _ANSWER}),
+            ("operator", console.session, {"answer": _ANSWER, "page": _PAGE}),
         ):
             there = folder / f"{look}-{name}"
             pages, faults = console.visit_every_page(browser, session, look, folder=there, **more)

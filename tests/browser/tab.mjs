@@ -27,7 +27,7 @@ export class Tab {
     });
     page.on('response', (response) => {
       const status = response.status();
-      const isPage = response.request().isNavigationRequest();
+      const isPage = response.request().isNavigationRequest() && response.frame() === page.mainFrame();
       if (isPage) tab.status = status;
       if (status >= 400 && !(isPage && status === tab.expected)) tab.problems.push(`${status}: ${response.url()}`);
     });
@@ -89,7 +89,7 @@ export class Tab {
   async #checkAxe(options) {
     if (!(await this.page.evaluate(() => 'axe' in window))) await this.page.evaluate(await this.axe);
     const violations = await this.page.evaluate(async (given) => {
-      const found = await axe.run({ ...given, resultTypes: ['violations'] });
+      const found = await axe.run({ ...given, iframes: false, resultTypes: ['violations'] });
       const described = ({ nodes }) => nodes.map((node) => node.html).slice(0, 3).join(' ');
       return found.violations.map((each) => `axe ${each.id}: ${each.help}: ${described(each)}`);
     }, options);

@@ -73,7 +73,8 @@ def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None
 @pytest.mark.parametrize("look", LOOKS if EFFORT > 1 else LOOKS[:1], ids=str)
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
     more = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
-    more["letters"] = "/console/work?queue=material"
+    more |= {"letters": "/console/work?queue=material", "page": f"/console/pages/page?material={MATERIAL}"}
+    more["rule"] = "/console/findings?rule=box-without-id"
     visited, faults = console.visit_every_page(browser, console.session, look, **more)
     assert faults == []
     # Nobody who is signed in needs a link to it; a user has agents, and Supabase Auth leads to the consent.
@@ -86,7 +87,7 @@ def test_every_page_of_a_user_is_free_of_faults(browser: Browser, console: Sampl
     visited, faults = console.visit_every_page(browser, console.session_of_user, look, consent=asked)
     assert faults == []
     assert {"overview", "projects", "playground", "agents", "consent"} <= set(visited)
-    assert not {"work", "keys"} & set(visited)
+    assert not {"work", "keys", "pages", "findings"} & set(visited)
 
 
 def test_a_question_is_answered_and_explained(browser: Browser, console: SampleConsole) -> None:

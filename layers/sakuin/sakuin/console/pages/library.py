@@ -115,7 +115,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
         findings = pages.findings(state.material)
         shown, last = pages.explanations(state.material, after, findings)
         anchors = {one.chunk.anchor for one in shown}
-        original, frames = _original(pages.read.url(state.material, ""), visit)
+        original, frames = _original(pages.read.url(state.material, ""), visit) if shown else ("", "")
         return visit.page(
             "page.html",
             state=state,

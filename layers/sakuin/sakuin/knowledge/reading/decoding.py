@@ -19,12 +19,12 @@ BOMS = (
 )
 
 MAGIC = (
-    (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "a ZIP archive or an Office document"),
-    (b"\x1f\x8b", "a gzip file (was it uploaded compressed?)"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "pdf"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\x89PNG", "png"),
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"GIF8", "gif"),
 )
 
 CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -64,9 +64,9 @@ def html_text(data: bytes) -> str:
     """Returns the text of a page. Raises `UnreadablePage` with the reason if `data` is not a decodable HTML page."""
     if not data.strip():
         raise UnreadablePage(coded("page.empty"))
-    for magic, what in MAGIC:
+    for magic, kind in MAGIC:
         if data.startswith(magic):
-            raise UnreadablePage(coded("page.other_file", what=what))
+            raise UnreadablePage(coded("page.other_file", what=coded(f"kind.{kind}")))
     text = _decoded(data)
     if not text.strip("\x00 \t\r\n\f"):
         raise UnreadablePage(coded("page.empty"))
