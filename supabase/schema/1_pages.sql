@@ -304,7 +304,7 @@ $$;
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_page_hash text
+  p_learns_files jsonb, p_page_hash text, p_findings jsonb
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   fence text collate "C";
@@ -337,7 +337,7 @@ begin
     indexed_sequencer = null
   where m.material = r.material;
   return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
-                               p_learns_files, null, p_page_hash);
+                               p_learns_files, null, p_page_hash, p_findings);
 end $$;
 
 -- Adds the row of a material, without a version. A change without a source adds none.
@@ -357,12 +357,13 @@ $$;
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, the same page, and a change
 --     without a source, apply only if the row still has it.
---   p_page_hash: see material.
+--   p_page_hash, p_findings: see material.
 -- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not
 -- before. A superseded version has no upload_result: the bucket may still show that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null
+  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
+  p_findings jsonb default '[]'
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -386,7 +387,8 @@ begin
     seq := r.indexed_sequencer;
     newest := false;
   elsif r.key <> p_source->>'key' then
-    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash);
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files, p_page_hash,
+                                  p_findings);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
@@ -403,6 +405,7 @@ begin
   if p_error is not null then
     update material m set
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
+      findings = p_findings,
       generation = generation_now, updated_at = now()
     where m.material = p_material
     returning * into r;
@@ -431,7 +434,7 @@ begin
     page_hash = case when not p_deleted then p_page_hash end,
     learns_files = case when is_same then m.learns_files else p_learns_files end,
     collapse = lost,
-    findings = case when p_deleted then '[]' else m.findings end,
+    findings = case when p_deleted then '[]' when is_same then m.findings else p_findings end,
     chunks_count = case when p_deleted then 0 when is_same then m.chunks_count else jsonb_array_length(p_chunks) end,
     complete_spaces = case when is_same then m.complete_spaces else spaces_with_all_vectors(m.material) end,
     indexed_at = case when p_deleted then null else now() end,
@@ -455,7 +458,8 @@ end $$;
 -- that of the row stays.
 create function public.apply_current(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null
+  p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
+  p_findings jsonb default '[]'
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -482,7 +486,7 @@ begin
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
   done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted,
-                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash);
+                         p_error, p_chunks, p_fingerprint, p_learns_files, r.generation, p_page_hash, p_findings);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
@@ -623,7 +627,7 @@ language sql stable set search_path = public, extensions as $$
   from (select f->>'rule' as rule, f->>'severity' as severity, count(*) as findings,
                count(distinct m.material) as pages
         from material m cross join jsonb_array_elements(m.findings) f
-        where m.findings <> '[]' and starts_with(m.material, p_prefix) group by 1, 2) c
+        where m.findings <> '[]' and starts_with(m.material, p_prefix) and not starts_with(m.material, '_sakuin/') group by 1, 2) c
 $$;
 
 -- The first thousand of them.

@@ -21,9 +21,12 @@ export class Tab {
     );
     page.on('pageerror', (error) => tab.problems.push(`error of the page: ${error.message}`));
     page.on('console', (message) => tab.#note(message));
-    page.on('requestfailed', (request) => tab.problems.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+    page.on('requestfailed', (request) => {
+      if (request.frame() === page.mainFrame()) tab.problems.push(`failed: ${request.url()} ${request.failure()?.errorText}`);
+    });
     page.on('request', (request) => {
-      if (new URL(request.url()).origin !== origin) tab.problems.push(`another origin: ${request.url()}`);
+      // The original in a frame has its own scripts.
+      if (request.frame() === page.mainFrame() && new URL(request.url()).origin !== origin) tab.problems.push(`another origin: ${request.url()}`);
     });
     page.on('response', (response) => {
       const status = response.status();

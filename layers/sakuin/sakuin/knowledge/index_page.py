@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
-from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import (
     ChangeResult,
@@ -30,7 +29,7 @@ from sakuin.knowledge.page import (
 )
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
-from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, findings_of_page, unreadable_page
+from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page, recorded, unreadable_page
 from sakuin.language.indexing import index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder, EmbeddingModel
@@ -144,7 +143,13 @@ class IndexPage:
                 chunks, texts = chunks_of_page(material, page, learns.learns, vocabulary_of(self.version.vocabulary))
                 embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
                 change = PageChange(
-                    material, upload, chunks, self.version.id, learns_files=learns.files, page_hash=page_hash
+                    material,
+                    upload,
+                    chunks,
+                    self.version.id,
+                    learns_files=learns.files,
+                    page_hash=page_hash,
+                    findings=recorded(findings_of_page(material, page, _indexed(chunks))),
                 )
                 generation = state.generation if state else None
                 applied = apply_if_current(self.index, self.bucket, change, since=generation)
@@ -152,7 +157,6 @@ class IndexPage:
                     # Its own event may have come too early.
                     upload = None
                 elif applied.outcome != "conflict":
-                    self._record(material, state, applied, findings_of_page(material, page, _indexed(chunks)))
                     return PageResult(applied, len(chunks), embedded)
                 state = self.index.state(material)
                 if _is_replaced(version_id, upload, state):
@@ -160,10 +164,9 @@ class IndexPage:
         except UnreadablePage as error:
             if source is None:
                 raise
-            change = PageChange(material, source, error=str(error))
-            applied = apply_if_current(self.index, self.bucket, change)
-            self._record(material, state, applied, [unreadable_page(material, str(error))])
-            return PageResult(applied, reason=str(error))
+            finding = unreadable_page(material, str(error))
+            change = PageChange(material, source, error=str(error), findings=recorded([finding]))
+            return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
     def other_versions(self) -> Collection[str]:
@@ -199,14 +202,6 @@ class IndexPage:
         if state is None or state.fingerprint != self.version.id:
             self.index.record_index_version(self.version)
         return page
-
-    def _record(
-        self, material: str, state: MaterialState | None, applied: ChangeResult, findings: Sequence[Finding]
-    ) -> None:
-        """Records the findings about the version that was applied. `state` is the record of the page before it."""
-        is_changed = applied.outcome in ("applied", "failed") and not material.startswith(OWN_FOLDER)
-        if is_changed and (findings or (state and state.findings_count)):
-            self.index.record_findings(material, applied.generation, findings)
 
     def _embed(self, version: PageIndexVersion, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
         """Embeds the texts that have no vector of this index version; returns their number."""

@@ -424,7 +424,8 @@ class PageChange:
 
     `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
     an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
-    with, by key. `page_hash` names the page that they were read from.
+    with, by key. `page_hash` names the page that they were read from. `findings` are those about it, as they are
+    recorded.
     """
 
     material: str
@@ -435,6 +436,7 @@ class PageChange:
     error: str | None = None
     deleted: bool = False
     page_hash: str | None = None
+    findings: Sequence[Mapping[str, str | None]] = ()
 
     @property
     def is_same(self) -> bool:

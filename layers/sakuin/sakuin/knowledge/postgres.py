@@ -48,9 +48,6 @@ _VERSIONS_KEPT = timedelta(days=90)
 
 # The last code point ends the range of all names with a prefix.
 _LAST = "\U0010ffff"
-# The members of a recorded finding, and how many of one page are recorded.
-_OF_FINDING = ("severity", "rule", "anchor", "message")
-_MOST_FINDINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +117,7 @@ class KnowledgeIndex:
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
             "p_page_hash": change.page_hash,
+            "p_findings": list(change.findings),
         }
         row = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
         next_owner = row.get("next_owner")
@@ -149,12 +147,6 @@ class KnowledgeIndex:
         """
         arguments = {"p_seconds": _STAGED_SECONDS, "p_terms": self.terms_per_request}
         return int(call(self.client, "sweep_words", arguments))
-
-    def record_findings(self, material: str, generation: int, findings: Sequence[Finding]) -> None:
-        """Records the first findings about a page, unless it has changed since `generation`."""
-        rows = [{name: getattr(one, name) for name in _OF_FINDING} for one in findings[:_MOST_FINDINGS]]
-        change = self.client.table("material").update({"findings": rows})
-        answer(change.eq("material", material).eq("generation", generation))
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Records the result of a version that changed no material."""

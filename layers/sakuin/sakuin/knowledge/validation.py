@@ -2,8 +2,9 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 from urllib.parse import quote
 
@@ -18,8 +19,8 @@ from sakuin.texts.catalogue import coded, counted
 
 Severity = Literal["error", "warning", "info"]
 
-# How many titles a finding names.
-_NAMED = 5
+# How many titles a finding names, and how many findings of a page are recorded.
+_NAMED, _RECORDED = 5, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,14 @@ def findings_of_page(
         *_broken_links(material, page),
         *_long_explanations(material, page),
     )
+
+
+def recorded(findings: Iterable[Finding]) -> list[Mapping[str, str | None]]:
+    """Returns the first findings about a page, as they are recorded with it."""
+    return [
+        {"severity": one.severity, "rule": one.rule, "anchor": one.anchor, "message": one.message}
+        for one in islice(findings, _RECORDED)
+    ]
 
 
 def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
