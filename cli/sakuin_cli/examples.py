@@ -13,7 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "connect": ("sakuin connect", "sakuin connect codex cursor", "sakuin connect --print", "sakuin connect --undo"),
     "search": ('sakuin search "how to solve a quadratic equation" --top-k 3',),
     "chunk": ('sakuin chunk "junior/x#rule-quadratic-formula"',),
-    "read": ("sakuin read junior/x", 'sakuin read "junior/x#rule-quadratic-formula"'),
+    "read": ("sakuin read junior/x", 'sakuin read "junior/x#rule-quadratic-formula" --line 2'),
     "find": ('sakuin find "quadratic formula" --in junior', "sakuin find 'x ?= ?[0-9]+' --pattern"),
     "explain": ('sakuin explain "quadratic formula" "junior/x#rule-quadratic-formula"',),
     "eval": ("sakuin eval labels.jsonl --min recall@5=0.85", "sakuin eval labels.jsonl --bootstrap --from site/"),

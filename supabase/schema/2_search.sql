@@ -774,19 +774,25 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The chunks of a page in its order, from p_anchor and p_position on: {id, material, anchor, title, content, section,
--- page_title, position}. With p_section only those whose anchor, title or heading above is that.
+-- page_title, position, line}. With p_section only those whose anchor, title or heading above is that. `line` numbers
+-- the first line of each, from 1; with p_line they begin with the one that has this line.
 create function public.read_page(
   p_material text, p_limit integer, p_anchor text default null, p_section text default null,
-  p_position integer default null
+  p_position integer default null, p_line integer default null
 ) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(p) order by p.position), '[]') from (
-    select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position
-    from knowledge_chunks k
-    where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
-      and k.position >= greatest(p_position, (
-        select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)
-    order by k.position limit p_limit) p
+  select coalesce(jsonb_agg(to_jsonb(p) - array['lines', 'own'] order by p.position), '[]') from (
+    select l.*, 1 + l.lines - l.own as line from (
+      select k.id, k.material, k.anchor, k.title, k.content, k.section, k.page_title, k.position, n.own,
+        -- In the order of the index, so that p_limit ends it.
+        sum(n.own) over (order by k.position rows unbounded preceding) as lines
+      from knowledge_chunks k
+      cross join lateral (select length(k.content) - length(replace(k.content, chr(10), '')) + 1 as own) n
+      where k.material = p_material and (p_section is null or p_section in (k.anchor, k.title, k.section))
+        and k.position >= greatest(p_position, (
+          select a.position from knowledge_chunks a where a.id = p_material || '#' || p_anchor), 0)) l
+    where p_line is null or l.lines >= p_line
+    order by l.position limit p_limit) p
 $$;
 
 -- The lines, from 1, that match p_pattern (retrieval/line_pattern.py), after this place in the order of the pages:

@@ -110,6 +110,11 @@ def test_a_page_is_read_to_its_end(filled: Operator, library: Deployment) -> Non
     answer = filled.sakuin("read", "long", "--section", "長文", "--json").document
     assert answer["text"].count("とても長い文です。") == 2_000
     assert filled.sakuin("read", "nowhere").code == 1
+    lines = "\n".join(f"{number}: {'長い行 ' * 300}" for number in range(40))
+    library.put("lines.html", a_page({"rule-a": f"行: <pre>{lines}</pre>"}))
+    place = filled.sakuin("find", "7: 長い行", "--material", "lines", "--json").document["places"][0]
+    read = filled.sakuin("read", place["id"], "--line", place["line"], "--lines", 20, "--json").document["text"]
+    assert [line.partition(":")[0] for line in read.split("\n")] == [str(number) for number in range(7, 27)]
 
 
 def test_exact_text_is_found_or_the_code_is_one(filled: Operator) -> None:

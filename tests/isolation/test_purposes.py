@@ -66,6 +66,8 @@ ATTEMPTS: dict[str, list[dict[str, Any]]] = {
         {"page": "math/../physics/x"},
         {"page": "math/a", "section": "rule-motion"},
         {"page": "physics/x", "section": "nothing"},
+        {"page": "physics/x", "line": 1},
+        {"page": "math/b/y", "line": 1, "lines": 1000},
     ],
     "find_text": [
         {"text": "運動方程式"},

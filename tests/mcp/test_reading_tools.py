@@ -112,6 +112,50 @@ def test_the_parts_of_a_page_are_its_whole_text_within_the_budget(
         assert text == "".join(f"##Knot{n}{{#rule-{n}}}" + f"Sail{n}well." * 40 for n in range(1, 31))
 
 
+def lines_of(tools: KnowledgeTools, **arguments: Any) -> list[str]:
+    """Returns the lines that a call and its cursors read, where a line that did not fit goes on in the next answer."""
+    first, *others = all_of(tools, "read_page", **arguments)
+    text = first["text"]
+    for each in others:
+        text += ("\n" if each["line"] > first["line"] + text.count("\n") else "") + each["text"]
+    return str(text).split("\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "max_tokens"),
+    [("docs/pots", 100), ("docs/pots", 4000), ("docs/sails", 100), ("novel/long", 4000), ("signs", 4000)],
+)
+def test_lines_are_those_of_the_stored_text_within_the_budget(
+    world: World, tools: KnowledgeTools, page: str, max_tokens: int
+) -> None:
+    query = "select content from knowledge_chunks where material = %s order by position"
+    stored = "\n".join(content for (content,) in world.sql.execute(query, (page,))).split("\n")
+    assert lines_of(tools, page=page, line=1, max_tokens=max_tokens) == stored
+    middle = max(1, len(stored) // 2)
+    assert lines_of(tools, page=page, line=middle, lines=3, max_tokens=max_tokens) == stored[middle - 1 : middle + 2]
+    beyond = call(tools, "read_page", page=page, line=len(stored) + 1)
+    assert (beyond.is_error, "There is no line" in said(beyond)) == (True, True)
+
+
+def test_a_line_that_was_found_is_read_with_its_neighbours(tools: KnowledgeTools) -> None:
+    for place in answer(call(tools, "find_text", pattern="return|noon|Sail 2"))["places"]:
+        found = answer(call(tools, "read_page", page=place["id"], line=max(1, place["line"] - 1), lines=3))
+        assert (
+            found["text"].split("\n")[place["line"] - found["line"]].strip().startswith(place["text"].removesuffix("…"))
+        )
+        assert found["url"] == place["url"]
+        assert found["next_cursor"] is None
+
+
+def test_lines_of_a_section_begin_with_its_first_and_end_with_its_last(tools: KnowledgeTools) -> None:
+    section = answer(call(tools, "read_page", page="docs/pots", section="How often", lines=100))
+    assert (section["line"], "Water daily." in section["text"], "wet leaves" in section["text"]) == (1, True, False)
+    gone = call(tools, "read_page", page="docs/pots", section="nothing", line=1)
+    assert "The page has no section" in said(gone)
+    assert "There is no page" in said(call(tools, "read_page", page="nothing", line=1))
+    assert "'line' must be a whole number" in said(call(tools, "read_page", page="docs/pots", line=0))
+
+
 def test_an_answer_with_many_signs_to_escape_stays_below_its_size(tools: KnowledgeTools) -> None:
     result = call(tools, "read_page", page="signs", max_tokens=4000)
     assert answer(result)["next_cursor"]
@@ -193,7 +237,7 @@ def test_a_scan_ends_after_its_time_and_says_what_is_left(world: World, monkeypa
         ("read_page", {"page": "docs/pots", "section": "Colours"}, "has no section 'Colours'. It has: Pots, How often"),
         ("read_page", {"page": "docs/pots", "max_tokens": 99}, "'max_tokens' must be a whole number from 100 to 4000"),
         ("read_page", {"page": "docs/pots", "cursor": "0-0"}, "'cursor' does not belong"),
-        ("read_page", {"page": "docs/pots", "lines": 4}, "'lines' is not an argument"),
+        ("read_page", {"page": "docs/pots", "words": 4}, "'words' is not an argument"),
         ("find_text", {}, "Send either 'text' or 'pattern'"),
         ("find_text", {"text": "a", "pattern": "a"}, "Send either 'text' or 'pattern'"),
         ("find_text", {"text": " \u200b "}, "'text' must not be blank"),

@@ -166,18 +166,24 @@ def read(
     section: Annotated[
         str | None, typer.Option("--section", metavar="HEADING", help="Only what is below this heading.")
     ] = None,
+    line: Annotated[
+        int | None, typer.Option("--line", min=1, metavar="N", help="From this line, as `find` counts them.")
+    ] = None,
+    lines: Annotated[int | None, typer.Option("--lines", min=1, metavar="N", help="So many lines.")] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show a page, or a part of it, as Markdown, as read_page returns it."""
+    """Show a page, or a part of it, as read_page returns it: as Markdown, or lines as they are."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         agent = agent_of(settings_of(data), _PAGE)
-        question = {"page": page, "section": section, "max_tokens": _MOST_TOKENS}
+        question = {"page": page, "section": section, "line": line, "lines": lines, "max_tokens": _MOST_TOKENS}
         answer = agent.call(_PAGE, question)
         text, cursor = answer["text"], answer["next_cursor"]
         while cursor:
             rest = agent.call(_PAGE, {**question, "cursor": cursor})
-            text, cursor = text + rest["text"], rest["next_cursor"]
+            # Of lines, one that did not fit goes on.
+            is_next = "line" in rest and rest["line"] > answer["line"] + text.count("\n")
+            text, cursor = text + ("\n" if is_next else "") + rest["text"], rest["next_cursor"]
     if as_json:
         terminal.document({name: answer[name] for name in ("material", "title", "url")} | {"text": text})
     else:

@@ -38,6 +38,8 @@ _NUL = "\0"
 _DIGITS = re.compile("[0-9]{1,9}")
 MOST_IDS = 20
 MAX_TEXT = 200
+# More than the largest page has.
+_MOST_LINES = 10_000_000
 MOST_QUERIES = 8
 MOST_CHANGES = 500
 # Without an example in English, agents translate questions about English pages.
@@ -98,6 +100,7 @@ TokensToRead = Annotated[
     Field(ge=_LEAST_TOKENS, le=MAX_TOKENS, description="About how much text."),
     _whole(_LEAST_TOKENS, MAX_TOKENS),
 ]
+LineNumber = Annotated[int, _whole(1, _MOST_LINES)]
 _WHOLE = BeforeValidator(_whole_text)
 Query = Annotated[
     StrictStr,
@@ -232,8 +235,25 @@ class PageArguments(_Arguments):
 
     page: Annotated[Id, Field(description="A `material`; or an `id` or `url`, to begin there.")]
     section: Name | SkipJsonSchema[None] = _optional("Only below this heading.")
+    line: LineNumber | SkipJsonSchema[None] = _optional("The first; find_text counts from its `id`.")
+    lines: LineNumber | SkipJsonSchema[None] = _optional("How many.")
     max_tokens: TokensToRead = 1500
     cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @property
+    def wants_lines(self) -> bool:
+        """Whether lines are read as they are, and not Markdown."""
+        return self.line is not None or self.lines is not None
+
+    @property
+    def first_line(self) -> int:
+        """Returns the first line that is wanted."""
+        return self.line or 1
+
+    @property
+    def end_line(self) -> int:
+        """Returns the line before which the reading ends."""
+        return self.first_line + (self.lines or _MOST_LINES)
 
 
 class FindArguments(_Arguments):

@@ -171,11 +171,15 @@ class ListedConcept:
 
 @dataclass(frozen=True, slots=True)
 class PagePart(LocatedText):
-    """An explanation in the text of a page. `position` is its place in the page, from 0."""
+    """An explanation in the text of a page. `position` is its place in the page, from 0.
+
+    `line` is the number of its first line, from 1, where the reading began.
+    """
 
     section: str | None
     page_title: str
     position: int
+    line: int
 
 
 @dataclass(frozen=True, slots=True)

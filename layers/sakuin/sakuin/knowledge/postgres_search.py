@@ -242,12 +242,15 @@ class ReadKnowledge:
         """Returns the link to an element that begins with `text`."""
         return link(material, anchor, self.base_url, text=text)
 
-    def page(self, name: str, *, section: str | None = None, position: int | None = None) -> Sequence[PagePart]:
+    def page(
+        self, name: str, *, section: str | None = None, position: int | None = None, line: int | None = None
+    ) -> Sequence[PagePart]:
         """Returns the first explanations of a page in its order, one more than `PARTS` if there are more.
 
         `name` is a material, or an id or a link; then they begin there, if the page has that anchor. With `position`
-        they begin at that place instead, with `section` they are those below a heading, or of an anchor. There are none
-        if there is no such page or section.
+        they begin at that place instead; with `section` they are those below a heading, or of an anchor; with `line`
+        they begin with the one that has this line of them all. There are none if there is no such page, section or
+        line.
         """
         material, _, anchor = nfc(name).rpartition("#")
         places = [place_of_link(name, self.base_url), (nfc(name), ""), (material, anchor) if material else None]
@@ -255,7 +258,7 @@ class ReadKnowledge:
             if not is_in_folder(material, self.folder):
                 continue
             start = {"p_anchor": anchor or None} if position is None else {"p_position": position}
-            arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, **start}
+            arguments = {"p_material": material, "p_limit": PARTS + 1, "p_section": section, "p_line": line, **start}
             if rows := call(self.client, "read_page", arguments):
                 return [PagePart(**row) for row in rows]
         return []

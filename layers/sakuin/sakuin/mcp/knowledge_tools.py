@@ -261,6 +261,8 @@ class KnowledgeTools:
 
     def run_page(self, wanted: PageArguments) -> Answer:
         """Runs `read_page`. A cursor has the place of an explanation in its page, and of a character in its text."""
+        if wanted.wants_lines:
+            return self._page_lines(wanted)
         question = ("read_page", wanted.page, wanted.section)
         position, offset = (None, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
         parts = self.read.page(wanted.page, section=wanted.section, position=position)
@@ -280,10 +282,39 @@ class KnowledgeTools:
             answer["next_cursor"] = cursor_of(f"{parts[number].position}-{rest}", *question)
         return answer
 
+    def _page_lines(self, wanted: PageArguments) -> Answer:
+        """Reads lines as they are stored. A cursor has the next line, and how many of its characters were given."""
+        question = ("read_page", wanted.page, wanted.section, wanted.line, wanted.lines)
+        first, offset = (wanted.first_line, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+        parts = self.read.page(wanted.page, section=wanted.section, line=first)
+        if not parts:
+            raise self._no_part(wanted)
+        part = parts[0]
+        answer: Answer = {"material": part.material, "title": part.page_title}
+        answer |= {"url": self.read.url(part.material, part.anchor, part.content), "line": first}
+        answer |= {"text": "", "next_cursor": None}
+        self._add_link_note(answer, has_links=True)
+        lines = "\n".join(each.content for each in parts[:PARTS]).split("\n")[first - part.line :]
+        text = "\n".join(lines[: wanted.end_line - first])
+        length = offset + add_text(answer, text[offset:], max_tokens=wanted.max_tokens)
+        rest = text[:length].rpartition("\n")[2]
+        following = (first + text.count("\n", 0, length), len(rest))
+        if length == len(text):
+            following = (first + len(lines), 0) if len(parts) > PARTS else (wanted.end_line, 0)
+        elif not rest:
+            answer["text"] = answer["text"].removesuffix("\n")
+        if following[0] < wanted.end_line:
+            answer["truncated"] = "There are more lines. Send `next_cursor` for the rest."
+            answer["next_cursor"] = cursor_of("{}-{}".format(*following), *question)
+        return answer
+
     def _no_part(self, wanted: PageArguments) -> NotFound:
-        parts = self.read.page(wanted.page) if wanted.section is not None else ()
+        has_more = wanted.section is not None or wanted.wants_lines
+        parts = self.read.page(wanted.page) if has_more else ()
         if not parts:
             return NotFound(f"There is no page {wanted.page!r}. list_materials lists the pages")
+        if wanted.wants_lines and self.read.page(wanted.page, section=wanted.section):
+            return NotFound(f"There is no line {wanted.first_line:,}: the text ends before")
         titles = dict.fromkeys(title for part in parts for title in (part.section, part.title) if title)
         return NotFound(f"The page has no section {wanted.section!r}. It has: {', '.join([*titles][:_SECTIONS])}")
 
