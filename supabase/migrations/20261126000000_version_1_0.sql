@@ -4227,7 +4227,8 @@ $$;
 
 -- Who is sent events (docs/decisions/0132). `principal`: a key, as 'key:' and its hash, or a user, as 'user:' and the UUID;
 -- `payer`: whose quota it uses. `owner`: the feed that it follows, read up to `position`. `cursor`: of MCP, after the last
--- event that was received. The secrets are encrypted. `attempt` numbers its messages in the queue; none is sent before
+-- event that was received. The secrets are encrypted. `question` and `vector` are of a standing question (is_touched), as
+-- it was `asked_at`. `attempt` numbers its messages in the queue; none is sent before
 -- `due_at`.
 create table public.event_subscription (
   id text collate "C" primary key,
@@ -4251,7 +4252,10 @@ create table public.event_subscription (
   failures integer not null default 0,
   failed_since timestamptz,
   last_error text,
-  delivered_at timestamptz
+  delivered_at timestamptz,
+  question jsonb,
+  vector extensions.halfvec(1536),
+  asked_at timestamptz
 );
 create index event_subscription_payer on public.event_subscription (payer);
 create index event_subscription_callback on public.event_subscription (principal, url);
@@ -4265,7 +4269,7 @@ language sql immutable set search_path = public, extensions as 'select 8';
 create function public.read_subscription(p_id text, p_principal text, p_url text) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
-    'subscription', (select to_jsonb(s) from event_subscription s where s.id = p_id and s.expires_at > now()),
+    'subscription', (select to_jsonb(s) - 'vector' from event_subscription s where s.id = p_id and s.expires_at > now()),
     'verified', exists (select from event_subscription s
                         where s.principal = p_principal and s.url = p_url and s.expires_at > now()
                           and s.verified_at > now() - interval '1 day'))
@@ -4298,7 +4302,7 @@ begin
     failures = 0, failed_since = null,
     due_at = case when x.failures = 0 then x.due_at else now() end
   returning * into s;
-  return to_jsonb(s);
+  return to_jsonb(s) - 'vector';
 end $$;
 
 -- Whether there was such a subscription.
@@ -4308,8 +4312,29 @@ language sql set search_path = public, extensions as $$
   select exists (select from gone g where g.expires_at > now())
 $$;
 
+-- Whether a change that a standing question has not seen may give it another answer: it is on the page of the present one,
+-- or the changed explanation alone may be a good match. `question`: {page, space, least, per_cosine, terms: [{term, slot,
+-- value}]}; a good match has per_cosine * cosine + the value of its best term of each slot >= least. docs/decisions/0133
+create function public.is_touched(s public.event_subscription) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (
+    select from change c
+    where c.owner = '' and c.topic = 'explanation' and (c.number is null or c.number > s.position)
+      and (split_part(c.subject, '#', 1) = s.question->>'page'
+           or c.event in ('added', 'changed') and coalesce((s.question->>'least')::float8, '-Infinity') <=
+             coalesce((s.question->>'per_cosine')::float8 * (
+               select max(1 - (v.embedding <=> s.vector)) from embedded_text e join knowledge_vector v using (space, text_hash)
+               where e.id = c.subject and e.space = s.question->>'space'), 0)
+             + coalesce((
+               select sum(x.value) from (
+                 select max(t.value) as value from chunk_words w
+                 cross join lateral jsonb_to_recordset(s.question->'terms') as t(term text, slot integer, value float8)
+                 where w.id = c.subject and w.is_current and t.term = any (w.terms) group by t.slot) x), 0)))
+$$;
+
 -- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
--- for two minutes, so that a message that is lost is sent again.
+-- for two minutes, so that a message that is lost is sent again. A standing question is due if a change may touch it, and
+-- once a day: how rare words are changes with all pages.
 create function public.due_subscriptions(p_limit integer) returns jsonb
 language sql set search_path = public, extensions as $$
   with gone as (
@@ -4318,11 +4343,16 @@ language sql set search_path = public, extensions as $$
     select o.owner, exists (select from change c where c.owner = o.owner and c.number is null) as is_read,
            (select max(c.number) from change c where c.owner = o.owner) as last
     from (select distinct s.owner from event_subscription s where s.due_at <= now()) o
-  ), due as (
-    select s.id from event_subscription s join feed f on f.owner = s.owner
+  ), moved as materialized (
+    select s.id, f.last, s.question is null or s.asked_at < now() - interval '1 day' or is_touched(s) as is_due
+    from event_subscription s join feed f on f.owner = s.owner
     where s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
-      and (f.is_read or f.last > s.position)
-    order by s.due_at limit p_limit for update of s skip locked
+      and (f.is_read or f.last > s.position or s.asked_at < now() - interval '1 day')
+  ), untouched as (
+    update event_subscription s set position = greatest(s.position, m.last) from moved m where s.id = m.id and not m.is_due
+  ), due as (
+    select s.id from event_subscription s join moved m using (id)
+    where m.is_due and s.due_at <= now() order by s.due_at limit p_limit for update of s skip locked
   ), sent as (
     update event_subscription s set attempt = s.attempt + 1, due_at = now() + interval '2 minutes'
     from due d where s.id = d.id returning s.id, s.attempt, s.payer
@@ -4334,13 +4364,15 @@ $$;
 create function public.begin_delivery(p_id text, p_attempt bigint) returns jsonb
 language sql set search_path = public, extensions as $$
   update event_subscription s set due_at = now() + interval '2 minutes'
-  where s.id = p_id and s.attempt = p_attempt and s.expires_at > now() returning to_jsonb(s)
+  where s.id = p_id and s.attempt = p_attempt and s.expires_at > now() returning to_jsonb(s) - 'vector'
 $$;
 
 -- Records how far a message has come. `p_received`: an event was; `p_seconds`: after how many it is due again, null while
--- the message goes on. False if another message has followed.
+-- the message goes on. `p_question`, `p_vector`: of a standing question that was asked. False if another message has
+-- followed.
 create function public.record_delivery(
-  p_id text, p_attempt bigint, p_cursor text, p_position bigint, p_received boolean, p_seconds integer
+  p_id text, p_attempt bigint, p_cursor text, p_position bigint, p_received boolean, p_seconds integer,
+  p_question jsonb default null, p_vector text default null
 ) returns boolean language sql set search_path = public, extensions as $$
   with recorded as (
     update event_subscription s set
@@ -4348,7 +4380,10 @@ create function public.record_delivery(
       failures = case when p_received then 0 else s.failures end,
       failed_since = case when p_received then null else s.failed_since end,
       delivered_at = case when p_received then now() else s.delivered_at end,
-      due_at = coalesce(now() + make_interval(secs => p_seconds), s.due_at)
+      due_at = coalesce(now() + make_interval(secs => p_seconds), s.due_at),
+      question = coalesce(p_question, s.question),
+      vector = case when p_question is null then s.vector else p_vector::halfvec end,
+      asked_at = case when p_question is null then s.asked_at else now() end
     where s.id = p_id and s.attempt = p_attempt returning 1
   )
   select exists (select from recorded)

@@ -44,8 +44,10 @@ from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
     Ranked,
+    Reach,
     WordMatch,
     rank,
+    reach,
     unrelated,
     word_matches,
 )
@@ -193,6 +195,13 @@ class KnowledgeSearch:
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
         return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
+
+    def reach(self, question: Question) -> Reach:
+        """Returns what a chunk needs to be a good match of a question without slots of folders."""
+        found = self.chunks.candidates(question)
+        frequencies = Frequencies(found["total"], found["frequency"])
+        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
+        return reach(question.slots, frequencies, unrelated(found["cosines"], self.weights), self.weights, scale)
 
 
 @dataclass(frozen=True, slots=True)

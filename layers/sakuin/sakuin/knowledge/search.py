@@ -32,13 +32,14 @@ _NOT_EXACT = "None of the nearest explanations has {} exactly. find_text searche
 class RankedMatches:
     """How a question was understood, and its matches in an index version, good or not.
 
-    `degraded` is a sentence about the part of the search that was unavailable.
+    `degraded` is a sentence about the part of the search that was unavailable. `asked` is the query to the index.
     """
 
     understood: AnalyzedQuery
     matches: Sequence[Match]
     version: PageIndexVersion
     degraded: str | None = None
+    asked: Question | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -106,19 +107,17 @@ class SearchKnowledge:
             )
         question = analyze_query(query, words, vocabulary, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
-        matches = self.index.matches(
-            Question(
-                vector=vector,
-                slots=question.slots if mode != "vectors" else (),
-                folder_slots=question.folder_slots if mode != "vectors" else {},
-                version=self.version,
-                filters=filters,
-                limit=limit,
-                expected=expected,
-                wants_example=question.wants_example,
-            )
+        asked = Question(
+            vector=vector,
+            slots=question.slots if mode != "vectors" else (),
+            folder_slots=question.folder_slots if mode != "vectors" else {},
+            version=self.version,
+            filters=filters,
+            limit=limit,
+            expected=expected,
+            wants_example=question.wants_example,
         )
-        return RankedMatches(question, matches, self.version, degraded)
+        return RankedMatches(question, self.index.matches(asked), self.version, degraded, asked)
 
     def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
         body = plain_text(match.body)

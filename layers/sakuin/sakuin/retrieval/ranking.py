@@ -139,6 +139,32 @@ def word_matches(
     return matches
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a candidate needs to be a good match.
+
+    That is `per_cosine` times its cosine, and of each slot the value of its best term, together at least `least`.
+    `terms` have the number of their slot, and their value. More is never needed: scattered words only lower a score.
+    """
+
+    per_cosine: float
+    least: float
+    terms: Sequence[tuple[str, int, float]]
+
+
+def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, weights: Weights, scale: Scale) -> Reach:
+    """Returns what the candidates of a question need."""
+    possible = sum(_greatest(slot, frequencies) for slot in slots)
+    share = (weights.words + weights.covered) / possible if possible else 0.0
+    terms = [
+        (each.term, place, share * each.weight * frequencies.rarity(each.term))
+        for place, slot in enumerate(slots)
+        for each in slot.terms
+    ]
+    per_cosine = weights.meaning / others.spread
+    return Reach(per_cosine, scale.least + per_cosine * others.mean, terms)
+
+
 def _greatest(slot: Slot, frequencies: Frequencies) -> float:
     """Returns the greatest value of a slot: of a term that some chunk has, unless all such terms weigh less."""
     present = [each for each in slot.terms if frequencies.chunks.get(each.term)]

@@ -72,6 +72,12 @@ class EventTypes:
         elif arguments:
             raise Invalid("Events have no arguments here. Leave 'arguments' out")
 
+    def matching(self, name: str, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str]:
+        """Returns what changes are compared with, and a vector; None if each change is one for events of this name."""
+        if self.standing is None or name not in questions.TYPES:
+            return None, ""
+        return self.standing.matching(arguments["question"], self.feed.folder)
+
     def after(
         self, endpoint: Endpoint | None, name: str, arguments: Mapping[str, Any], cursor: str | None, limit: int
     ) -> Happened:

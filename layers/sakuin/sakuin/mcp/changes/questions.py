@@ -11,11 +11,12 @@ from sakuin.arguments import MAX_QUERY
 from sakuin.errors import Invalid, Unavailable
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import split_chunk_id
-from sakuin.knowledge.search import KnowledgeSearches
+from sakuin.knowledge.search import KnowledgeSearches, RankedMatches
 from sakuin.mcp.changes.feed import ChangeFeed, last_read
 from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.mcp.schemas import record
 from sakuin.platform.embedding import QuestionEmbedder, Vector
+from sakuin.platform.supabase.client import vector_text
 from sakuin.retrieval.vectors import text_hash
 
 ANSWERED, CHANGED = "question.answered", "question.changed"
@@ -41,6 +42,8 @@ PAYLOAD = record(
         "url": "Link to it.",
     },
 )
+# In scores: how rare words are, and how near unrelated texts, changes a little with each page.
+_MARGIN = 0.3
 # Vectors of questions that a worker keeps.
 _MOST_VECTORS = 2_000
 
@@ -102,11 +105,29 @@ class StandingQuestions:
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
         return [{"eventId": id, "name": name, "timestamp": time, "data": data}], after, read
 
-    def _answer(self, question: str, folder: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    def matching(self, question: str, folder: str) -> tuple[Mapping[str, Any], str]:
+        """Returns what changes are compared with (`is_touched` in SQL), and the vector of the question."""
+        ranked = self._ranked(question, folder)
+        asked = ranked.asked
+        page = "" if ranked.is_refused else ranked.matches[0].material
+        if asked is None or asked.vector is None or asked.folder_slots:
+            # Each change may touch it.
+            return {"page": page}, ""
+        needed = self.searches.knowledge_search().index.reach(asked)
+        terms = [{"term": term, "slot": slot, "value": value} for term, slot, value in needed.terms]
+        least, space = needed.least - _MARGIN, asked.version.space
+        compared = {"page": page, "space": space, "least": least, "per_cosine": needed.per_cosine, "terms": terms}
+        return compared, vector_text(asked.vector)
+
+    def _ranked(self, question: str, folder: str) -> RankedMatches:
         ranked = self.searches.knowledge_search().ranked_matches(question, limit=1, filters=Filters(folder=folder))
         if ranked.degraded:
             # By words alone the answer may be another one.
             raise Unavailable("Questions cannot be embedded now")
+        return ranked
+
+    def _answer(self, question: str, folder: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+        ranked = self._ranked(question, folder)
         if ranked.is_refused:
             return (), {}
         best = ranked.matches[0]

@@ -109,7 +109,14 @@ class SendWebhooks:
                 self._post(each, id, message)
             cursor, is_writing = happened.cursor, happened.more and not happened.events
             done = None if happened.more else 0
-            recorded = self.subscriptions.record(each, cursor, happened.position, received=bool(messages), seconds=done)
+            recorded = self.subscriptions.record(
+                each,
+                cursor,
+                happened.position,
+                received=bool(messages),
+                seconds=done,
+                matching=types.matching(each.name, each.arguments),
+            )
             if is_writing:
                 self.queue.send([message_of(each.id, each.attempt)], delay_seconds=_WRITING_SECONDS, group=each.payer)
             if not recorded or is_writing or not happened.more:

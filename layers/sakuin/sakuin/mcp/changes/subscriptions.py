@@ -137,14 +137,23 @@ class Subscriptions:
         return self._found(call(self.client, "begin_delivery", {"p_id": id, "p_attempt": attempt}))
 
     def record(
-        self, each: Subscription, cursor: str | None, position: int, *, received: bool, seconds: int | None
+        self,
+        each: Subscription,
+        cursor: str | None,
+        position: int,
+        *,
+        received: bool,
+        seconds: int | None,
+        matching: tuple[Mapping[str, Any] | None, str] = (None, ""),
     ) -> bool:
         """Records how far a message has come, if another has not followed; returns whether it has not.
 
-        `seconds`: when its work is done, after how many the subscription is due again.
+        `seconds`: when its work is done, after how many the subscription is due again. `matching`: of a standing
+        question, what changes are compared with, and its vector.
         """
         arguments = {"p_id": each.id, "p_attempt": each.attempt, "p_cursor": cursor, "p_position": position}
         arguments |= {"p_received": received, "p_seconds": seconds}
+        arguments |= {"p_question": matching[0], "p_vector": matching[1] or None}
         return bool(call(self.client, "record_delivery", arguments))
 
     def record_failure(self, each: Subscription, reason: str, seconds: int) -> int | None:
