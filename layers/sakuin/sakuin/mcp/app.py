@@ -121,13 +121,14 @@ class McpApp:
 
     async def _answer(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         target = target_of(scope["path"])
+        body = await read_body(receive, max_bytes=self._longest_body)
+        messages = read_messages(b"" if body is None or target.is_rest else body, headers)
         try:
-            caller = await anyio.to_thread.run_sync(self._caller, target, headers)
+            caller, over_limit = await anyio.to_thread.run_sync(self._admitted, target, headers, messages.calls)
         except SakuinError as error:
             await send_error(scope, send, http_error(error, headers, self._sign_in(target, scope)))
             return
         self._set_caller(caller.endpoint.project_id if caller.endpoint else None, caller.key)
-        body = await read_body(receive, max_bytes=self._longest_body)
         if body is None:
             limit = f"The request is too large; the limit is {self._longest_body:,} bytes (mcp_request_bytes)."
             await send_error(scope, send, HttpError(413, limit))
@@ -135,12 +136,8 @@ class McpApp:
         if target.is_rest:
             await self._search(target, caller, body, headers, scope, send)
             return
-        messages = read_messages(body, headers)
-        try:
-            if messages.calls:
-                await anyio.to_thread.run_sync(caller.allow, caller.principal, messages.calls)
-        except OverLimit as error:
-            await _refuse_calls(send, messages, error)
+        if over_limit is not None:
+            await _refuse_calls(send, messages, over_limit)
             return
         sessions = self.sessions if caller.endpoint is None else self._tool_sessions
         events = Caller(caller.endpoint, caller.folder, caller.identity, caller.principal)
@@ -174,6 +171,16 @@ class McpApp:
             await send_error(scope, send, http_error(error, headers))
         else:
             await _json(send, 200, answer)
+
+    def _admitted(self, target: Target, headers: Mapping[str, str], calls: int) -> tuple[_Caller, OverLimit | None]:
+        """Returns the caller, and an error if it may not make so many calls now; both in one thread."""
+        caller = self._caller(target, headers)
+        try:
+            if calls:
+                caller.allow(caller.principal, calls)
+        except OverLimit as error:
+            return caller, error
+        return caller, None
 
     def _caller(self, target: Target, headers: Mapping[str, str]) -> _Caller:
         """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""

@@ -55,16 +55,26 @@ class WordMatch:
 class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
-    `similarity`, 0-1, is the probability that it answers, `evidence` its score, `needed` the score of a good match.
-    `z`: the cosine in standard deviations. `words`: what it has of the question's words.
+    `evidence` is its score, `lead` what that is ahead of the best other one. `z`: the cosine in standard deviations.
+    `words`: what it has of the question's words.
     """
 
     id: str
-    similarity: float
     evidence: float
-    needed: float
+    lead: float
+    scale: Scale
     z: float
     words: WordMatch
+
+    @property
+    def similarity(self) -> float:
+        """Returns the probability, 0-1, that it answers."""
+        return self.scale.similarity(self.evidence, self.lead)
+
+    @property
+    def needed(self) -> float:
+        """Returns the score of a good match."""
+        return self.scale.least
 
     @property
     def is_good(self) -> bool:
@@ -214,7 +224,7 @@ def rank(
     # No result needs a lead over the examples that stand below their concepts.
     rivals = [placed[each.id] for each in order if not (lowers_examples and each.is_example)]
     return [
-        Ranked(each.id, scale.similarity(score, lead), score, scale.least, z[each.id], words[each.id])
+        Ranked(each.id, score, lead, scale, z[each.id], words[each.id])
         for each, score, lead in zip(order, evidences, leads(evidences, rivals), strict=True)
     ]
 
