@@ -116,6 +116,9 @@ class ConformanceTools:
         assert folder == ""
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.knowledge, name)
+
     def input_schema(self, name: str) -> dict[str, Any] | None:
         return next((tool.input_schema for tool in self.listed() if tool.name == name), None)
 

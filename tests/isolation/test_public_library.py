@@ -64,6 +64,15 @@ def test_without_a_key_everything_else_stays_closed(public: Stack, tenant: Tenan
     assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
 
 
+def test_documents_are_for_everybody_and_show_nothing_of_a_project(public: Stack, tenant: Tenant, minute: None) -> None:
+    paths = ("llms.txt", "server.json", "mcp/server-card", "SKILL.md", "pages/nothing.md")
+    answers = [public.ask("GET", f"/public/{path}", origin="https://page.example") for path in paths]
+    assert [answer.status for answer in answers] == [200] * 4 + [404]
+    assert [answer.headers["access-control-allow-origin"] for answer in answers] == ["*"] * 5
+    assert tenant.tool not in "".join(answer.body for answer in answers)
+    assert public.ask("POST", "/public/llms.txt", {}).status == 405
+
+
 def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: Tenant, minute: None) -> None:
     def searched(path: str, bearer: str | None) -> Answer:
         call = {"name": "search_knowledge", "arguments": {"query": "解の公式"}}
@@ -74,6 +83,7 @@ def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: 
     assert [answer.status for answer in flood] == [200] * PER_MINUTE + [429] * (30 - PER_MINUTE)
     assert "public_queries_per_minute" in flood[-1].json["error"]["message"]
     assert 0 < int(flood[-1].headers["retry-after"]) <= 60
+    assert public.ask("GET", "/public/llms.txt").status == 429
     # The minute of a key is whole.
     answers = [searched("/mcp", public.knowledge_key) for _ in range(PER_MINUTE)]
     assert [answer.status for answer in answers] == [200] * PER_MINUTE

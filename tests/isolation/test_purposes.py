@@ -242,6 +242,24 @@ def test_a_key_of_a_folder_reads_and_finds_over_rest_what_is_there_alone(library
     assert {one["explanation"] for one in said} - {None} == {"math/b/y#rule-formula"}
 
 
+def test_a_key_of_a_folder_lists_and_reads_its_pages_as_resources_and_no_others(library: Library) -> None:
+    def told(method: str, **params: Any) -> Answer:
+        return library.stack.rpc(None, method, library.keys["search"], **params)
+
+    pages = told("resources/list").json["result"]["resources"][1:]
+    assert [page["name"] for page in pages] == ["math/a", "math/b/y"]
+    assert "係数を代入" in told("resources/read", uri=pages[1]["uri"]).body
+    foreign = ("physics/x", "physics%2Fx", "math/../physics/x", "physics/x%23rule-motion", quote(LINK), "mathematics/z")
+    for place in (*foreign, "math/a?section=rule-motion", "physics/x?section=nothing"):
+        answer = told("resources/read", uri=f"sakuin://pages/{place}")
+        assert "error" in answer.json, answer.body
+        sent = unquote(place)
+        assert [word for word in FOREIGN_WORDS if word in unquote(answer.body) and word not in sent] == []
+    skill = told("skills/list").body + told("resources/read", uri="skill://ask-this-library/SKILL.md").body
+    assert "words about math" in skill
+    assert [word for word in FOREIGN_WORDS if word in skill] == []
+
+
 def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library) -> None:
     for name, arguments in OWN_ATTEMPTS.items():
         answer = library.tool(name, arguments, library.keys["search"])

@@ -28,8 +28,8 @@ def test_the_stateless_revision_is_discovered_with_its_instructions_and_how_long
     assert STATELESS in result["supportedVersions"]
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
     assert result["ttlMs"] > 0
-    assert "tools" in result["capabilities"]
-    assert not {"prompts", "resources", "logging", "completions"} & set(result["capabilities"])
+    assert {"tools", "resources"} <= set(result["capabilities"])
+    assert not {"prompts", "logging", "completions"} & set(result["capabilities"])
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] == "1.2.3"
     assert "learns" in result["instructions"]
 

@@ -58,7 +58,9 @@ class Ask:
         text = body if isinstance(body, str) else json.dumps(body) if not isinstance(body, bytes) else ""
         recorded["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else text
         answer = self._handler(recorded, Context())
-        return Answer(answer["statusCode"], answer.get("headers") or {}, answer.get("body") or "")
+        text = answer.get("body") or ""
+        text = base64.b64decode(text).decode() if answer.get("isBase64Encoded") else text
+        return Answer(answer["statusCode"], answer.get("headers") or {}, text)
 
 
 def message(method: str, era: str = ERAS[0], **params: Any) -> str:

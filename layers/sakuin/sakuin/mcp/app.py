@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -19,6 +20,7 @@ from sakuin.mcp.changes.subscriptions import Caller, of_key, of_user
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, questions_in, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
+from sakuin.mcp.resources.documents import Documents
 from sakuin.mcp.rest import PATH, RestSearch, Target, parameters_of, target_of
 from sakuin.mcp.server import CALLER, ENDPOINT, FOLDER
 from sakuin.mcp.users import Users, is_token
@@ -62,7 +64,8 @@ class McpApp:
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools,
     `folder_of` the folder that a key of the library opens, by its hash.
     `allow_public` counts searches at `PUBLIC_PATH`; None: nobody searches without a key. `users` may sign in.
-    `rest` answers the searches over REST, with the keys and the rate limit of MCP. `set_caller` takes the project and
+    `rest` answers the searches over REST, with the keys and the rate limit of MCP. `documents` are those of the public
+    library, `address` gives the address of the deployment for a request. `set_caller` takes the project and
     the key of a request before its questions are answered.
     """
 
@@ -82,6 +85,8 @@ class McpApp:
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         rest: RestSearch | None = None,
+        documents: Documents | None = None,
+        address: Callable[[Scope], str] = lambda _scope: "",
         set_caller: Callable[[str | None, str], None] = lambda _project_id, _key: None,
     ) -> None:
         self._keys = keys
@@ -94,6 +99,8 @@ class McpApp:
         self._users = users
         self._longest_body = longest_body
         self._rest = rest
+        self._documents = documents
+        self._address = address
         self._set_caller = set_caller
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
@@ -106,21 +113,24 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if is_foreign(headers, self._allowed_origins):
+        target = target_of(scope["path"])
+        # A document is for every page.
+        if not target.document and is_foreign(headers, self._allowed_origins):
             refusal = HttpError(403, "Origin not allowed (AllowedOrigins).", code=ORIGIN_NOT_ALLOWED)
             await send_error(scope, send, refusal)
             return
-        send = with_origin(send, headers.get("origin"))
+        send = with_origin(send, "*" if target.document else headers.get("origin"))
         if is_preflight(scope["method"], headers):
             await _send_no_content(send, preflight_headers())
         # The SDK would never end a GET.
-        elif scope["method"] != (method := target_of(scope["path"]).method):
+        elif scope["method"] != (method := target.method):
             await send_error(scope, send, HttpError(405, f"Use {method}.", {"Allow": method}))
         else:
-            await self._answer(headers, scope, receive, send)
+            await self._answer(target, headers, scope, receive, send)
 
-    async def _answer(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
-        target = target_of(scope["path"])
+    async def _answer(
+        self, target: Target, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send
+    ) -> None:
         body = await read_body(receive, max_bytes=self._longest_body)
         messages = read_messages(b"" if body is None or target.is_rest else body, headers)
         try:
@@ -156,21 +166,24 @@ class McpApp:
     async def _search(
         self, target: Target, caller: _Caller, body: bytes, headers: Mapping[str, str], scope: Scope, send: Send
     ) -> None:
-        def found() -> bytes:
+        def found() -> tuple[str, bytes]:
             caller.allow(caller.principal, 1)
+            if target.document and self._documents is not None:
+                address, take = self._address(scope), partial(caller.allow, caller.principal, 1)
+                return self._documents(target.document, parameters_of(scope["query_string"]), address, take)
             if self._rest is None:
                 raise NotFound("There is no search here")
             arguments = parameters_of(scope["query_string"]) if target.is_feed else parsed_json(body)
             if more := questions_in(arguments) - 1:
                 caller.allow(caller.principal, more)
-            return self._rest(target, caller.endpoint, arguments, caller.folder)
+            return "application/json", self._rest(target, caller.endpoint, arguments, caller.folder)
 
         try:
-            answer = await anyio.to_thread.run_sync(found)
+            media_type, answer = await anyio.to_thread.run_sync(found)
         except SakuinError as error:
             await send_error(scope, send, http_error(error, headers))
         else:
-            await _json(send, 200, answer)
+            await _send(send, 200, answer, media_type)
 
     def _admitted(self, target: Target, headers: Mapping[str, str], calls: int) -> tuple[_Caller, OverLimit | None]:
         """Returns the caller, and an error if it may not make so many calls now; both in one thread."""
@@ -303,7 +316,11 @@ async def _refuse_calls(send: Send, messages: Messages, error: OverLimit) -> Non
 
 
 async def _json(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes]) -> None:
-    headers = [(b"content-type", b"application/json")] if body else []
+    await _send(send, status, body, "application/json", *more)
+
+
+async def _send(send: Send, status: int, body: bytes, media_type: str, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", media_type.encode())] if body else []
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *more]})
     await send({"type": "http.response.body", "body": body})
 

@@ -112,7 +112,7 @@ class KnowledgeTools:
 
     def listed(self) -> list[Tool]:
         """Returns the tools for `tools/list`, always in this order. Those to begin with say what the library is."""
-        about = "".join(f" This library: {schemas.said_of(own)}" for own in self._places()[:1])
+        about = "".join(f" This library: {schemas.said_of(own)}" for own in self.known_places()[:1])
         return [
             tool.shown.model_copy(update={"description": f"{tool.shown.description}{about}"})
             if tool.shown.name in _FIRST
@@ -122,9 +122,10 @@ class KnowledgeTools:
 
     def instructions(self) -> str:
         """Returns the instructions of the server to the caller."""
-        return schemas.instructions_of(self._places())
+        return schemas.instructions_of(self.known_places())
 
-    def _places(self) -> Sequence[Place]:
+    def known_places(self) -> Sequence[Place]:
+        """Returns what the caller's folder is, then its described folders; none if the database does not answer."""
         try:
             return self.places(self.read.folder)
         except SakuinError:

@@ -17,7 +17,7 @@ _TOO_MANY = -32029
 # The only revision with batches has no header of its own.
 _WITH_BATCHES = ("", "2025-03-26")
 # Methods whose calls are counted.
-_CALLS = ("tools/call", "events/poll", "events/subscribe", "events/unsubscribe")
+_CALLS = ("tools/call", "resources/list", "resources/read", "events/poll", "events/subscribe", "events/unsubscribe")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.resources.documents import ENDPOINT as PUBLIC_PATH
+from sakuin.mcp.resources.documents import is_document
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
-# The library without a key, if `PublicLibrary` is on.
-PUBLIC_PATH = "/public/mcp"
 # Paths of the library, and the tools that answer there.
 _TOOLS = {
     "/v1/search": "search_knowledge",
@@ -37,6 +37,7 @@ class Target:
     """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None.
 
     `is_public`: the pages, for callers without a key. `is_feed`: what changed there. `tool`: of the pages, over REST.
+    `document` is the path of a document about the public library.
     """
 
     mcp_id: str | None = None
@@ -45,15 +46,18 @@ class Target:
     is_public: bool = False
     is_feed: bool = False
     tool: str = ""
+    document: str = ""
 
     @property
     def method(self) -> str:
         """Returns the only method that the target has."""
-        return "GET" if self.is_feed else "POST"
+        return "GET" if self.is_feed or self.document else "POST"
 
 
 def target_of(path: str) -> Target:
     """Returns the target of a path."""
+    if is_document(path):
+        return Target(is_rest=True, is_public=True, document=path)
     path = path.rstrip("/")
     if path in (PATH, PUBLIC_PATH):
         return Target(is_public=path == PUBLIC_PATH)

@@ -14,6 +14,8 @@ from sakuin.mcp.changes.events import WebhookMethods, add_events
 from sakuin.mcp.changes.subscriptions import Caller
 from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.resources.methods import add_resources
+from sakuin.mcp.resources.pages import Resources
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
@@ -48,6 +50,7 @@ def knowledge_server(
         return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+    add_resources(server, lambda context: Resources(tools.within(context.request.scope[FOLDER])))
     _add_instructions(server, lambda folder: tools.within(folder).instructions())
     if events is not None:
         add_events(server, events, _caller, webhooks)

@@ -195,6 +195,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
+    from sakuin.mcp.resources.documents import Documents
     from sakuin.mcp.rest import RestSearch
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
@@ -206,6 +207,7 @@ def handler(clients: Clients) -> Handler:
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
+    sign_in = sign_in_of(settings, secret)
     searches = Searches(clients, kept_or_own(clients, writes=False))
     searches.embedder(settings.embedding_model)
     # Loads the dictionary and the vocabulary before the first question.
@@ -260,9 +262,11 @@ def handler(clients: Clients) -> Handler:
         allow_public=RateLimiter(quotas, limits.public_queries_per_minute, clients.clock, "public_queries_per_minute")
         if settings.public_library
         else None,
-        users=Users(sign_in_of(settings, secret), lambda token: tokens().searcher_of(token), records.endpoint_of_user),
+        users=Users(sign_in, lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         rest=RestSearch(tools, search_tools, feed),
+        documents=Documents(tools),
+        address=sign_in.address,
         set_caller=counts.set_caller,
     )
     return http_handler(persistent_handler(app, app.run), telemetry, partial(answer_event, answers), counts)

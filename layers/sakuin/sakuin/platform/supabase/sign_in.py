@@ -32,7 +32,7 @@ class SignIn:
 
     def metadata(self, scope: Mapping[str, Any], path: str) -> dict[str, Any] | None:
         """Returns the metadata of the resource at `path`, "" for all of them; None if users cannot sign in for it."""
-        address = self._address(scope)
+        address = self.address(scope)
         if not address or not self._is_offered(path):
             return None
         return {
@@ -44,7 +44,7 @@ class SignIn:
 
     def challenge(self, scope: Mapping[str, Any], path: str) -> str:
         """Returns what a 401 of `path` says about signing in (RFC 9728, 5.1); empty if users cannot sign in for it."""
-        address = self._address(scope)
+        address = self.address(scope)
         if not address or not self._is_offered(path):
             return ""
         return f'resource_metadata="{address}{WELL_KNOWN}{path}", scope="{SCOPE}"'
@@ -55,7 +55,7 @@ class SignIn:
         # Of every id: whether there is such an endpoint is not told.
         return (not path or _ENDPOINT.fullmatch(path) is not None) and self.accepts_users()
 
-    def _address(self, scope: Mapping[str, Any]) -> str:
+    def address(self, scope: Mapping[str, Any]) -> str:
         """Returns the address of this deployment; empty if it is unknown.
 
         The domain is the one that the gateway found the API by, not what a client sent: a client must not have

@@ -1,0 +1,118 @@
+"""The pages of the library as MCP resources, read as `read_page` reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote, urlencode
+
+from mcp import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from pydantic import ValidationError
+
+from sakuin.arguments import MAX_TOKENS, MaterialArguments, PageArguments, sentence
+from sakuin.errors import Invalid, NotFound, SakuinError
+from sakuin.mcp.answers import NOTE, counted, visible_answer
+from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.resources.skill import URI, skill_of
+
+PAGES = "sakuin://pages/"
+MARKDOWN = "text/markdown"
+_LIST_TTL_MS = 60_000
+_MOST_PARAMETERS = 4
+_TEMPLATE = ResourceTemplate(
+    name="page",
+    uri_template=f"{PAGES}{{+material}}{{?section,cursor}}",
+    mime_type=MARKDOWN,
+    description=f"A page of this library, as list_materials names it; `section` is a heading. {NOTE}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The resources of a caller: the pages that its `tools` read, and the skill."""
+
+    tools: KnowledgeTools
+
+    def listed(self, cursor: str | None) -> ListResourcesResult:
+        """Returns the resources by name. A page has no other name than that of its file."""
+        try:
+            with counted(self.tools.meter):
+                return self._listed(cursor)
+        except (SakuinError, ValidationError) as error:
+            raise _failed(error) from error
+
+    def _listed(self, cursor: str | None) -> ListResourcesResult:
+        filters = self.tools.read.within(MaterialArguments(cursor=cursor).filters)
+        question = ("resources/list", filters.folder)
+        after = None if cursor is None else position_of(cursor, *question)
+        materials, has_more = self.tools.read.materials(filters, after)
+        pages = [Resource(uri=uri_of(each.material), name=each.material, mime_type=MARKDOWN) for each in materials]
+        first = [skill_of(self.tools).resource] if cursor is None else []
+        following = cursor_of(materials[-1].material, *question) if has_more else None
+        return ListResourcesResult(
+            resources=[*first, *pages], next_cursor=following, ttl_ms=_LIST_TTL_MS, cache_scope="private"
+        )
+
+    def templates(self) -> ListResourceTemplatesResult:
+        """Returns the form of the addresses of pages."""
+        return ListResourceTemplatesResult(resource_templates=[_TEMPLATE], ttl_ms=_LIST_TTL_MS, cache_scope="private")
+
+    def read(self, uri: str) -> ReadResourceResult:
+        """Returns a page, or as much of it as an answer has; then its last line names the address of the rest."""
+        if uri == URI:
+            contents = TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill_of(self.tools).text)
+            return ReadResourceResult(contents=[contents], ttl_ms=_LIST_TTL_MS, cache_scope="private")
+        try:
+            wanted = _wanted(uri)
+            with counted(self.tools.meter):
+                answer = visible_answer(self.tools.run_page(PageArguments.model_validate(wanted)))
+        except (SakuinError, ValidationError) as error:
+            raise _failed(error, {"uri": uri}) from error
+        section = {"section": wanted["section"]} if "section" in wanted else {}
+        cursor = answer["next_cursor"]
+        following = uri_of(wanted["page"], section | {"cursor": cursor}) if cursor else ""
+        text = answer["text"] + (f"\n\n(The page goes on: {following})" if following else "")
+        meta: dict[str, Any] = {"sakuin/note": NOTE, "sakuin/url": answer["url"]}
+        meta |= {"sakuin/next": following} if following else {}
+        contents = TextResourceContents.model_validate({"uri": uri, "mimeType": MARKDOWN, "text": text, "_meta": meta})
+        return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
+
+
+def uri_of(material: str, part: Mapping[str, str] | None = None) -> str:
+    """Returns the address of a page, with the parameters of a part of it."""
+    query = urlencode(part or {})
+    return f"{PAGES}{quote(material, safe='/')}{f'?{query}' if query else ''}"
+
+
+def _wanted(uri: str) -> dict[str, Any]:
+    """Returns the arguments of `read_page` for an address. Raises `NotFound` if it is none of a page."""
+    path, _, query = uri.partition("?")
+    if not path.startswith(PAGES):
+        raise NotFound(f"There is no resource {uri[:200]!r}. resources/list lists them")
+    try:
+        given = parse_qs(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=_MOST_PARAMETERS)
+        page = unquote(path.removeprefix(PAGES), errors="strict")
+    except ValueError as error:
+        raise Invalid("The address cannot be read: percent-encode it as resources/list does") from error
+    if unknown := given.keys() - {"section", "cursor"}:
+        raise Invalid(f"{min(unknown)[:64]!r} is no parameter of a page. There are section and cursor")
+    return {name: values[0] for name, values in given.items()} | {"page": page, "max_tokens": MAX_TOKENS}
+
+
+def _failed(error: SakuinError | ValidationError, data: Mapping[str, str] | None = None) -> MCPError:
+    """Returns the error with the code that the revision of 2026-07-28 has for an unknown resource, too."""
+    if isinstance(error, ValidationError):
+        return MCPError(INVALID_PARAMS, str(sentence(error)), data)
+    if isinstance(error, Invalid | NotFound):
+        return MCPError(INVALID_PARAMS, str(error), data)
+    return MCPError(INTERNAL_ERROR, "The pages cannot be read now. Try again in a moment.", data)
