@@ -31,7 +31,7 @@ from tests.browser.driving import Browser
 from tests.browser.sample_content import Content, add_content
 from tests.browser.sample_users import SampleUsers
 from tests.console.console_client import ConsoleClient, first_page
-from tests.doubles.playground import playground as on_this_machine
+from tests.doubles.playground import asking_mcp
 from tests.events import KEY
 from tests.worlds import TableWorld, World
 
@@ -137,7 +137,8 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
     """Returns the console with all its pages."""
     world.sqs = content.sqs
     places, questions = Places(world.projects, True), RefusedQuestions(world.client)
-    searches = Playground(places, on_this_machine(world, tables), world.read.filter_values)
+    ask, version = asking_mcp(world, tables), world.settings.id
+    searches = Playground(places, ask.playground, world.read.filter_values, ask.explanation, lambda: [version])
     library_keys = LibraryKeys(world.client)
 
     def deployment_keys() -> list[DeploymentKey]:

@@ -74,6 +74,7 @@ def test_no_scripts_are_needed(browser: Browser, console: SampleConsole) -> None
 def test_every_page_is_free_of_faults(browser: Browser, console: SampleConsole, look: Look) -> None:
     more = {"answer": f"/console/playground?q={QUESTION}", "refusal": f"/console/playground?q={NO_QUESTION}"}
     more |= {"letters": "/console/work?queue=material", "page": f"/console/pages/page?material={MATERIAL}"}
+    more["compared"] = f"{more['answer']}&q2=噴水の高さ&gold={MATERIAL}%23ex-1"
     more["rule"] = "/console/findings?rule=box-without-id"
     visited, faults = console.visit_every_page(browser, console.session, look, **more)
     assert faults == []

@@ -3,6 +3,7 @@
 import json
 import re
 from html import escape, unescape
+from urllib.parse import unquote
 from uuid import uuid4
 
 import httpx
@@ -24,6 +25,7 @@ from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page
+from tests.doubles.playground import asking_mcp
 from tests.doubles.playground import playground as on_this_machine
 from tests.emptied import emptied
 from tests.events import AUTHORIZATION, ring
@@ -45,7 +47,8 @@ class Console(ConsoleClient):
         self.failures: list[SakuinError] = []
         self.function = on_this_machine(world, tables)
         places = Places(world.projects, library_for_users)
-        values = Playground(places, self.ask, world.read.filter_values)
+        explain, version = asking_mcp(world, tables).explanation, world.settings.id
+        values = Playground(places, self.ask, world.read.filter_values, explain, lambda: [version])
         questions = RefusedQuestions(world.client)
         said = Feedback(world.client).counts
         self.gaps = Gaps(places, questions.most_frequent, self.ask, is_recorded=True, feedback=said)
@@ -132,6 +135,37 @@ def test_an_answer_is_a_label_that_eval_and_check_read(console: Console, query: 
     assert shown is not None
     (label,), bad = labelled_questions(unescape(shown[1]))
     assert (label.query, label.gold, label.category, bad) == (query, gold, "playground", [])
+
+
+def test_another_result_is_chosen_as_the_right_answer(console: Console) -> None:
+    page = console.page(q=QUESTION)
+    (other,) = re.findall(r'href="(/console/playground\?[^"]*gold=[^"]*ex-1[^"]*)#as-label"', page.text)
+    chosen = console.http.get(unescape(other)).text
+    label = json.dumps({"query": QUESTION, "gold": [EXAMPLE], "category": "playground"}, ensure_ascii=False)
+    assert label in unescape(chosen)
+    line = re.search(r'download="golden.jsonl" href="data:application/x-ndjson;charset=utf-8,([^"]*)"', chosen)
+    assert line
+    assert unquote(line[1]) == f"{label}\n"
+
+
+def test_why_a_result_is_there_stands_beside_it(console: Console) -> None:
+    (first, *_) = re.findall(
+        r'<li class="card">.*?</li>\s*(?=<li class="card"|</ol>)', console.page(q=QUESTION).text, re.S
+    )
+    assert re.search(r"By meaning: place 1; cosine 0\.\d\d, .* above chance", first)
+    assert re.search(r"By words: place 1; \d\.\d\d of the question&#39;s words:\s*<bdi>", first)
+
+
+def test_an_answer_is_compared_with_that_to_another_question_or_of_another_index(console: Console) -> None:
+    text = words(console.page(q=QUESTION, q2="噴水の高さ"))
+    assert re.search(r"Compared with 噴水の高さ .*First answer.* 1 2 たすき掛け .* 3 1 解の公式 junior/", text)
+    version = console.world.settings.id
+    assert f"<option>{version}</option>" in console.page(q=QUESTION).text
+    text = words(console.page(q=QUESTION, index=version))
+    assert re.search(rf"Compared with {version} .* 1 1 解の公式 junior/", text)
+    # Another index version is for admins; a user's second question counts as his.
+    user = console.new_visitor().sign_in_user(OWNER)
+    assert f"<option>{version}" not in user.get("/playground", params={"q": QUESTION, "index": version}).text
 
 
 def test_the_form_keeps_what_was_asked_and_sends_only_what_is_filled(console: Console) -> None:
@@ -244,7 +278,7 @@ def test_hostile_text_is_text(console: Console) -> None:
             assert "<script>alert" not in body
             assert "<img" not in body
             assert "<b>k" not in body
-            assert "&lt;script&gt;" in body
+            assert "&lt;script&gt;" in body or target == tool
             if query == {"q": "波動方程式"}:
                 # In the form, what was asked stays as it is; results have no character that nobody sees.
                 assert not {"\u202e", "\u200b"} & set(body)

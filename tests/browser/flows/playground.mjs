@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 export async function askInPlayground(open, { session, question, title, expected }) {
   const tab = await open({ session });
   await tab.visit('/console/playground');
-  await tab.page.getByLabel('Question').fill(question);
+  await tab.page.getByLabel('Question', { exact: true }).fill(question);
   await tab.go(() => tab.page.keyboard.press('Enter'));
   const results = tab.page.getByRole('region', { name: 'Answer' });
   await results.getByRole('link', { name: title }).first().waitFor();
@@ -14,17 +14,17 @@ export async function askInPlayground(open, { session, question, title, expected
   await tab.page.getByText('Filters, or a result that you expect').click();
   await tab.page.getByLabel('Expected result').fill(expected);
   await tab.press('Ask');
-  assert.equal(await tab.page.getByLabel('Question').inputValue(), question);
+  assert.equal(await tab.page.getByLabel('Question', { exact: true }).inputValue(), question);
   await tab.page.getByRole('region', { name: 'Expected result' }).waitFor();
   await tab.page.locator('details').evaluateAll((all) => all.forEach((one) => (one.open = true)));
-  await tab.page.getByRole('table', { name: 'By words' }).waitFor();
+  await tab.page.getByRole('table', { name: 'Candidates that are not in the answer' }).waitFor();
   await tab.check();
 }
 
 export async function askForNothing(open, { session, question }) {
   const tab = await open({ session });
   await tab.visit('/console/playground');
-  await tab.page.getByLabel('Question').fill(question);
+  await tab.page.getByLabel('Question', { exact: true }).fill(question);
   await tab.press('Ask');
   await tab.page.getByText('No good match').waitFor();
 }

@@ -211,10 +211,16 @@ def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Pl
     from sakuin.console.pages.playground import Playground
     from sakuin.console.playground.places import Places
     from sakuin.knowledge.postgres_search import ReadKnowledge
+    from sakuin.upkeep.index_versions import IndexVersions
 
     read = ReadKnowledge(clients.supabase, clients.settings.base_url)
     places = Places(records, clients.settings.library_for_users)
-    return Playground(places, ask.playground, read.filter_values)
+    versions = IndexVersions(clients.supabase)
+
+    def other_versions() -> list[str]:
+        return [each.settings.id for each in versions.all() if not each.live]
+
+    return Playground(places, ask.playground, read.filter_values, ask.explanation, other_versions)
 
 
 def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues") -> "Operation":

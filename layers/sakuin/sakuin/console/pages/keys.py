@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from sakuin.console.agents import LIBRARY_VARIABLE, AgentEndpoint, configurations
+from sakuin.console.agents import HIDDEN_KEY, LIBRARY_VARIABLE, AgentEndpoint, configurations
 from sakuin.console.answers import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound
@@ -28,9 +28,9 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
     router = APIRouter()
 
     def page(visit: Visit, problem: str = "", status: int = 200) -> Response:
-        return visit.page(
-            "keys.html", status=status, keys=keys(), shown=_SHOWN, purposes=PURPOSES, days=_MOST_DAYS, problem=problem
-        )
+        to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
+        shown = {"keys": keys(), "shown": _SHOWN, "purposes": PURPOSES, "days": _MOST_DAYS, "problem": problem}
+        return visit.page("keys.html", status=status, to=to, agents=configurations(to, HIDDEN_KEY), **shown)
 
     @router.get("/keys")
     def list_keys(visit: Annotated[Visit, Depends(shell.admin)]) -> Response:

@@ -1,8 +1,7 @@
 """The search playground: a question as an agent asks it, the answer, and why it is that one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends
@@ -13,12 +12,15 @@ from sakuin.console.playground.places import Places
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.requests import ExplanationAsked
 from sakuin.explain.sentences import Language
 from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error
 
 LIBRARY = "library"
 FILTERS = ("type", "category", "level", "material", "in")
+# Results of a comparison.
+_DEPTH = 10
 _TYPES = ("rule", "method", "definition", "example", "tip")
 
 
@@ -29,6 +31,9 @@ class Playground:
     places: Places
     ask: Callable[[PlaygroundQuestion], PlaygroundAnswer]
     filter_values: Callable[[], FilterValues]
+    # Explains a question, also with an index version that is not live; and the ids of these versions.
+    explain: Callable[[ExplanationAsked], Mapping[str, Any]] = lambda _asked: {}
+    versions: Callable[[], Sequence[str]] = tuple
 
 
 def routes(shell: Shell, playground: Playground) -> APIRouter:
@@ -42,10 +47,14 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
         q: str = "",
         target: str = "",
         expected: str = "",
+        q2: str = "",
+        index: str = "",
+        gold: str = "",
     ) -> Response:
         """Shows the form, and with a question `q` the answer. The address may be sent to somebody else.
 
-        `target` is the library or the id of a Tool, `expected` what the reader misses in the results.
+        `target` is the library or the id of a Tool, `expected` what the reader misses in the results, `gold` the result
+        that is the right answer. The answer is compared with that to `q2`, or, for admins, with that of an `index`.
         """
         projects, has_library = places.projects(visit.session), places.may_search_library(visit.session)
         target = target or (LIBRARY if has_library else _first(projects))
@@ -65,6 +74,9 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             "given": values | {"top_k": values["top_k"] or "5"},
             "types": _TYPES,
             "known": playground.filter_values() if target == LIBRARY else None,
+            "q2": q2.strip(),
+            "index": index if target == LIBRARY and visit.session.is_admin else "",
+            "versions": playground.versions() if target == LIBRARY and visit.session.is_admin else (),
         }
         if not q.strip() or not (mcp_id or target == LIBRARY):
             return visit.page("playground.html", **form, answer=None, problem=None)
@@ -78,13 +90,35 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
         )
         try:
             answer = playground.ask(question)
+            other = None if answer.is_error else compared_with(question, form["q2"], form["index"])
         except SakuinError as error:
             status, why = http_error(error, visit.request.headers).status, _problem_text(error)
             problem: dict[str, Any] = {"problem": error, "problem_text": why}
             return visit.page("playground.html", status=status, **form, answer=None, **problem)
-        explanation = shown_values(answer.explanation)
-        shown: dict[str, Any] = {"shown": readable(answer, q), "explanation": explanation, "legs": _legs(explanation)}
+        explanation, readable_answer = shown_values(answer.explanation), readable(answer, q, gold.strip())
+        hits = explanation["results"] if explanation else ()
+        shown: dict[str, Any] = {
+            "shown": readable_answer,
+            "explanation": explanation,
+            # Of a node with several chunks, the best one.
+            "reasons": {hit["id"]: hit for hit in reversed(hits)},
+            "others": [hit for hit in hits if hit["id"] not in {one.shown_place for one in readable_answer.results}],
+            "compared": None if other is None else _compared(hits, shown_values(other)["results"]),
+            "params": dict(visit.request.query_params),
+            "gold": gold.strip(),
+        }
         return visit.page("playground.html", **form, answer=answer, problem=None, **shown)
+
+    def compared_with(question: PlaygroundQuestion, q2: str, index: str) -> Mapping[str, Any] | None:
+        """Returns the explanation to compare with, None if there is nothing to compare."""
+        if q2:
+            return playground.ask(replace(question, arguments={**question.arguments, "query": q2})).explanation
+        if not index:
+            return None
+        names = {"in": "folder"}
+        filters = {names.get(name, name): question.arguments[name] for name in FILTERS if name in question.arguments}
+        asked = {"query": question.arguments["query"], "depth": _DEPTH, "filters": filters, "index": index}
+        return playground.explain(ExplanationAsked.model_validate(asked))
 
     return router
 
@@ -99,13 +133,10 @@ def _arguments(q: str, given: Mapping[str, str], *, with_filters: bool) -> dict[
     return {"query": q, **{name: given[name] for name in names if given[name]}}
 
 
-def _legs(explanation: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
-    """Returns what each leg of the search found among the explained chunks, in its own order."""
-    hits = explanation["results"] if explanation else ()
-    return {
-        leg: sorted((hit for hit in hits if hit[rank] is not None), key=itemgetter(rank))
-        for leg, rank in (("meaning", "nearest_rank"), ("words", "matching_rank"))
-    }
+def _compared(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Returns the hits of the second search, each with its rank `before` in the first."""
+    before = {(hit["id"], hit["chunk_index"]): hit["rank"] for hit in first}
+    return [{**hit, "before": before.get((hit["id"], hit["chunk_index"]))} for hit in second[:_DEPTH]]
 
 
 def _problem_text(problem: SakuinError) -> str:

@@ -38,7 +38,7 @@ class ReadableAnswer:
     """An answer for people. `index_state` is that of a Tool, empty for the library.
 
     `json` is indented; both forms show invisible characters as escapes. `label` is a line of labelled questions: its
-    answer is the first result, or there is none if the question is refused.
+    answer is the one that was chosen, else the first result, or none if the question is refused.
     """
 
     results: Sequence[Card]
@@ -54,11 +54,11 @@ class ReadableAnswer:
     label: str
 
 
-def readable(answer: PlaygroundAnswer, query: str) -> ReadableAnswer:
+def readable(answer: PlaygroundAnswer, query: str, chosen: str = "") -> ReadableAnswer:
     """Returns the answer of the library or of a Tool to a question."""
     content = answer.structured or {}
     results, is_refused = [_card(each) for each in content.get("results", ())], bool(content.get("no_good_match"))
-    gold = [] if is_refused else [each.place for each in results[:1]]
+    gold = [chosen] if chosen else [] if is_refused else [each.place for each in results[:1]]
     return ReadableAnswer(
         results=results,
         is_refused=is_refused,
