@@ -1,16 +1,18 @@
 """Supabase's gateway in front of the real PostgREST: keys of the kind `sb_…`, and what passed through it."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from sakuin_local.proxy import Proxy, Target
+from sakuin_local.same_machine import Receive, Scope, Send
+from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
-
-from tests.rest_prefix import PassedOn, passing_on, without_prefix
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 
 Kind = Literal["secret", "search", "publishable"]
 # In halves, so that nobody takes them for what they look like.
@@ -52,42 +54,50 @@ class Gateway:
         passed, self.passed = self.passed, []
         return passed
 
-    def route(self, head: bytes) -> PassedOn | bytes:
-        """Gives a request its target, or its answer."""
-        line, *fields = head.decode("latin-1").rstrip("\r\n").split("\r\n")
-        path = line.split(" ")[1].partition("?")[0]
+    def __post_init__(self) -> None:
+        self._proxy = Proxy(lambda path: Target(self._port(path.decode()), path))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request, or passes it on."""
+        path, headers = scope["path"], Headers(scope=scope)
+        if self._port(path) != self.auth_port:
+            if (answer := self._answer(path, headers)) is not None:
+                await answer(scope, receive, send)
+                return
+            if "authorization" not in headers:
+                keys = Keys(self.database.jwt_secret)
+                of_role = {"secret": keys.service, "search": keys.search, "publishable": keys.anon}
+                token = f"Bearer {of_role[KINDS[headers['apikey']]]}"
+                scope = {**scope, "headers": [*scope["headers"], (b"authorization", token.encode())]}
+        await self._proxy(scope, receive, send)
+
+    def _port(self, path: str) -> int:
         if self.auth_port is not None and path.startswith(("/auth/v1/", "/.well-known/")):
-            return PassedOn(self.auth_port, head)
+            return self.auth_port
+        return urlsplit(self.database.rest_url).port or 0
+
+    def _answer(self, path: str, headers: Headers) -> JSONResponse | None:
+        """Returns the gateway's own answer, or None for a request that passes."""
         if path == "/auth/v1/.well-known/jwks.json":
             self.jwks_read += 1
-            return _answer("200 OK", self.jwks)
-        headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in fields)}
+            return JSONResponse(self.jwks)
         kind = KINDS.get(headers.get("apikey", ""))
         if kind is None:
-            return _answer("401 Unauthorized", {"message": "Invalid API key"})
+            return JSONResponse({"message": "Invalid API key"}, 401)
         if self.broken:
             said = {"code": "PGRST301", "message": "JWSError JWSInvalidSignature", "hint": None, "details": None}
-            return _answer("401 Unauthorized", said)
+            return JSONResponse(said, 401)
         user = headers.get("x-acting-user")
         if user is not None and kind == "secret" and path.rpartition("/rpc/")[2] not in self.for_users:
-            return _answer("500 Internal Server Error", {"message": f"{path} is not for users"})
+            return JSONResponse({"message": f"{path} is not for users"}, 500)
         self.passed.append(Passed(path, kind, "authorization" in headers, user))
-        if "authorization" not in headers:
-            keys = Keys(self.database.jwt_secret)
-            of_role = {"secret": keys.service, "search": keys.search, "publishable": keys.anon}[kind]
-            head = head[:-2] + f"authorization: Bearer {of_role}\r\n\r\n".encode()
-        return PassedOn(urlsplit(self.database.rest_url).port or 0, without_prefix(head), is_alone=True)
+        return None
 
 
 @contextmanager
 def gateway(database: Database) -> Iterator[Gateway]:
     """The gateway on a free port, for as long as the block runs."""
     made = Gateway(database)
-    with passing_on(made.route) as port:
+    with served(made) as port:
         made.url = f"http://127.0.0.1:{port}"
         yield made
-
-
-def _answer(status: str, body: object) -> bytes:
-    sent = json.dumps(body).encode()
-    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(sent)}\r\n\r\n".encode() + sent

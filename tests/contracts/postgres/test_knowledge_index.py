@@ -145,11 +145,12 @@ def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Know
 
 def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
-    knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")])
-    knowledge.apply(a_source("b", 1), [a_chunk("m", "rule-a", "三")])
-    assert knowledge.delete(a_source("c", 2)).outcome == "applied"
-    assert knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
-    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
+    # Another version of a key waits for as long as its first one.
+    for waits in (a_source("c", 1), a_source("b", 1), a_source("c", 2)):
+        assert knowledge.apply(waits, [a_chunk("m", "rule-a", "二")]).outcome == "waiting"
+    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("c", 2)
+    assert knowledge.delete(a_source("c", 3)).outcome == "applied"
+    assert knowledge.apply(a_source("c", 2), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
     assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
 
 
