@@ -12,7 +12,7 @@ from sakuin.retrieval.weights import Weights
 from sakuin_cli.evaluation.labels import LabelledQuestion
 from sakuin_cli.prediction.chunks import PredictedChunks
 from sakuin_cli.prediction.pages import PredictedSite
-from sakuin_cli.prediction.vectors import Cosines, Vectors
+from sakuin_cli.prediction.vectors import Vectors
 from sakuin_cli.terminal import OnProgress
 
 # An agent reads so many results.
@@ -83,10 +83,10 @@ class Predict:
         on_progress: OnProgress,
     ) -> list[Prediction]:
         """Returns the questions with their answers. With `lacks_vectors`, some texts of the sites have no vector."""
-        cosines, total = Cosines(self.vectors), 2 * len(questions)
+        total = 2 * len(questions)
 
         def answered(site: PredictedSite, done: int) -> list[PredictedAnswer | None]:
-            answer = self.answers(site, cosines, lacks_vectors=lacks_vectors)
+            answer = self.answers(site, lacks_vectors=lacks_vectors)
             answers = []
             for number, question in enumerate(questions, done + 1):
                 answers.append(answer(question.query))
@@ -97,12 +97,10 @@ class Predict:
         new = old if after.pages == before.pages and after.synonyms == before.synonyms else answered(after, len(old))
         return [Prediction(*each) for each in zip(questions, old, new, strict=True)]
 
-    def answers(
-        self, site: PredictedSite, cosines: Cosines, *, lacks_vectors: bool = False
-    ) -> Callable[[str], PredictedAnswer | None]:
+    def answers(self, site: PredictedSite, *, lacks_vectors: bool = False) -> Callable[[str], PredictedAnswer | None]:
         """Returns what answers a question over a site; None if the answer depends on a vector that there is not."""
         extremes = _EXTREMES if lacks_vectors else (None,)
-        searches = [self._search(site, cosines, assumed) for assumed in extremes]
+        searches = [self.search(site, assumed) for assumed in extremes]
 
         def answer(query: str) -> PredictedAnswer | None:
             given = [_answer(search, query) for search in searches]
@@ -113,8 +111,9 @@ class Predict:
 
         return answer
 
-    def _search(self, site: PredictedSite, cosines: Cosines, assumed: float | None) -> SearchKnowledge:
-        chunks = PredictedChunks(site, cosines, assumed=assumed)
+    def search(self, site: PredictedSite, assumed: float | None = None) -> SearchKnowledge:
+        """Returns the search over a site. A passage without a vector has the cosine `assumed`."""
+        chunks = PredictedChunks(site, self.vectors, assumed=assumed)
         return SearchKnowledge(
             KnowledgeSearch(chunks, self.weights), chunks.words, self.vectors, self.version, base_url=""
         )

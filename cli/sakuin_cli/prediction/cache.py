@@ -1,4 +1,4 @@
-"""What a prediction keeps on disk: vectors by model and text, read pages, and cosines of questions with pages."""
+"""What a prediction keeps on disk: vectors by model and text, and read pages."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from sakuin.errors import Misconfigured
 
 from sakuin_cli.portions import portions
 
-Kind = Literal["vector", "page", "cosines", "settings"]
+Kind = Literal["vector", "page", "settings"]
 # SQLite takes 999 arguments in a statement.
 _A_STATEMENT = 500
 

@@ -4,13 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sakuin.knowledge.postgres_search import DEPTH, POSTING_BUDGET, Question
 from sakuin.language.model import Slot
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.retrieval.weights import SAMPLE
 
 from sakuin_cli.prediction.pages import PredictedSite
-from sakuin_cli.prediction.vectors import Cosines
+from sakuin_cli.prediction.vectors import Cosines, Vectors
 from sakuin_cli.prediction.words import PredictedWords
 
 
@@ -20,23 +22,28 @@ class PredictedChunks:
     A passage without a vector has the cosine `assumed`, and is in no sample.
     """
 
-    def __init__(self, site: PredictedSite, cosines: Cosines, *, assumed: float | None = None) -> None:
-        self._pages = [site.pages[material] for material in sorted(site.pages)]
-        self._chunks = [chunk for page in self._pages for chunk in page.chunks]
+    def __init__(self, site: PredictedSite, vectors: Vectors, *, assumed: float | None = None) -> None:
+        self._chunks = [chunk for material in sorted(site.pages) for chunk in site.pages[material].chunks]
         self._by_id = {chunk.id: chunk for chunk in self._chunks}
-        self._cosines, self._assumed = cosines, assumed
+        self._assumed = assumed
         self.words = PredictedWords(self._chunks, site.synonyms)
         passages = sorted((name, chunk.id) for chunk in self._chunks for name in chunk.passages)
-        self._sample = [name for name, _ in passages[:SAMPLE]]
+        places = {name: place for place, name in enumerate(dict(passages))}
+        self._cosines = Cosines(vectors, list(places))
+        self._sample = [places[name] for name, _ in passages[:SAMPLE]]
+        self._places = {chunk.id: [places[name] for name in chunk.passages] for chunk in self._chunks}
+        # Equally near passages rank by the ids of their chunks.
+        self._ids = [id for id in sorted(self._places) for _ in self._places[id]]
+        self._in_order = np.array([place for id in sorted(self._places) for place in self._places[id]], dtype=int)
 
     def candidates(self, question: Question) -> Mapping[str, Any]:
         """Returns what `search_candidates` returns."""
         slots = [slot for folder in ("", *question.folder_slots) for slot in question.slots_of(folder)]
         terms = {each.term for slot in slots for each in slot.terms}
         frequency = {term: float(self.words.count(term)) for term in terms}
-        known = self._cosines.of(question.vector, self._pages) if question.vector is not None else {}
-        assumed = {name: self._assumed if cosine is None else cosine for name, cosine in known.items()}
-        cosines = {name: cosine for name, cosine in assumed.items() if cosine is not None}
+        known = self._cosines.of(question.vector)
+        is_assumed = self._assumed is not None and question.vector is not None
+        cosines = np.nan_to_num(known, nan=self._assumed) if is_assumed else known
         nearest = self._nearest(cosines)
         matching = self._matching(question, Frequencies(len(self._chunks), frequency))
         found = dict.fromkeys((*nearest, *matching))
@@ -50,7 +57,7 @@ class PredictedChunks:
         return {
             "total": len(self._chunks),
             "frequency": frequency,
-            "cosines": [cosine for name in self._sample if (cosine := known.get(name)) is not None],
+            "cosines": [cosine for cosine in known[self._sample].tolist() if cosine == cosine],
             "candidates": [self._row(id, nearest, matching, cosines, terms) for id in found],
         }
 
@@ -58,12 +65,11 @@ class PredictedChunks:
         """Returns what `chunks_to_show` returns."""
         return {id: self._by_id[id].shown for id in ids if id in self._by_id}
 
-    def _nearest(self, cosines: Mapping[str, float]) -> dict[str, int]:
+    def _nearest(self, cosines: NDArray[np.float64]) -> dict[str, int]:
         """Returns the ranks by meaning of the chunks with the nearest passages."""
-        rows = sorted(
-            (-cosines[name], chunk.id) for chunk in self._chunks for name in chunk.passages if name in cosines
-        )
-        ids = dict.fromkeys(id for _, id in rows[: 2 * DEPTH])
+        values = cosines[self._in_order]
+        first = np.argsort(-values, kind="stable")[: min(2 * DEPTH, np.count_nonzero(~np.isnan(values)))]
+        ids = dict.fromkeys(self._ids[place] for place in first)
         return {id: rank for rank, id in enumerate(list(ids)[:DEPTH], 1)}
 
     def _matching(self, question: Question, frequencies: Frequencies) -> dict[str, int]:
@@ -90,7 +96,7 @@ class PredictedChunks:
         id: str,
         nearest: Mapping[str, int],
         matching: Mapping[str, int],
-        cosines: Mapping[str, float],
+        cosines: NDArray[np.float64],
         terms: set[str],
     ) -> dict[str, Any]:
         chunk = self._by_id[id]
@@ -102,7 +108,7 @@ class PredictedChunks:
             "is_found": True,
             "illustrates": chunk.illustrates,
             "impacts": {term: chunk.terms[term] for term in terms if term in chunk.terms},
-            "cosine": max((cosines[name] for name in chunk.passages if name in cosines), default=None),
+            "cosine": max((each for each in cosines[self._places[id]].tolist() if each == each), default=None),
         }
 
 

@@ -1,11 +1,12 @@
 """Vectors from the deployment's index and its embedding model, kept on disk, and their cosines."""
 
-import math
-from array import array
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from sakuin.errors import Misconfigured, NotFound, SakuinError
 from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, RequestSize, Vector, packed, unpacked
@@ -14,7 +15,6 @@ from sakuin.retrieval.vectors import embed_texts, text_hash
 
 from sakuin_cli.portions import portions
 from sakuin_cli.prediction.cache import Cache
-from sakuin_cli.prediction.pages import PredictedPage
 from sakuin_cli.terminal import OnProgress
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ class Vectors:
         self._keep({name: vector})
         return vector
 
-    def of_page(self, page: PredictedPage) -> dict[str, Vector]:
-        """Returns the vectors of a page's passages that there are, by name."""
-        keys = {self._key(name): name for name in page.texts}
-        return {keys[key]: unpacked(value.decode()) for key, value in self.cache.values("vector", keys).items()}
+    def stored(self, names: Sequence[str]) -> dict[str, str]:
+        """Returns those of the vectors of passages that there are, packed, by name."""
+        keys = {self._key(name): name for name in names}
+        return {keys[key]: value.decode() for key, value in self.cache.values("vector", keys).items()}
 
     def _keep(self, vectors: Mapping[str, Vector]) -> None:
         self.cache.store("vector", {self._key(name): packed(vector).encode() for name, vector in vectors.items()})
@@ -120,63 +120,22 @@ class Vectors:
 
 
 class Cosines:
-    """The cosines of questions with the passages of pages. Those of a page that has all its vectors stay on disk."""
+    """The cosines of questions with passages, in the order of `names`; NaN for a passage without a vector."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = vectors
-        self._of_page: dict[str, dict[str, _Measured]] = {}
-        self._known: dict[tuple[str, str], dict[str, float | None]] = {}
+    def __init__(self, vectors: Vectors, names: Sequence[str]) -> None:
+        stored = vectors.stored(names)
+        self._known = np.array([name in stored for name in names], dtype=bool)
+        self._units = np.array([_unit(stored[name]) for name in names if name in stored])
 
-    def of(self, question: Vector, pages: Sequence[PredictedPage]) -> Mapping[str, float | None]:
-        """Returns the cosine of a question with each passage by name; None without a vector."""
-        found: dict[str, float | None] = {}
-        asked = text_hash(packed(question))
-        missing = [page for page in pages if (asked, page.digest) not in self._known]
-        keys = {f"{self._vectors.space} {asked} {page.digest}": page for page in missing}
-        for key, content in self._vectors.cache.values("cosines", keys).items():
-            page = keys[key]
-            self._known[asked, page.digest] = dict(zip(page.texts, array("d", content), strict=True))
-        own = _Measured.of(question)
-        new = {}
-        for key, page in keys.items():
-            if (asked, page.digest) not in self._known:
-                vectors = self._page(page)
-                cosines = {name: own.cosine(vectors[name]) if name in vectors else None for name in page.texts}
-                self._known[asked, page.digest] = cosines
-                if len(vectors) == len(page.texts):
-                    new[key] = array("d", map(float, cosines.values())).tobytes()  # type: ignore[arg-type]
-        self._vectors.cache.store("cosines", new)
-        for page in pages:
-            found |= self._known[asked, page.digest]
-        return found
-
-    def _page(self, page: PredictedPage) -> "dict[str, _Measured]":
-        if page.digest not in self._of_page:
-            vectors = self._vectors.of_page(page)
-            self._of_page[page.digest] = {name: _Measured.of(vector) for name, vector in vectors.items()}
-        return self._of_page[page.digest]
+    def of(self, question: Vector | None) -> NDArray[np.float64]:
+        """Returns the cosine with each passage; all are NaN without a question."""
+        cosines = np.full(len(self._known), np.nan)
+        if question is not None and self._known.any():
+            cosines[self._known] = self._units @ _unit(packed(question))
+        return cosines
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """A vector, without the zeros at its end, and the square of its length."""
-
-    vector: tuple[float, ...]
-    square: float
-
-    @classmethod
-    def of(cls, vector: Vector) -> "_Measured":
-        # As the database has it, in 16 bits.
-        numbers = tuple(unpacked(packed(vector)))
-        width = next((at for at in range(len(numbers), 0, -1) if numbers[at - 1]), 0)
-        return cls(numbers[:width], math.fsum(number * number for number in numbers))
-
-    def cosine(self, other: "_Measured") -> float:
-        """Returns the cosine, by the distance: C computes it."""
-        width = max(len(self.vector), len(other.vector))
-        distance = math.dist(_padded(self.vector, width), _padded(other.vector, width))
-        return (self.square + other.square - distance * distance) / (2 * math.sqrt(self.square * other.square))
-
-
-def _padded(vector: tuple[float, ...], width: int) -> tuple[float, ...]:
-    return vector if len(vector) == width else vector + (0.0,) * (width - len(vector))
+def _unit(vector: str) -> NDArray[np.float64]:
+    """Returns a stored vector, which has 16 bits a number as in the database, with the length 1."""
+    numbers = np.frombuffer(base64.b64decode(vector), dtype=">f2").astype(np.float64)
+    return numbers / np.linalg.norm(numbers)
