@@ -32,15 +32,7 @@ from sakuin.tables.search import SearchTable, TableExplanation
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
 
-from benchmarks.peers import (
-    characters,
-    convex_combination,
-    nearest,
-    ngram_bm25,
-    reciprocal_rank_fusion,
-    whole_words,
-    word_bm25,
-)
+from benchmarks.peers import rankings
 from benchmarks.table_stack import running
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
@@ -61,10 +53,10 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     for language in languages:
         questions = read_questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
-        console.print(_figures(f"{language}, pages", answers, resamples, remark))
+        console.print(figures(f"{language}, pages", answers, resamples, remark))
         if (data / language / "table.json").exists():
             answers, remark = _table(read_articles(data, language), questions, model)
-            console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
+            console.print(figures(f"{language}, Search Tool", answers, resamples, remark))
 
 
 def across(data: Path, languages: Sequence[str], model: CachedModel) -> None:
@@ -182,21 +174,9 @@ def _baselines(
     queries = [question["query"] for question in questions]
     asked, stored = model.matrix(queries, queries=True), model.matrix(texts, queries=False)
     cosines: NDArray[np.float32] = asked @ stored.T
-    by_meaning = nearest(stored, asked, limit=DEPTH)
-    by_characters = ngram_bm25(texts, queries, sizes=(1, 2), limit=DEPTH)
-    by_words = word_bm25(texts, queries, limit=DEPTH)
-    rankings = {
-        "BM25, characters 1+2": by_characters,
-        "BM25, words": by_words,
-        "vectors alone": by_meaning,
-        "RRF, characters": reciprocal_rank_fusion(by_meaning, by_characters, limit=DEPTH),
-        "RRF, words": reciprocal_rank_fusion(by_meaning, by_words, limit=DEPTH),
-        "convex, characters": convex_combination(texts, queries, cosines, characters, limit=DEPTH),
-        "convex, words": convex_combination(texts, queries, cosines, whole_words, limit=DEPTH),
-    }
     return {
         name: [[is_right(row, at) for at in ranking] for row, ranking in zip(questions, some, strict=True)]
-        for name, some in rankings.items()
+        for name, some in rankings(texts, queries, cosines, limit=DEPTH).items()
     }
 
 
@@ -204,7 +184,7 @@ def _hits(answers: Answers, k: int) -> list[float]:
     return [float(any(one[:k])) for one in answers]
 
 
-def _figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, remark: str) -> Table:
+def figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, remark: str) -> Table:
     table = Table(title=f"{title}: {len(answers[SAKUIN])} questions {remark}", title_justify="left", box=None)
     for column in ("engine", "hit@1", "hit@5", "Sakuin's hit@1 beyond it (95%)", "hit@5 (95%)"):
         table.add_column(column, justify="left" if column == "engine" else "right")

@@ -62,9 +62,27 @@ def convex_combination(
     return [_best(row, limit, positive=False) for row in 0.6 * words + 0.4 * near]
 
 
-def nearest(passages: NDArray[np.float32], queries: NDArray[np.float32], *, limit: int) -> list[Ranking]:
+def nearest(cosines: NDArray[np.float32], *, limit: int) -> list[Ranking]:
     """The vectors alone."""
-    return [_best(row, limit, positive=False) for row in queries @ passages.T]
+    return [_best(row, limit, positive=False) for row in cosines]
+
+
+def rankings(
+    texts: Sequence[str], queries: Sequence[str], cosines: NDArray[np.float32], *, limit: int
+) -> dict[str, list[Ranking]]:
+    """Each part alone, and what people make of both, by name."""
+    by_meaning = nearest(cosines, limit=limit)
+    by_characters = ngram_bm25(texts, queries, sizes=(1, 2), limit=limit)
+    by_words = word_bm25(texts, queries, limit=limit)
+    return {
+        "BM25, characters 1+2": by_characters,
+        "BM25, words": by_words,
+        "vectors alone": by_meaning,
+        "RRF, characters": reciprocal_rank_fusion(by_meaning, by_characters, limit=limit),
+        "RRF, words": reciprocal_rank_fusion(by_meaning, by_words, limit=limit),
+        "convex, characters": convex_combination(texts, queries, cosines, characters, limit=limit),
+        "convex, words": convex_combination(texts, queries, cosines, whole_words, limit=limit),
+    }
 
 
 def reciprocal_rank_fusion(*legs: Sequence[Ranking], limit: int) -> list[Ranking]:

@@ -21,6 +21,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "status": ("sakuin status", "sakuin status --material junior/x"),
     "validate": ("sakuin validate", "sakuin validate my-pages/ --offline --sarif sakuin.sarif"),
     "check": ("sakuin check _site/ --before ../main/_site/", "sakuin check --before old/ --markdown comment.md"),
+    "coverage": ("sakuin coverage exam.json _site/", "sakuin coverage exam.html --html coverage.html --at 0.3"),
     "reconcile": ("sakuin reconcile --dry-run",),
     "redrive": ("sakuin redrive", "sakuin redrive material --all"),
     "doctor": ("sakuin doctor",),

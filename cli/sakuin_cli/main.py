@@ -8,6 +8,7 @@ from sakuin import __version__
 from sakuin_cli.commands import index, keys, mcp, member, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.check import check
+from sakuin_cli.commands.authors.coverage import coverage
 from sakuin_cli.commands.authors.init import init
 from sakuin_cli.commands.authors.learns import learns
 from sakuin_cli.commands.authors.list import list_
@@ -50,7 +51,7 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    authors = (init, annotate, learns, push, watch, rm, list_, validate, check, describe)
+    authors = (init, annotate, learns, push, watch, rm, list_, validate, check, coverage, describe)
     agents = (connect, search, chunk, read, find)
     for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)

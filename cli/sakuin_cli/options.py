@@ -61,6 +61,10 @@ IndexOption = Annotated[
         show_default="the live one",
     ),
 ]
+CACHE = Path("~/.cache/sakuin/check.sqlite")
+CacheOption = Annotated[
+    Path, typer.Option("--cache", metavar="FILE", dir_okay=False, help="Where vectors and read pages are kept.")
+]
 
 
 def check_paths(paths: Iterable[Path]) -> None:

@@ -1,4 +1,6 @@
-"""A report as one self-contained HTML page: no scripts, no external fonts or styles, charts as SVG."""
+"""Reports as self-contained HTML pages: no scripts, no external fonts or styles, charts as SVG."""
+
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -9,14 +11,8 @@ from sakuin_cli.evaluation.statistics import CELLS
 
 def page(report: Report) -> str:
     """Returns the HTML page of a report."""
-    templates = Environment(
-        loader=PackageLoader("sakuin_cli", "evaluation"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return templates.get_template("report.html").render(
+    return rendered(
+        "report.html",
         report=report,
         run=report.run,
         # The measure of the charts.
@@ -27,6 +23,18 @@ def page(report: Report) -> str:
         direction_of=direction_of,
         is_link=_is_link,
     )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Returns the HTML page of a template in this folder."""
+    templates = Environment(
+        loader=PackageLoader("sakuin_cli", "evaluation"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return templates.get_template(template).render(values)
 
 
 def _is_link(url: str | None) -> bool:

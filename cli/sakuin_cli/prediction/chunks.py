@@ -42,8 +42,8 @@ class PredictedChunks:
         terms = {each.term for slot in slots for each in slot.terms}
         frequency = {term: float(self.words.count(term)) for term in terms}
         known = self._cosines.of(question.vector)
-        is_assumed = self._assumed is not None and question.vector is not None
-        cosines = np.nan_to_num(known, nan=self._assumed) if is_assumed else known
+        assumed = self._assumed if question.vector is not None else None
+        cosines = known if assumed is None else np.nan_to_num(known, nan=assumed)
         nearest = self._nearest(cosines)
         matching = self._matching(question, Frequencies(len(self._chunks), frequency))
         found = dict.fromkeys((*nearest, *matching))

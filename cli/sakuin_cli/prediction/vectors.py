@@ -125,13 +125,15 @@ class Cosines:
     def __init__(self, vectors: Vectors, names: Sequence[str]) -> None:
         stored = vectors.stored(names)
         self._known = np.array([name in stored for name in names], dtype=bool)
-        self._units = np.array([_unit(stored[name]) for name in names if name in stored])
+        units = np.array([_unit(stored[name]) for name in names if name in stored])
+        # The vectors of a small model end with zeros.
+        self._units = np.ascontiguousarray(units[:, : np.flatnonzero(units.any(axis=0))[-1] + 1]) if stored else units
 
     def of(self, question: Vector | None) -> NDArray[np.float64]:
         """Returns the cosine with each passage; all are NaN without a question."""
         cosines = np.full(len(self._known), np.nan)
         if question is not None and self._known.any():
-            cosines[self._known] = self._units @ _unit(packed(question))
+            cosines[self._known] = self._units @ _unit(packed(question))[: self._units.shape[1]]
         return cosines
 
 

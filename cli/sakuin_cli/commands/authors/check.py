@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import deployment_if_any, settings_if_any
+from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import read_text, write_text
-from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
+from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
 from sakuin_cli.terminal import OnProgress, reporting_errors
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sakuin_cli.prediction.report import Report
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.config import Site
-
-_CACHE = Path("~/.cache/sakuin/check.sqlite")
 
 
 def check(
@@ -50,9 +48,7 @@ def check(
     sarif: Annotated[
         Path | None, typer.Option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0, too.")
     ] = None,
-    cache: Annotated[
-        Path, typer.Option("--cache", metavar="FILE", dir_okay=False, help="Where vectors and read pages are kept.")
-    ] = _CACHE,
+    cache: CacheOption = CACHE,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -107,38 +103,15 @@ def _report(
     file: Path,
     on_progress: OnProgress,
 ) -> "Report":
-    from sakuin.errors import SakuinError
-    from sakuin.retrieval.weights import weights_of
-
-    from sakuin_cli.prediction.answers import Predict
-    from sakuin_cli.prediction.cache import Cache
     from sakuin_cli.prediction.changes import losses
-    from sakuin_cli.prediction.pages import predicted_site
+    from sakuin_cli.prediction.prepare import prepare
     from sakuin_cli.prediction.report import Report
-    from sakuin_cli.prediction.vectors import Vectors, index_version
-    from sakuin_cli.site.uploads import uploads_below
 
-    cache, client = Cache(file), deployment_if_any(settings)
-    reason = None
-    try:
-        version = index_version(cache, client)
-    except SakuinError as error:
-        version, client, reason = index_version(cache, None), None, str(error)
-    prefix = settings.material_prefix
-    old, new = (
-        predicted_site(
-            uploads_below(folders, folder=site.prefix, material_prefix=prefix), version, cache, material_prefix=prefix
-        )
-        for folders in ((before,), site.paths)
-    )
-    new = new.after(old)
-    vectors = Vectors(cache, version.space, client)
-    texts = {name: text for each in (old, new) for page in each.pages.values() for name, text in page.texts.items()}
-    missing = vectors.fetch(texts, on_progress)
-    predict = Predict(version, weights_of(version.model.name), vectors)
-    found = predict.predictions(old, new, questions, lacks_vectors=missing is not None, on_progress=on_progress)
+    ready = prepare(settings, ((before,), site.paths), site.prefix, file, on_progress)
+    old, new = ready.sites
+    found = ready.predict.predictions(old, new, questions, lacks_vectors=ready.lacks_vectors, on_progress=on_progress)
     folders = before.as_posix(), site.paths[0].as_posix()
-    return Report(found, losses(found, old, new, folders), reason or missing)
+    return Report(found, losses(found, old, new, folders), ready.reason)
 
 
 def _write_sarif(file: Path, report: "Report") -> None:

@@ -1,0 +1,127 @@
+"""`sakuin coverage`: which questions of an exam the pages teach, and what they teach that no question asks."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from sakuin.errors import Invalid
+
+from sakuin_cli.connections import settings_if_any
+from sakuin_cli.files import write_text
+from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
+from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.evaluation.coverage import Coverage
+    from sakuin_cli.evaluation.exam import ExamQuestion
+    from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.site.config import Site
+
+# More probably taught than not.
+_AT = 0.5
+_LONGEST = 70
+
+
+def coverage(
+    exam: Annotated[
+        Path,
+        typer.Argument(
+            metavar="EXAM",
+            exists=True,
+            dir_okay=False,
+            help="The questions: the JSON document of a Table, JSON Lines, or a page with a list of exercises.",
+        ),
+    ],
+    paths: PathsArgument = None,
+    at: Annotated[
+        float,
+        typer.Option("--at", metavar="P", min=0, max=1, help="From which probability a question counts as taught."),
+    ] = _AT,
+    field: Annotated[
+        str | None,
+        typer.Option(
+            "--field",
+            metavar="NAME",
+            help="The member of a JSON object that has its question.",
+            show_default="question, query, problem, exercise, 問題, text or content; else its longest text",
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", dir_okay=False, help="Write the table as CSV, too.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write it as an HTML page, too.")
+    ] = None,
+    prefix: PrefixOption = "",
+    cache: CacheOption = CACHE,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Say which questions of an exam the built pages teach, and what they teach that it never asks.
+
+    The pages need not be pushed. The deployment gives the vectors of texts that are new here.
+    """
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.evaluation.exam import exam_questions
+        from sakuin_cli.site.config import site_of
+
+        site = site_of(paths, prefix)
+        check_paths(site.paths)
+        questions, settings = exam_questions(exam, field), settings_if_any(data)
+        with terminal.progress("embedded", "asked") as on_progress:
+            found = _coverage(questions, site, settings, cache, at, on_progress)
+        if csv:
+            # Spreadsheets take a file without this mark for one in another encoding.
+            write_text(csv, f"\ufeff{found.as_csv()}")
+        if html:
+            write_text(html, found.page())
+    if as_json:
+        terminal.document(found.as_json())
+    else:
+        _show(terminal, found)
+
+
+def _coverage(
+    questions: "list[ExamQuestion]",
+    site: "Site",
+    settings: "CommandSettings",
+    cache: Path,
+    at: float,
+    on_progress: OnProgress,
+) -> "Coverage":
+    from sakuin_cli.evaluation.coverage import FIRST, coverage_of
+    from sakuin_cli.prediction.prepare import prepare
+
+    ready = prepare(settings, (site.paths,), site.prefix, cache, on_progress)
+    if ready.lacks_vectors:
+        # A search by words alone has another probability.
+        raise Invalid(f"Some texts of the pages have no vector: {ready.reason}")
+    (pages,) = ready.sites
+    search = ready.predict.search(pages)
+    titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
+    return coverage_of(
+        questions,
+        titles,
+        lambda text: search.ranked_matches(text, limit=FIRST).matches,
+        at=at,
+        on_progress=on_progress,
+    )
+
+
+def _show(terminal: Terminal, found: "Coverage") -> None:
+    rows = [
+        {
+            "question": row["name"],
+            "probability": "" if row["probability"] is None else f"{row['probability']:.2f}",
+            "text": _short(row["text"]),
+            "taught by": _short(", ".join(row["taught_by"])) or row["state"],
+        }
+        for row in found.rows()
+    ]
+    terminal.rows("questions", rows)
+    terminal.out.print(found.summary, style="bold", soft_wrap=True)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
