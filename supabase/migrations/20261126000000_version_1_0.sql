@@ -61,6 +61,8 @@ create table public.material (
   -- Of the bytes of the searchable version and all else that its chunks were read with; null: unknown.
   page_hash text collate "C",
   chunks_count integer not null default 0,
+  -- The last change of an explanation, also of one that is gone.
+  changed_at timestamptz,
   -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
   complete_spaces text[] collate "C" not null default '{}',
   -- The versions of the learns.yml files that the searchable version was written with, by key; null: there was none.
@@ -264,6 +266,7 @@ begin
                  else excluded.event end,
     generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
     added = case when excluded.event = 'added' then null else c.added end;
+  if found then update material m set changed_at = now() where m.material = p_material; end if;
 
   perform add_texts(p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);
@@ -4192,35 +4195,38 @@ create table public.library_description (
 create function public.library_places(p_limit integer, p_in text default null) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with place as (
-    select coalesce(rtrim(p_in, '/'), '') collate "C" as folder
-    union
-    (select d.folder from library_description d where p_in is null or starts_with(d.folder || '/', p_in)
-     order by d.folder limit p_limit)
-  ), bounds as (
     -- '0' follows '/': the names between them are those in the folder.
     select p.folder, case when p.folder = '' then '' else p.folder || '/' end as lowest,
       case when p.folder = '' then chr(1114111) else p.folder || '0' end as beyond
-    from place p
+    from (select coalesce(rtrim(p_in, '/'), '') collate "C" as folder
+          union
+          (select d.folder from library_description d where p_in is null or starts_with(d.folder || '/', p_in)
+           order by d.folder limit p_limit)) p
+  ), page as materialized (
+    select m.material, m.changed_at, m.chunks_count > 0 as is_there, k.language
+    from material m left join lateral (
+      select c.language from knowledge_chunks c where c.material = m.material order by c.position limit 1) k on true
+    where m.material >= coalesce(p_in, '') and m.material < coalesce(rtrim(p_in, '/') || '0', chr(1114111))
+      and not starts_with(m.material, '_sakuin/')
+  ), counted as materialized (
+    select p.folder, g.language, count(*) filter (where g.is_there) as pages, max(g.changed_at) as changed_at
+    from place p join page g on g.material >= p.lowest and g.material < p.beyond
+    group by p.folder, g.language
   )
   select jsonb_agg(jsonb_build_object(
-    'folder', b.folder, 'description', d.description, 'pages', l.pages, 'types', t.types, 'languages', l.languages,
-    'changed_at', (select max(c.changed_at) from change c
-                   where c.owner = '' and c.topic = 'explanation' and c.subject >= b.lowest and c.subject < b.beyond
-                     and not starts_with(c.subject, '_sakuin/'))) order by b.folder)
-  from bounds b left join library_description d using (folder)
-  cross join lateral (
-    select coalesce(sum(g.pages), 0) as pages, coalesce(jsonb_object_agg(g.language, g.pages) filter (
-      where g.language ~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$' and g.rank <= 10), '{}') as languages
-    from (select k.language, count(*) as pages, row_number() over (order by count(*) desc, k.language) as rank
-          from material m cross join lateral (
-            select c.language from knowledge_chunks c where c.material = m.material order by c.position limit 1) k
-          where m.material >= b.lowest and m.material < b.beyond and not starts_with(m.material, '_sakuin/')
-          group by k.language) g) l
-  cross join lateral (
-    select coalesce(jsonb_agg(x.type), '[]') as types
-    from unnest(array['rule', 'method', 'definition', 'example', 'tip']) x(type)
-    where exists (select from knowledge_chunks k where k.type = x.type and k.material >= b.lowest
-                    and k.material < b.beyond and not starts_with(k.material, '_sakuin/'))) t
+    'folder', p.folder, 'description', d.description,
+    'pages', (select coalesce(sum(c.pages), 0) from counted c where c.folder = p.folder),
+    'changed_at', (select max(c.changed_at) from counted c where c.folder = p.folder),
+    'languages', (select coalesce(jsonb_object_agg(c.language, c.pages), '{}') from (
+      select o.language, o.pages from counted o
+      where o.folder = p.folder and o.pages > 0 and o.language ~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$'
+      order by o.pages desc, o.language limit 10) c),
+    'types', (select coalesce(jsonb_agg(x.type), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) x(type)
+              where exists (select from knowledge_chunks k
+                            where k.type = x.type and k.material >= p.lowest and k.material < p.beyond
+                              and not starts_with(k.material, '_sakuin/')))) order by p.folder)
+  from place p left join library_description d using (folder)
 $$;
 
 -- ---------------------------------------------------------------- subscriptions

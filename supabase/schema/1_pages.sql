@@ -61,6 +61,8 @@ create table public.material (
   -- Of the bytes of the searchable version and all else that its chunks were read with; null: unknown.
   page_hash text collate "C",
   chunks_count integer not null default 0,
+  -- The last change of an explanation, also of one that is gone.
+  changed_at timestamptz,
   -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
   complete_spaces text[] collate "C" not null default '{}',
   -- The versions of the learns.yml files that the searchable version was written with, by key; null: there was none.
@@ -264,6 +266,7 @@ begin
                  else excluded.event end,
     generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null,
     added = case when excluded.event = 'added' then null else c.added end;
+  if found then update material m set changed_at = now() where m.material = p_material; end if;
 
   perform add_texts(p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);

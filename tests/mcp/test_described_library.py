@@ -65,7 +65,7 @@ def test_the_instructions_begin_with_what_the_library_is_and_its_described_folde
     world.library.describe("math", "Rules and methods")
     world.library.describe("music", "No page is there")
     lines = instructions(tools_of(world), era).split("\n")
-    day = world.sql.execute("select to_char(max(changed_at) at time zone 'utc', 'YYYY-MM-DD') from change").fetchone()
+    day = world.sql.execute("select to_char(max(changed_at) at time zone 'utc', 'YYYY-MM-DD') from material").fetchone()
     assert day is not None
     assert lines[:3] == [
         f"About this library: {WORDS} [3 pages (en 1, ja 1); rule, tip; newest change {day[0]}]",

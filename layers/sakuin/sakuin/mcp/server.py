@@ -1,8 +1,8 @@
 """The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import anyio.to_thread
 from mcp import MCPError
@@ -10,7 +10,7 @@ from mcp.server import CacheHint, Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
 from sakuin.mcp.changes.event_types import EventTypes
-from sakuin.mcp.changes.events import WebhookMethods, add_events
+from sakuin.mcp.changes.events import WebhookMethods, add_events, change_handshake
 from sakuin.mcp.changes.subscriptions import Caller
 from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -19,9 +19,6 @@ from sakuin.mcp.resources.pages import Resources
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import Endpoint
-
-if TYPE_CHECKING:
-    from mcp.server.context import ServerMiddleware
 
 # The keys of a request's endpoint, of the folder of its caller, and of the caller for events, in its scope.
 ENDPOINT = "sakuin.endpoint"
@@ -49,29 +46,15 @@ def knowledge_server(
         own = _own(tools, context)
         return _known(await anyio.to_thread.run_sync(own.call, params.name, params.arguments), params.name)
 
+    async def instruct(context: Any, answer: dict[str, Any]) -> dict[str, Any]:
+        return answer | {"instructions": await anyio.to_thread.run_sync(_own(tools, context).instructions)}
+
     server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
     add_resources(server, lambda context: Resources(tools.within(context.request.scope[FOLDER])))
-    _add_instructions(server, lambda folder: tools.within(folder).instructions())
+    change_handshake(server, instruct)
     if events is not None:
         add_events(server, events, _caller, webhooks)
     return server
-
-
-def _add_instructions(server: Server[Any], instructions_of: Callable[[str], str]) -> None:
-    """Has a server answer with the instructions to callers who may read only a folder, or (empty) all."""
-
-    async def instructed(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        answer = await call_next(context)
-        if isinstance(answer, dict):
-            folder = context.request.scope[FOLDER]
-            answer |= {"instructions": await anyio.to_thread.run_sync(instructions_of, folder)}
-        return answer
-
-    # The SDK calls it with these names. It stands in the way of no other request.
-    def instruct(ctx: Any, call_next: Callable[[Any], Coroutine[Any, Any, Any]]) -> Coroutine[Any, Any, Any]:
-        return instructed(ctx, call_next) if ctx.method in ("server/discover", "initialize") else call_next(ctx)
-
-    server.middleware.append(cast("ServerMiddleware[Any]", instruct))
 
 
 def search_tools_server(

@@ -134,6 +134,20 @@ class WebhookMethods:
         return subscription_id(caller.principal, mcp_id, url, params.name, arguments)
 
 
+def change_handshake(server: Server[Any], change: Callable[[Any, dict[str, Any]], Awaitable[dict[str, Any]]]) -> None:
+    """Has a server change its answers to `initialize` and `server/discover`, by the context of the request."""
+
+    async def changed(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        answer = await call_next(context)
+        return await change(context, answer) if isinstance(answer, dict) else answer
+
+    # The SDK calls it with these names. It stands in the way of no other request.
+    def handshake(ctx: Any, call_next: Callable[[Any], Coroutine[Any, Any, Any]]) -> Coroutine[Any, Any, Any]:
+        return changed(ctx, call_next) if ctx.method in ("server/discover", "initialize") else call_next(ctx)
+
+    server.middleware.append(cast("ServerMiddleware[Any]", handshake))
+
+
 def add_events(
     server: Server[Any], types: EventTypes, caller_of: Callable[[Any], Caller], webhooks: WebhookMethods | None = None
 ) -> None:
@@ -157,19 +171,12 @@ def add_events(
         caller = caller_of(context)
         return await _answered(_offered(webhooks).unsubscribe(types.within(caller.folder), caller, params))
 
-    async def announced(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        answer = await call_next(context)
-        if isinstance(answer, dict):
-            # The SDK's own capabilities have no such member.
-            answer = answer | {"capabilities": {**answer.get("capabilities", {}), "events": {"listChanged": False}}}
-        return answer
-
-    # The SDK calls it with these names. It stands in the way of no other request.
-    def announce(ctx: Any, call_next: Callable[[Any], Coroutine[Any, Any, Any]]) -> Coroutine[Any, Any, Any]:
-        return announced(ctx, call_next) if ctx.method in ("server/discover", "initialize") else call_next(ctx)
+    async def announce(_context: Any, answer: dict[str, Any]) -> dict[str, Any]:
+        # The SDK's own capabilities have no such member.
+        return answer | {"capabilities": {**answer.get("capabilities", {}), "events": {"listChanged": False}}}
 
     server.extensions[_EXTENSION] = {"listChanged": False}
-    server.middleware.append(cast("ServerMiddleware[Any]", announce))
+    change_handshake(server, announce)
     server.add_request_handler("events/list", ListParams, list_events)
     server.add_request_handler("events/poll", PollParams, poll_events)
     server.add_request_handler("events/subscribe", SubscribeParams, subscribe)
