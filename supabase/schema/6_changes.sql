@@ -307,7 +307,9 @@ begin
   insert into event_subscription as x (id, principal, payer, owner, mcp_id, name, arguments, url, secret, cursor, position,
                                        not_before, expires_at, verified_at)
   values (r.id, r.principal, r.payer, r.owner, r.mcp_id, r.name, r.arguments, r.url, r.secret, r.cursor, r.position,
-          r.not_before, now() + make_interval(secs => p_seconds), now())
+          r.not_before, now() + make_interval(secs => p_seconds),
+          case when p_verified then now() else coalesce((select max(y.verified_at) from event_subscription y
+                                                         where y.principal = r.principal and y.url = r.url), now()) end)
   on conflict (id) do update set
     secret = excluded.secret,
     previous_secret = coalesce(r.previous_secret, x.previous_secret),
@@ -349,8 +351,9 @@ $$;
 
 -- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
 -- for two minutes, so that a message that is lost is sent again. A standing question is due if a change may touch it, and
--- once a day: how rare words are changes with all pages.
-create function public.due_subscriptions(p_limit integer) returns jsonb
+-- once a day: how rare words are changes with all pages. Without p_match no question is compared; one row without an id
+-- then says that there are some to compare.
+create function public.due_subscriptions(p_limit integer, p_match boolean default true) returns jsonb
 language sql set search_path = public, extensions as $$
   with gone as (
     delete from event_subscription s where s.expires_at <= now()
@@ -359,7 +362,8 @@ language sql set search_path = public, extensions as $$
            (select max(c.number) from change c where c.owner = o.owner) as last
     from (select distinct s.owner from event_subscription s where s.due_at <= now()) o
   ), moved as materialized (
-    select s.id, f.last, s.question is null or s.asked_at < now() - interval '1 day' or is_touched(s) as is_due
+    select s.id, f.last, case when s.question is null then true
+                              when p_match then s.asked_at < now() - interval '1 day' or is_touched(s) end as is_due
     from event_subscription s join feed f on f.owner = s.owner
     where s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
       and (f.is_read or f.last > s.position or s.asked_at < now() - interval '1 day')
@@ -372,7 +376,9 @@ language sql set search_path = public, extensions as $$
     update event_subscription s set attempt = s.attempt + 1, due_at = now() + interval '2 minutes'
     from due d where s.id = d.id returning s.id, s.attempt, s.payer
   )
-  select coalesce(jsonb_agg(to_jsonb(t)), '[]') from sent t
+  select coalesce(jsonb_agg(to_jsonb(t)), '[]') from (
+    select * from sent
+    union all select '', 0, '' where exists (select from moved m where m.is_due is null)) t
 $$;
 
 -- The subscription of a message; null if it has ended, or another message has followed.

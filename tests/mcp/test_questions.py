@@ -217,6 +217,19 @@ class Library:
         return count
 
 
+def test_a_worker_of_pages_compares_no_question_and_wakes_one_that_does(world: World) -> None:
+    library = Library(world, pages=1)
+    library.subscribe("判別式の意味は何か")
+    world.put("x.html", a_page({"rule-a": library.text()}))
+    library.deliver()
+    world.put("x.html", a_page({"rule-b": "判別式: 判別式の意味は解の個数である。"}))
+    for _ in range(2):
+        assert send_due(world.client, library.queue, 10, match=False) == 1
+    assert [body for body, _ in library.queue.client.sent] == [{"subscription": "", "attempt": 0}] * 2
+    # Two messages that wake, and one for the question.
+    assert library.deliver() == 3
+
+
 def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_asked(
     world: World, sql: psycopg.Connection
 ) -> None:

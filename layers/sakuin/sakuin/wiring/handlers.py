@@ -127,6 +127,6 @@ def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Ha
             return
         # Maintenance sends those that are left.
         with suppress(SakuinError):
-            send_due(clients.supabase, webhooks, MESSAGES_AT_ONCE)
+            send_due(clients.supabase, webhooks, MESSAGES_AT_ONCE, match=name == "webhook")
 
     return instrument(handler.handle, telemetry, tell_subscriptions)

@@ -81,6 +81,9 @@ class SendWebhooks:
 
     def process(self, request: WebhookMessage) -> None:
         """Sends the events of a subscription."""
+        if not request.subscription:
+            # Its handler then compares standing questions (`send_due`).
+            return
         each = self.subscriptions.begin(request.subscription, request.attempt)
         if each is None:
             return
