@@ -52,7 +52,7 @@ export async function weights(open, { session, pages }) {
 
 // Takes a picture of the upper part of a page, for the documents.
 export async function picture(open, { session, language, address, path }) {
-  const { page } = await open({ session, locale: language, viewport: { width: 1100, height: 760 } });
+  const { page } = await open({ session, locale: language, viewport: { width: 1280, height: 800 } });
   await page.goto(address);
   await page.screenshot({ path });
 }
