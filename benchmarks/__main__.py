@@ -21,6 +21,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "reading": ("--data", "tests/general", "--questions", "20", "en"),
     "tables": ("1",),
     "large_index": ("200",),
+    "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {

@@ -1,7 +1,8 @@
 """Which exercises of a textbook its pages teach, as `sakuin coverage` says it, beside simple engines.
 
 `python -m benchmarks.coverage --textbook DIR [LANGUAGE …]`. A language is a folder of DIR with `site/` and
-`exercises.jsonl`: a line an exercise with `query` and the `page` that teaches it. No weight was learned from them.
+`exercises.jsonl`: a line an exercise with `query` and the `page` that teaches it; without it, the questions that
+`benchmarks.general` reads are the exercises. No weight should be learned from them.
 
 - An exercise is asked over all pages: the page of the first result, and of the first five.
 - A page is removed, and its exercises are asked beside some of the others: thirty pages, drawn by three seeds. The area
@@ -34,7 +35,7 @@ from sakuin_cli.prediction.pages import PredictedSite, predicted_site
 from sakuin_cli.prediction.vectors import Vectors
 from sakuin_cli.site.uploads import uploads_below
 
-from benchmarks.general import SAKUIN, VECTORS, figures, read_lines
+from benchmarks.general import SAKUIN, VECTORS, figures, read_lines, read_questions
 from benchmarks.peers import bm25_scores, characters, rankings, whole_words
 from tests.general.cached_model import CachedModel
 
@@ -90,7 +91,14 @@ def textbook_in(folder: Path, cache: Cache, model: CachedModel) -> Textbook:
     if missing := vectors.fetch(texts, lambda _phase, _done, _total: None):
         raise SystemExit(missing)
     predict = Predict(version, weights_of(model.name), vectors)
-    return Textbook(predict, site, read_lines(folder / "exercises.jsonl"), model)
+    return Textbook(predict, site, _exercises(folder), model)
+
+
+def _exercises(folder: Path) -> list[dict[str, str]]:
+    if (file := folder / "exercises.jsonl").exists():
+        return read_lines(file)
+    rows = read_questions(folder.parent, folder.name)
+    return [{"query": row["query"], "page": row["chunk"].split("#")[0]} for row in rows if row["chunk"]]
 
 
 class SimpleEngines:
@@ -169,12 +177,14 @@ def _time(book: Textbook, first: float) -> str:
 def _removed(book: Textbook, engines: SimpleEngines, seed: int) -> tuple[Scores, Scores]:
     """The scores by engine of the exercises of removed pages, and of the others."""
     chance = Random(seed)
-    pages = chance.sample(sorted({row["page"] for row in book.exercises} & book.site.pages.keys()), _REMOVED)
+    taught = sorted({row["page"] for row in book.exercises} & book.site.pages.keys())
+    pages = chance.sample(taught, min(_REMOVED, len(taught)))
     of_removed: Scores = defaultdict(list)
     of_others: Scores = defaultdict(list)
     for page in pages:
         own = [number for number, row in enumerate(book.exercises) if row["page"] == page]
-        others = chance.sample([number for number in range(len(book.exercises)) if number not in own], _OTHERS)
+        rest = [number for number in range(len(book.exercises)) if number not in own]
+        others = chance.sample(rest, min(_OTHERS, len(rest)))
         covered = book.covered(book.without(page), [book.exercises[number] for number in (*own, *others)])
         for number, one in zip((*own, *others), covered, strict=True):
             scores = of_removed if number in own else of_others
