@@ -123,15 +123,21 @@ class SimpleEngines:
         scores = {"BM25, characters 1+2": grams, "BM25, words": words, "vectors alone": self.cosines}
         near = _scaled(self.cosines)
         for name, leg in (("characters", grams), ("words", words)):
-            ranks = [(-each).argsort(axis=1, kind="stable").argsort(axis=1) + 1 for each in (self.cosines, leg)]
-            scores[f"RRF, {name}"] = sum(1 / (60 + rank) for rank in ranks)
             scores[f"weighted sum, {name}"] = 0.6 * _scaled(leg) + 0.4 * near
         return scores
 
     def best(self, removed: str, row: int) -> dict[str, float]:
         """The best score of an exercise in each engine, without a page."""
         kept = self.pages != removed
-        return {name: float(scores[row][kept].max()) for name, scores in self._scores.items()}
+        rows = {name: scores[row][kept] for name, scores in self._scores.items()}
+        by_meaning = _ranks(rows["vectors alone"])
+        for name, leg in (("characters", "BM25, characters 1+2"), ("words", "BM25, words")):
+            rows[f"RRF, {name}"] = 1 / (60 + by_meaning) + 1 / (60 + _ranks(rows[leg]))
+        return {name: float(scores.max()) for name, scores in rows.items()}
+
+
+def _ranks(scores: NDArray[Any]) -> NDArray[Any]:
+    return (-scores).argsort(kind="stable").argsort() + 1
 
 
 def _scaled(scores: NDArray[Any]) -> NDArray[Any]:
