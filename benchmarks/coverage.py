@@ -120,7 +120,11 @@ class SimpleEngines:
         """A row an exercise, a column an explanation, in a scale that all exercises share."""
         words = bm25_scores(self.texts, self.queries, whole_words)
         grams = bm25_scores(self.texts, self.queries, characters)
-        scores = {"BM25, characters 1+2": grams, "BM25, words": words, "vectors alone": self.cosines}
+        scores: dict[str, NDArray[Any]] = {
+            "BM25, characters 1+2": grams,
+            "BM25, words": words,
+            "vectors alone": self.cosines,
+        }
         near = _scaled(self.cosines)
         for name, leg in (("characters", grams), ("words", words)):
             scores[f"weighted sum, {name}"] = 0.6 * _scaled(leg) + 0.4 * near
@@ -136,8 +140,9 @@ class SimpleEngines:
         return {name: float(scores.max()) for name, scores in rows.items()}
 
 
-def _ranks(scores: NDArray[Any]) -> NDArray[Any]:
-    return (-scores).argsort(kind="stable").argsort() + 1
+def _ranks(scores: NDArray[Any]) -> NDArray[np.int64]:
+    ranks: NDArray[np.int64] = (-scores).argsort(kind="stable").argsort() + 1
+    return ranks
 
 
 def _scaled(scores: NDArray[Any]) -> NDArray[Any]:
