@@ -1,8 +1,7 @@
 """Proximity: of two long texts with the words of a question, the one that has them close together ranks first.
 
 A text loses evidence in the measure in which its matches are scattered (Tao, Zhai: An Exploration of Proximity Measures
-in Information Retrieval, SIGIR 2007). Rare character grams stand for the words: so the texts of results need no
-analysis. Measured: docs/decisions/0112-passages.md.
+in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the texts of results need no analysis. Measured: docs/decisions/0112-passages.md.
 """
 
 import math
@@ -18,8 +17,6 @@ from sakuin.retrieval.ranking import Frequencies, Ranked, WordMatch
 
 # The first results, which are compared by their texts.
 COMPARED = 10
-# The part of the value of the rarest gram of a question that a gram needs. More frequent ones stand everywhere.
-_LEAST_VALUE = 0.3
 # Words are close in a passage of so many wide characters: about one long sentence, or two.
 _CLOSE = 100
 
@@ -86,8 +83,6 @@ def _folded_passages(text: ComparedText) -> tuple[str, tuple[str, ...]]:
 
 
 def _gains(slots: Sequence[Slot], frequencies: Frequencies) -> dict[str, float]:
-    """Returns the value of each rare character gram of a question."""
+    """Returns the value of each character gram of a question."""
     grams = (each for slot in slots if slot.kind == "gram" for each in slot.terms)
-    gains = {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}
-    least = _LEAST_VALUE * max(gains.values(), default=0.0)
-    return {gram: gain for gram, gain in gains.items() if gain >= least}
+    return {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sakuin.language.model import RewriteStep, Rule
-from sakuin.language.questions.slots import VARIANT_WEIGHTS, QueryUnit, add_phrasings, weakened
+from sakuin.language.questions.slots import QueryUnit, add_phrasings, phrasings_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,10 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A replaced span: where it is in the typed text and in the variant. `weight`: of the least certain rule."""
+    """A replaced span: where it is in the typed text and in the variant."""
 
     typed: tuple[int, int]
     variant: tuple[int, int]
-    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +39,26 @@ class Draft:
         steps: list[RewriteStep] = []
         for each in sorted(replacements, key=lambda one: one.start, reverse=True):
             steps.insert(0, RewriteStep(rule, self.text[each.start : each.end], each.meant))
-            draft = draft._with_piece(each, VARIANT_WEIGHTS[rule])
+            draft = draft._with_piece(each)
         return Draft(self.typed, draft.text, (*self.steps, *steps), draft.pieces)
 
     def with_variants(self, units: Sequence[QueryUnit], variant: Sequence[QueryUnit]) -> list[QueryUnit]:
-        """Returns the units of the typed text, with those of the variant text as weaker phrasings of the same spans."""
+        """Returns the units of the typed text, with those of the variant text as phrasings of the same spans."""
         merged = list(units)
-        for start, end, weight in self._spans(variant):
+        for start, end in self._spans(variant):
             inside = [unit for unit in variant if unit.start < end and start < unit.end]
             typed_start, typed_end = self.typed_span(start, end)
-            merged = add_phrasings(merged, typed_start, typed_end, weakened(inside, weight))
+            merged = add_phrasings(merged, typed_start, typed_end, phrasings_together(inside))
         return merged
 
-    def _with_piece(self, new: Replacement, weight: float) -> "Draft":
+    def _with_piece(self, new: Replacement) -> "Draft":
         start, end = self._whole(new.start, new.end)
         inside = [piece for piece in self.pieces if piece.variant[0] < end and start < piece.variant[1]]
         meant = self.text[start : new.start] + new.meant + self.text[new.end : end]
         shift = len(meant) - (end - start)
-        piece = _Piece(
-            self.typed_span(start, end), (start, start + len(meant)), min([weight, *(one.weight for one in inside)])
-        )
+        piece = _Piece(self.typed_span(start, end), (start, start + len(meant)))
         others = [
-            one
-            if one.variant[1] <= start
-            else _Piece(one.typed, (one.variant[0] + shift, one.variant[1] + shift), one.weight)
+            one if one.variant[1] <= start else _Piece(one.typed, (one.variant[0] + shift, one.variant[1] + shift))
             for one in self.pieces
             if one not in inside
         ]
@@ -77,20 +72,19 @@ class Draft:
                 start, end = min(start, piece.variant[0]), max(end, piece.variant[1])
         return start, end
 
-    def _spans(self, units: Sequence[QueryUnit]) -> list[tuple[int, int, float]]:
+    def _spans(self, units: Sequence[QueryUnit]) -> list[tuple[int, int]]:
         """Returns the replaced spans of the variant text, extended to whole units and merged where they overlap."""
-        spans: list[tuple[int, int, float]] = []
+        spans: list[tuple[int, int]] = []
         for piece in self.pieces:
             covered = [unit for unit in units if unit.start < piece.variant[1] and piece.variant[0] < unit.end]
             start, end = self._whole(
                 min([piece.variant[0], *(unit.start for unit in covered)]),
                 max([piece.variant[1], *(unit.end for unit in covered)]),
             )
-            weight = piece.weight
             while spans and start < spans[-1][1]:
                 before = spans.pop()
-                start, end, weight = min(start, before[0]), max(end, before[1]), min(weight, before[2])
-            spans.append((start, end, weight))
+                start, end = min(start, before[0]), max(end, before[1])
+            spans.append((start, end))
         return spans
 
     def typed_span(self, start: int, end: int) -> tuple[int, int]:

@@ -188,7 +188,7 @@ def _grams(
     slots = gram_slots(blanked(typed.text, sorted(set(translated))))
     for piece in draft.pieces:
         if not any(start <= piece.typed[0] < end for start, end in translated):
-            slots += gram_slots(variant.text[slice(*piece.variant)], piece.weight)
+            slots += gram_slots(variant.text[slice(*piece.variant)])
     return slots[:MOST_SLOTS]
 
 

@@ -2,19 +2,16 @@
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import replace
 
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
 from sakuin.language.model import WeightedTerm
 from sakuin.language.questions.slots import (
-    VARIANT_WEIGHTS,
     Phrasing,
     QueryUnit,
     add_phrasings,
     merge_concepts,
     query_units,
-    weakened,
 )
 from sakuin.language.vocabulary import ConceptMention, Vocabulary, longest_mentions
 
@@ -55,11 +52,7 @@ def translate(
         forms = vocabulary.words.get(word) or vocabulary.words.get(stem(word)) or ()
         if forms and not any(mention.start <= unit.start < mention.end for mention in mentions):
             names += [(unit.start, form) for form in forms[:1]]
-            weight = VARIANT_WEIGHTS["english"]
-            if not _is_known(unit, known):
-                # A generic word that no text has must not count more than what may match instead.
-                merged[merged.index(unit)] = replace(unit, phrasings=tuple(weakened([unit], weight)))
-            merged = add_phrasings(merged, unit.start, unit.end, [(WeightedTerm(form, weight),) for form in forms])
+            merged = add_phrasings(merged, unit.start, unit.end, [(WeightedTerm(form),) for form in forms])
     lacking = [unit.start for unit in units if not _is_known(unit, known)]
     spans = {mention.start: mention.end for mention in mentions}
     missing_names = [
