@@ -64,10 +64,10 @@ def test_a_text_of_one_passage_is_one_place_in_every_language() -> None:
     assert share_close_together(ComparedText(f"wind {'of the north ' * 20} sea"), {"wind": 1.0, "sea": 3.0}) == 0.75
 
 
-def test_frequent_grams_may_stand_anywhere() -> None:
-    # Every text has 東北: where it stands says nothing.
+def test_frequent_grams_may_stand_nearly_anywhere() -> None:
+    # Every text has 東北: where it stands says next to nothing.
     found = {term: 10.0 if term == "^東北" else 1.0 for term in RARE.chunks}
-    assert scattered(frequencies=Frequencies(10, found), apart=SCATTERED) == {"apart": 0.0}
+    assert scattered(frequencies=Frequencies(10, found), apart=SCATTERED)["apart"] < 0.01
 
 
 def test_without_grams_nothing_is_scattered() -> None:

@@ -35,11 +35,9 @@ def a_text(number: int, words: Mapping[str, float], *, material: str = "m") -> K
 
 
 def ceiling(texts: Sequence[Mapping[str, float]], slot: Slot) -> float:
-    """The highest score of a slot: a term that no text has does not count beside one of full weight that some have."""
-    heaviest = max(one.weight for one in slot.terms)
+    """The highest score of a slot: a term that no text has does not count beside one that some have."""
     held = [one for one in slot.terms if any(one.term in text for text in texts)]
-    some = held if any(one.weight == heaviest for one in held) else slot.terms
-    return max(one.weight * rarity(texts, one.term) for one in some)
+    return max(one.weight * rarity(texts, one.term) for one in held or slot.terms)
 
 
 def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:

@@ -176,11 +176,9 @@ def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, we
 
 
 def _greatest(slot: Slot, frequencies: Frequencies) -> float:
-    """Returns the greatest value of a slot: of a term that some chunk has, unless all such terms weigh less."""
+    """Returns the greatest value of a slot: of a term that some chunk has, if there is one."""
     present = [each for each in slot.terms if frequencies.chunks.get(each.term)]
-    heaviest = max(each.weight for each in slot.terms)
-    terms = present if any(each.weight == heaviest for each in present) else slot.terms
-    return max(each.weight * frequencies.rarity(each.term) for each in terms)
+    return max(each.weight * frequencies.rarity(each.term) for each in present or slot.terms)
 
 
 def rank(
