@@ -86,6 +86,15 @@ def test_the_halves_are_alike_in_every_category(name: str) -> None:
     assert all(abs(by_half["dev"][category] - by_half["held-out"][category]) <= 1 for category in CATEGORIES)
 
 
+def test_no_held_out_question_stands_in_another_test_or_in_a_document() -> None:
+    files = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in files}
+    held_out = {label["query"] for name in FILES for label in labels(name) if label["half"] == "held-out"}
+    dev = {label["query"] for name in FILES for label in labels(name)} - held_out
+    alone = [query for query in held_out if not any(query in other for other in dev)]
+    assert [(query, name) for query in alone for name, text in texts.items() if query in text] == []
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_category_holds_what_its_name_says(name: str) -> None:
     for label in labels(name):

@@ -7,10 +7,10 @@ from sakuin.language.model import IndexedWords
 from sakuin.language.readings import readings_of, spelled_words
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
-# Field weights and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
+# The weight of title and `learns` beside the body's, and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
 # Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
 # other texts.
-TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
+TITLE_WEIGHT = 4.0
 AVERAGE_TERMS = 600
 # Of a chunk of a Table, which has about 1,000 characters: docs/decisions/0051-one-ranking-for-tables.md.
 AVERAGE_TERMS_OF_A_CHUNK = 1_000
@@ -34,7 +34,7 @@ def index_words(
     texts = [
         analyze(text, mathematics=vocabulary.mathematics) for text in (title, "\n".join(learns), body[:LONGEST_BODY])
     ]
-    weights = (TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT)
+    weights = (TITLE_WEIGHT, TITLE_WEIGHT, 1.0)
     fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip(weights, texts, strict=True)]
     lines = [line for text in texts for line in text.lines]
     return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))
@@ -46,7 +46,7 @@ def impacts_in_chunk(counts: Mapping[str, int], length: int) -> dict[str, float]
     It has a body alone, and another average length; otherwise these are the weights of `index_words`.
     """
     norm = _norm(length, AVERAGE_TERMS_OF_A_CHUNK)
-    return _saturated({term: BODY_WEIGHT * count / norm for term, count in counts.items()})
+    return _saturated({term: count / norm for term, count in counts.items()})
 
 
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
