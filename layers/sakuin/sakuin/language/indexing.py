@@ -7,9 +7,9 @@ from sakuin.language.model import IndexedWords
 from sakuin.language.readings import readings_of, spelled_words
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
-# The weight of title and `learns` beside the body's, and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
-# Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
-# other texts.
+# The weight of title and `learns` beside the body's, and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple
+# BM25 Extension to Multiple Weighted Fields, CIKM 2004), set by hand. The average length is a constant, so that the
+# weights of one text do not depend on other texts.
 TITLE_WEIGHT = 4.0
 AVERAGE_TERMS = 600
 # Of a chunk of a Table, which has about 1,000 characters: docs/decisions/0051-one-ranking-for-tables.md.
@@ -32,10 +32,9 @@ def index_words(
     The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
     """
     texts = [
-        analyze(text, mathematics=vocabulary.mathematics) for text in (title, "\n".join(learns), body[:LONGEST_BODY])
+        analyze(text, mathematics=vocabulary.mathematics) for text in ("\n".join((title, *learns)), body[:LONGEST_BODY])
     ]
-    weights = (TITLE_WEIGHT, TITLE_WEIGHT, 1.0)
-    fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip(weights, texts, strict=True)]
+    fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip((TITLE_WEIGHT, 1.0), texts, strict=True)]
     lines = [line for text in texts for line in text.lines]
     return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))
 
