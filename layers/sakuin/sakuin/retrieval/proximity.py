@@ -1,7 +1,8 @@
 """Proximity: of two long texts with the words of a question, the one that has them close together ranks first.
 
 A text loses evidence in the measure in which its matches are scattered (Tao, Zhai: An Exploration of Proximity Measures
-in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the texts of results need no analysis. Measured: docs/decisions/0112-passages.md.
+in Information Retrieval, SIGIR 2007). Character grams stand for the words: so the texts of results need no analysis.
+Measured: docs/decisions/0112-passages.md.
 """
 
 import math
