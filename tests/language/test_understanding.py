@@ -103,9 +103,7 @@ def test_a_short_word_within_unknown_kana_is_not_rewritten() -> None:
         ("ニ次方程式", "二次方程式"),
     ],
 )
-def test_wrong_conversions_have_a_variant_where_the_index_has_the_concept(
-    typed: str, meant: str
-) -> None:
+def test_wrong_conversions_have_a_variant_where_the_index_has_the_concept(typed: str, meant: str) -> None:
     question, right = analyze_query(typed, TAUGHT), analyze_query(meant, TAUGHT)
     assert word_terms(question) >= word_terms(right)
     as_typed = word_terms(analyze_query(typed, TAUGHT, without={"typos"}))

@@ -11,7 +11,7 @@ from sakuin.language.questions.function_words import LOW_CONTENT_WORDS
 from sakuin.language.vocabulary import ConceptMention
 
 MOST_SLOTS = 96
-# Set by hand. All other terms have the weight 1: docs/decisions/0139-fewer-numbers-set-by-hand.md.
+# Set by hand. All other terms have the weight 1: docs/decisions/0140-fewer-numbers-set-by-hand.md.
 LOW_CONTENT_WEIGHT = 0.2
 
 Phrasing = tuple[WeightedTerm, ...]
