@@ -77,7 +77,7 @@ def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
     assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
 
 
-def test_mcp_reads_a_secret_of_its_own_and_only_the_api_all_three() -> None:
+def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three() -> None:
     read = {
         role: {resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"}
         for role in ROLES
@@ -88,7 +88,8 @@ def test_mcp_reads_a_secret_of_its_own_and_only_the_api_all_three() -> None:
     )
     # A pattern of one must not match another: `*` would.
     assert not any(fnmatch(each.replace("??????", "AbCdEf"), main) for each in (search, users))
-    special = {role_of("SakuinMcp"): {search}, role_of("SakuinApi"): {main, search, users}}
+    special = {role_of("SakuinApi"): {main, search, users}}
+    special |= {role_of(name): {search} for name in ("SakuinMcp", "SakuinSendWebhooks")}
     assert read == {role: special.get(role, {main}) for role in ROLES}
     environment = FUNCTIONS["SakuinMcp"]["Environment"]["Variables"]
     assert environment == {"SECRET_NAME": {"Sub": search_secret("${SecretName}")}}
@@ -97,7 +98,7 @@ def test_mcp_reads_a_secret_of_its_own_and_only_the_api_all_three() -> None:
 def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         if action.startswith("sqs:") and action not in ("sqs:SendMessage", "sqs:GetQueueAttributes"):
-            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed)DeadLetters\.Arn", resource), (action, resource)
+            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed|Webhook)DeadLetters\.Arn", resource), (action, resource)
             assert action.removeprefix("sqs:") in DEAD_LETTERS, action
         if action in ("s3:PutObject", "s3:DeleteObject"):
             assert re.search("-(tables|materials)-", resource), (action, resource)
