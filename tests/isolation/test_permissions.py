@@ -98,7 +98,10 @@ def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three
 def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         if action.startswith("sqs:") and action not in ("sqs:SendMessage", "sqs:GetQueueAttributes"):
-            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed|Webhook)DeadLetters\.Arn", resource), (action, resource)
+            assert re.fullmatch(r"GetAtt Sakuin(Material|Tool|Embed|Webhook)DeadLetters\.Arn", resource), (
+                action,
+                resource,
+            )
             assert action.removeprefix("sqs:") in DEAD_LETTERS, action
         if action in ("s3:PutObject", "s3:DeleteObject"):
             assert re.search("-(tables|materials)-", resource), (action, resource)

@@ -250,9 +250,9 @@ class MaterialRecords:
         if after is not None:
             request = request.gt("material", after)
         rows = answer(request.limit(limit + 1))
-        found = [Finding(material=row["material"], **one) for row in rows[:limit] for one in row["findings"]]
+        findings = [Finding(material=row["material"], **one) for row in rows[:limit] for one in row["findings"]]
         following = rows[limit - 1]["material"] if len(rows) > limit else None
-        return [one for one in found if one.rule == (rule or one.rule)], following
+        return [one for one in findings if one.rule == (rule or one.rule)], following
 
     def broken_files(self) -> Sequence[tuple[str, str]]:
         """Returns `(key, reason)` of each `learns.yml` and `synonyms.yml` whose current version cannot be read."""

@@ -198,10 +198,10 @@ class KnowledgeSearch:
 
     def reach(self, question: Question) -> Reach:
         """Returns what a chunk needs to be a good match of a question without slots of folders."""
-        found = self.chunks.candidates(question)
-        frequencies = Frequencies(found["total"], found["frequency"])
+        answer = self.chunks.candidates(question)
+        frequencies = Frequencies(answer["total"], answer["frequency"])
         scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
-        return reach(question.slots, frequencies, unrelated(found["cosines"], self.weights), self.weights, scale)
+        return reach(question.slots, frequencies, unrelated(answer["cosines"], self.weights), self.weights, scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ class CodedText(str):
 
 def coded(code: str, /, **values: object) -> CodedText:
     """Returns the text of a code below `said.`."""
-    made = CodedText(texts_in("en")(f"{_SAID}{code}", **values))
-    made.code, made.values = code, values
-    return made
+    text = CodedText(texts_in("en")(f"{_SAID}{code}", **values))
+    text.code, text.values = code, values
+    return text
 
 
 def counted(noun: str, count: int) -> CodedText:

@@ -208,5 +208,5 @@ def _page_path(material: str) -> str:
 
 def _address(path: str, *, after: object, **query: str) -> str | None:
     """Returns the address of the next part of a list; None at its end."""
-    given = {name: value for name, value in query.items() if value}
-    return None if after is None else f"/console{path}?{urlencode({**given, 'after': after})}"
+    filters = {name: value for name, value in query.items() if value}
+    return None if after is None else f"/console{path}?{urlencode({**filters, 'after': after})}"

@@ -117,8 +117,8 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             return None
         names = {"in": "folder"}
         filters = {names.get(name, name): question.arguments[name] for name in FILTERS if name in question.arguments}
-        asked = {"query": question.arguments["query"], "depth": _DEPTH, "filters": filters, "index": index}
-        return playground.explain(ExplanationAsked.model_validate(asked))
+        arguments = {"query": question.arguments["query"], "depth": _DEPTH, "filters": filters, "index": index}
+        return playground.explain(ExplanationAsked.model_validate(arguments))
 
     return router
 

@@ -111,13 +111,12 @@ class SendWebhooks:
                 self.allow(each.payer, 1)
                 self._post(each, id, message)
             cursor, is_writing = happened.cursor, happened.more and not happened.events
-            done = None if happened.more else 0
             recorded = self.subscriptions.record(
                 each,
                 cursor,
                 happened.position,
                 received=bool(messages),
-                seconds=done,
+                seconds=None if happened.more else 0,
                 matching=types.matching(each.name, each.arguments),
             )
             if is_writing:

@@ -117,8 +117,8 @@ class Subscriptions:
 
     def read(self, id: str, principal: str, url: str) -> tuple[Subscription | None, bool]:
         """Returns the subscription, and whether the principal has proved within a day that the address is its own."""
-        found = call(self.client, "read_subscription", {"p_id": id, "p_principal": principal, "p_url": url})
-        return self._found(found["subscription"]), found["verified"]
+        row = call(self.client, "read_subscription", {"p_id": id, "p_principal": principal, "p_url": url})
+        return self._found(row["subscription"]), row["verified"]
 
     def save(
         self, row: Mapping[str, Any], secret: str, *, replaced: str | None, seconds: int, verified: bool

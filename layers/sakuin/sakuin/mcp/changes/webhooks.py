@@ -129,8 +129,8 @@ class Webhooks:
     async def _address(self, url: httpx.URL) -> str:
         """Returns the address of the name; an error if one of its addresses is not public."""
         port = url.port or (443 if url.scheme == "https" else 80)
-        found = await anyio.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
-        addresses = [str(each[4][0]) for each in found]
+        names = await anyio.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+        addresses = [str(each[4][0]) for each in names]
         if not addresses or not (self.to_private or all(is_public(ip_address(each)) for each in addresses)):
             raise CallbackFailed("connection_refused")
         return addresses[0]

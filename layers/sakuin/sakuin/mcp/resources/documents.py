@@ -104,8 +104,8 @@ class Documents:
         for part in range(_PARTS):
             if part:
                 take()
-            wanted = PageArguments.model_validate({"page": material, "max_tokens": MAX_TOKENS, "cursor": cursor})
-            answer = visible_answer(self.tools.run_page(wanted))
+            arguments = PageArguments.model_validate({"page": material, "max_tokens": MAX_TOKENS, "cursor": cursor})
+            answer = visible_answer(self.tools.run_page(arguments))
             if answer["material"] != material:
                 raise NotFound("There is no such page. llms.txt lists the pages")
             text += answer["text"] if part else f"<{answer['url']}>\n\n{answer['text']}"

@@ -43,8 +43,8 @@ def add_resources(server: Server[Any], resources_of: Callable[[Any], Resources])
         return await anyio.to_thread.run_sync(resources_of(context).read, str(params.uri))
 
     async def skill(context: Any) -> dict[str, Any]:
-        found = await anyio.to_thread.run_sync(skill_of, resources_of(context).tools)
-        return found.entry()
+        skill = await anyio.to_thread.run_sync(skill_of, resources_of(context).tools)
+        return skill.entry()
 
     async def list_skills(context: Any, _params: PaginatedRequestParams) -> dict[str, Any]:
         return _cached(skills=[await skill(context)])

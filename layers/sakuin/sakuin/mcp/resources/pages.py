@@ -73,14 +73,14 @@ class Resources:
             contents = TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill_of(self.tools).text)
             return ReadResourceResult(contents=[contents], ttl_ms=_LIST_TTL_MS, cache_scope="private")
         try:
-            wanted = _wanted(uri)
+            arguments = _arguments(uri)
             with counted(self.tools.meter):
-                answer = visible_answer(self.tools.run_page(PageArguments.model_validate(wanted)))
+                answer = visible_answer(self.tools.run_page(PageArguments.model_validate(arguments)))
         except (SakuinError, ValidationError) as error:
             raise _failed(error, {"uri": uri}) from error
-        section = {"section": wanted["section"]} if "section" in wanted else {}
+        section = {"section": arguments["section"]} if "section" in arguments else {}
         cursor = answer["next_cursor"]
-        following = uri_of(wanted["page"], section | {"cursor": cursor}) if cursor else ""
+        following = uri_of(arguments["page"], section | {"cursor": cursor}) if cursor else ""
         text = answer["text"] + (f"\n\n(The page goes on: {following})" if following else "")
         meta: dict[str, Any] = {"sakuin/note": NOTE, "sakuin/url": answer["url"]}
         meta |= {"sakuin/next": following} if following else {}
@@ -94,19 +94,21 @@ def uri_of(material: str, part: Mapping[str, str] | None = None) -> str:
     return f"{PAGES}{quote(material, safe='/')}{f'?{query}' if query else ''}"
 
 
-def _wanted(uri: str) -> dict[str, Any]:
+def _arguments(uri: str) -> dict[str, Any]:
     """Returns the arguments of `read_page` for an address. Raises `NotFound` if it is none of a page."""
     path, _, query = uri.partition("?")
     if not path.startswith(PAGES):
         raise NotFound(f"There is no resource {uri[:200]!r}. resources/list lists them")
     try:
-        given = parse_qs(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=_MOST_PARAMETERS)
+        parameters = parse_qs(
+            query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=_MOST_PARAMETERS
+        )
         page = unquote(path.removeprefix(PAGES), errors="strict")
     except ValueError as error:
         raise Invalid("The address cannot be read: percent-encode it as resources/list does") from error
-    if unknown := given.keys() - {"section", "cursor"}:
+    if unknown := parameters.keys() - {"section", "cursor"}:
         raise Invalid(f"{min(unknown)[:64]!r} is no parameter of a page. There are section and cursor")
-    return {name: values[0] for name, values in given.items()} | {"page": page, "max_tokens": MAX_TOKENS}
+    return {name: values[0] for name, values in parameters.items()} | {"page": page, "max_tokens": MAX_TOKENS}
 
 
 def _failed(error: SakuinError | ValidationError, data: Mapping[str, str] | None = None) -> MCPError:
