@@ -99,6 +99,7 @@ SAMPLE_EVENTS = (
     SampleEvent("maintain.schedule", "SakuinMaintain", was_maintained),
     SampleEvent("mcp.list_tools", "SakuinMcp", wants_a_key),
     SampleEvent("mcp.search", "SakuinMcp", wants_a_key),
+    SampleEvent("send_webhooks.subscription", "SakuinSendWebhooks", nothing_comes_back),
 )
 # The same, once more with a key that opens.
 AUTHORIZED = (
