@@ -14,6 +14,7 @@ from mangum import Mangum
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.http.app import rest_api
 from sakuin.http.keys import keys_router
+from sakuin.knowledge.messages import RecheckKey
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
@@ -27,7 +28,6 @@ from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, Redacting
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.turbopuffer.client import connected as store
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.schedule import Schedule
@@ -151,19 +151,12 @@ class FailingWork:
     """The work of a queue, which fails."""
 
     process: Callable[..., Any]
-    asks_vendors: bool = True
     gave_up: list[str] = field(default_factory=list)
 
-    def read(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        return message
+    def read(self, _message: Mapping[str, Any]) -> RecheckKey:
+        return RecheckKey(key="a.html")
 
-    def subject(self, _asked: Mapping[str, Any]) -> WorkSubject:
-        return WorkSubject("file", "a.html")
-
-    def is_resumed(self, _asked: Mapping[str, Any]) -> bool:
-        return False
-
-    def give_up(self, _asked: Mapping[str, Any], reason: str) -> None:
+    def give_up(self, _request: RecheckKey, reason: str) -> None:
         self.gave_up.append(reason)
 
 

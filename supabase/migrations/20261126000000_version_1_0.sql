@@ -4425,7 +4425,8 @@ $$;
 --   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
 -- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
 -- `attempts`: how often it failed; `waits`: how often it had to wait. Work that a rate limit delays has not failed.
--- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
+-- `message`: {queue, body, group, sequencer} of the message that continues the work; null if none does. `probe`: what is
+--   sent instead until the vendor answers. `sequencer`: of the newest event that did not finish.
 -- `sent_at`: when maintenance sent a message for it; null after a result of that message.
 create table public.unfinished_work (
   kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload', 'deletion')),
@@ -4434,9 +4435,9 @@ create table public.unfinished_work (
   state text not null check (state in ('retrying', 'waiting', 'failed')),
   reason text not null,
   vendor text collate "C",
-  version_id text,
+  message jsonb,
+  probe jsonb,
   sequencer text collate "C" not null default '',
-  removed boolean not null default false,
   attempts integer not null default 0,
   waits integer not null default 0,
   since timestamptz not null default now(),
@@ -4470,7 +4471,7 @@ begin
   end if;
 end $$;
 
--- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}. p_state
+-- Records why work did not finish. p_work: {kind, subject, fingerprint, sequencer, message, probe}. p_state
 -- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
 -- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
 -- at least p_seconds; with p_vendor null, for exactly p_seconds. p_state 'retrying' with p_longest: nothing has failed,
@@ -4505,10 +4506,10 @@ begin
     perform lock_vendors();
     update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
   end if;
-  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, version_id, sequencer, removed,
+  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, message, probe, sequencer,
                                     attempts, waits, since, retry_at)
-  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
-          coalesce(w.sequencer, ''), coalesce(w.removed, false), (not delayed)::integer, (p_state = 'waiting')::integer,
+  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.message, w.probe,
+          coalesce(w.sequencer, ''), (not delayed)::integer, (p_state = 'waiting')::integer,
           case when p_state = 'failed' and not beforehand then now() else began end,
           now() + make_interval(secs => pause))
   on conflict (kind, subject, fingerprint) do update set
@@ -4518,12 +4519,12 @@ begin
     waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
     since = excluded.since, retry_at = excluded.retry_at, released = false,
     sent_at = null,
-    -- An older event that fails late does not replace a newer one.
-    (version_id, sequencer, removed) = (
-      select n.version_id, n.sequencer, n.removed
-      from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
-                   (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
-      order by n.sequencer desc, n.place limit 1)
+    -- An older event that fails late does not replace a newer one, and no event replaces a message without a
+    -- sequencer: that is about the current state.
+    message = case when excluded.sequencer = '' or u.message is null
+                     or (u.message->>'sequencer' <> '' and excluded.sequencer >= u.sequencer)
+              then excluded.message else u.message end,
+    probe = coalesce(excluded.probe, u.probe), sequencer = greatest(u.sequencer, excluded.sequencer)
   -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
   -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
   where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
@@ -4585,10 +4586,9 @@ begin
   perform release_vendors(answered);
 end $$;
 
--- Claims due work for p_seconds, oldest first: [{kind, subject, fingerprint, version_id, sequencer, removed,
--- project_id, chunks}]. Until a vendor has answered, one row at a time is a probe of it: for a Table one batch of
--- chunks (`chunks`, at most p_batch; empty if it has to be scanned).
-create function public.claim_due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
+-- Claims due work for p_seconds, and returns its messages, oldest first: [{queue, body, group}]. Until a vendor has
+-- answered, one row at a time is a probe of it.
+create function public.claim_due_work(p_limit integer, p_seconds integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   due jsonb;
@@ -4613,7 +4613,7 @@ begin
     order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
   ), late as (
     select u.kind, u.subject, u.fingerprint from unfinished_work u
-    where u.kind <> 'deletion' and case u.state
+    where u.message is not null and case u.state
       when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
         or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
       -- Its queue did not deliver it again and may have lost it.
@@ -4625,16 +4625,8 @@ begin
     from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
     returning u.*
   )
-  select coalesce(jsonb_agg(jsonb_build_object(
-      'kind', c.kind, 'subject', c.subject, 'fingerprint', c.fingerprint, 'version_id', c.version_id,
-      'sequencer', c.sequencer, 'removed', c.removed,
-      'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
-      'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
-        then (select coalesce(jsonb_agg(x.id), '[]') from (
-                select m.id from unstored_chunks m
-                where m.table_id = c.subject::uuid and m.fingerprint = c.fingerprint limit p_batch) x)
-        else '[]' end)
-    order by c.since, c.subject), '[]')
+  select coalesce(jsonb_agg(case when c.vendor is not null and not c.released then coalesce(c.probe, c.message)
+                            else c.message end - 'sequencer' order by c.since, c.subject), '[]')
   into due from claimed c;
   return due;
 end $$;
@@ -4660,7 +4652,7 @@ $$;
 create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject, x.kind, x.fingerprint), '[]') from (
-    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.version_id, u.removed, u.attempts, u.since,
+    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.attempts, u.since, u.message->>'body' as body,
       case when u.state <> 'failed' then u.retry_at end as retry_at
     from unfinished_work u
     where (p_wanted->>'state' is null or u.state = p_wanted->>'state')

@@ -76,7 +76,7 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
 def add_troubles(world: World, content: Content) -> None:
     """Adds work that did not finish, dead letters and refused questions."""
     away = Defer(300, "OpenAI did not answer within 20 seconds", "openai")
-    world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html", version_id="v2"), away)
+    world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html"), away)
     world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), "OpenAI refused the API key")
     for key in ("junior/確率の基本_教材.html", "junior/一次関数_教材.html"):
         stored = {"bucket": {"name": "materials"}, "object": {"key": key, "versionId": "v1", "sequencer": "0A"}}

@@ -92,7 +92,7 @@ def waiting(operator: Operator, subject: WorkSubject) -> UnfinishedWork:
 
 
 def page(name: str) -> WorkSubject:
-    return WorkSubject("file", f"{name}.html", version_id="v1")
+    return WorkSubject("file", f"{name}.html")
 
 
 def test_what_waits_is_shown_with_its_reason_since_when_and_when_it_continues(operator: Operator) -> None:

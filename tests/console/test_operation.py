@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from sakuin.console.pages import operation
 from sakuin.errors import Unavailable
-from sakuin.knowledge.messages import read_event, subject_of_event
+from sakuin.knowledge.messages import read_event
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
@@ -36,7 +36,7 @@ def world(a_world: Worlds) -> World:
     world.bucket.now = datetime.now(UTC) - timedelta(seconds=7)
     world.put(PAGE_KEY, a_page(PAGE_BOXES))
     world.put("bad.html", b"%PDF-1.7")
-    world.unfinished.defer(WorkSubject("file", PAGE_KEY, version_id="v2"), Defer(60, "openai is away", "openai"))
+    world.unfinished.defer(WorkSubject("file", PAGE_KEY), Defer(60, "openai is away", "openai"))
     return world
 
 
@@ -203,7 +203,7 @@ def test_dead_letters_are_shown_with_their_reason_and_sent_again(
 ) -> None:
     event = read_event(json.loads(uploaded("a.html")))
     assert event
-    subject = subject_of_event(event)
+    subject = event.subject
     assert subject
     world.unfinished.record_dead_letter(subject, "The key was refused")
     for body in (uploaded("a.html"), "not JSON"):
@@ -243,7 +243,7 @@ def test_messages_in_flight_are_shown_with_and_without_a_worker(
         sqs.send_message(QueueUrl="material", MessageBody=uploaded(key))
     sqs.receive_message(QueueUrl="material", MaxNumberOfMessages=2)
     world.unfinished.renew_lease("m1", "material", uploaded("a.html"), worked=12, seconds=60)
-    world.unfinished.renew_lease("m9", "tool", '{"import": {"key": "x"}}', worked=90, seconds=-5)
+    world.unfinished.renew_lease("m9", "tool", '{"index": {}}', worked=90, seconds=-5)
     page = shown(console, "/work")
     assert "Pages 1 2 1 Tables 0 0 0" in page
     assert re.search(r"a\.html was uploaded \(version v1\) \S+ \S+ UTC at work", page)

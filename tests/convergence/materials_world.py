@@ -19,6 +19,7 @@ from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.tables.messages import TableQueues
 from sakuin.wiring import index_material, maintain
 from sakuin.wiring.reconciliation import reconciling
 from sakuin_local.supabase.database import Database
@@ -32,7 +33,7 @@ from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.worlds import doubles
 
-_QUEUE = "materials"
+_QUEUE = "material"
 # So few that some pages are staged.
 _TERMS = 60
 _TABLES = (
@@ -113,7 +114,8 @@ class MaterialsWorld:
             bucket=bucket,
             queue=MaterialQueue(SqsQueue(sqs, _QUEUE)),
             model=Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai")),
-            **dict.fromkeys(("store", "queues", "bodies", "bus")),
+            queues=TableQueues(SqsQueue(sqs, "tool"), SqsQueue(sqs, "embed")),
+            **dict.fromkeys(("store", "bodies", "bus")),
         )
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         outside.embedder_of = lambda _model: embedder

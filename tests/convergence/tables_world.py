@@ -53,7 +53,7 @@ THRESHOLD = 12
 LIVE = replace(SETTINGS, cut=CUT)
 FINGERPRINT = LIVE.tables
 BESIDE = replace(LIVE, cut=TableCut(chunk_size=24, overlap=6))
-_TOOLS, _EMBEDS = "tools", "embeds"
+_TOOLS, _EMBEDS = "tool", "embed"
 _OF_TABLES = ("node", "chunks", "chunk_vector", "pending_deletion", "table_reading", "table_object")
 
 
@@ -123,11 +123,9 @@ class ModelledBus:
 class FewAMessage(TableQueues):
     """Queues that make two messages of a batch of four: batches of one Table overtake each other."""
 
-    def embed_chunks(
-        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
-    ) -> None:
+    def embed_chunks(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
         small = [batch[at : at + 2] for batch in batches for at in range(0, len(batch), 2)]
-        super().embed_chunks(project_id, table_id, small, resumed=resumed)
+        super().embed_chunks(project_id, table_id, small)
 
 
 @dataclass(frozen=True)

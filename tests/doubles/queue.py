@@ -28,6 +28,10 @@ class MessageList:
         self.sent += [(json.loads(entry["MessageBody"]), entry["DelaySeconds"]) for entry in Entries]
         return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
 
+    def send_message(self, *, MessageBody: str, DelaySeconds: int = 0, **_names: Any) -> dict[str, Any]:
+        self.sent.append((json.loads(MessageBody), DelaySeconds))
+        return {"MessageId": "1"}
+
 
 @dataclass(frozen=True)
 class MemoryQueue(MaterialQueue):
@@ -71,13 +75,17 @@ class MemoryQueues:
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed_chunks(
-        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
-    ) -> None:
+    def embed_chunks(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
         self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
 
-    def import_document(self, key: str) -> None:
-        self.asked.append(("import", key))
+    def send_copy(self, body: str, _attributes: object, **_how: object) -> None:
+        message = json.loads(body)
+        for name in message.keys() & {"index", "embed"}:
+            request = message[name]
+            rest = (tuple(request["chunks"]),) if name == "embed" else (None, 0)
+            self.asked.append((name, request["project_id"], request["table_id"], *rest))
+        if "Records" in message:
+            self.asked.append(("Records", message["Records"][0]["s3"]["object"]["key"]))
 
     @property
     def tool_queue(self) -> "MemoryQueues":

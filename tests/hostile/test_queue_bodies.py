@@ -32,7 +32,7 @@ def body(*records: object) -> dict[str, object]:
         *("", " ", "x", "null", "1", '"text"', "[]", "{}", "[" * 100_000, '{"a":' * 100_000, "9" * 10_000, "NaN"),
         *('{"Records": null}', '{"Records": {}}', '{"Records": [null]}', '{"Records": [[]]}', '{"Records": "x"}'),
         *('{"reindex": []}', '{"recheck": 1}', '{"index": null}', '{"embed": []}', '{"Event": ["s3:TestEvent"]}'),
-        *('{"import": []}', '{"detail-type": 1, "detail": []}', "\x00", "\ufeff{}", "<xml/>"),
+        *('{"detail-type": 1, "detail": []}', "\x00", "\ufeff{}", "<xml/>"),
         '{"Event": "s3:testevent"}',
     ],
     ids=lambda text: ascii(text)[:40],
@@ -81,7 +81,6 @@ def test_a_key_that_is_encoded_wrongly_is_a_key_all_the_same(sent: str) -> None:
 )
 def test_an_object_that_is_no_document_of_a_table_asks_for_nothing(key: str) -> None:
     assert tool_message(body(record(key=key))) is None
-    assert tool_message({"import": {"key": key}}) is None
 
 
 def test_an_event_of_s3_that_came_over_the_bus_is_not_one_that_a_queue_takes() -> None:

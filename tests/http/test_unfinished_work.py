@@ -28,7 +28,7 @@ def unfinished(service: Client, sql: psycopg.Connection) -> UnfinishedWorkStore:
 def api(unfinished: UnfinishedWorkStore, a_world: Worlds) -> TestClient:
     """The API over a library with one page, whose next version waits for OpenAI."""
     world = with_a_page(a_world)
-    unfinished.defer(WorkSubject("file", KEY, version_id="v2"), Defer(60, "openai is away", "openai"))
+    unfinished.defer(WorkSubject("file", KEY), Defer(60, "openai is away", "openai"))
     unfinished.record_retry(WorkSubject("table", TABLE, "an index"), "it failed", vendor=None, seconds=30)
     work_of = WorkOfMaterials(unfinished, "")
     routers = [work_router(unfinished, work_of)]

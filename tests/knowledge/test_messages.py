@@ -51,14 +51,6 @@ def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
     assert read_event(asked) == RecheckKey(key="a+b%20.html", reason="reconcile")
 
 
-def test_work_that_waited_names_its_newest_known_event() -> None:
-    known = {"version_id": "v1", "sequencer": "0A", "removed": True}
-    asked = read_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
-    assert asked == RecheckKey(
-        key="a.html", reason="resumed", version_id="v1", sequencer="0A", removed=True, resumed=True
-    )
-
-
 @pytest.mark.parametrize(
     ("sent", "key"),
     [

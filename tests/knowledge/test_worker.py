@@ -32,7 +32,7 @@ def uploaded(world: World, *names: str) -> list[str]:
 
 
 def states(unfinished: UnfinishedWorkStore) -> list[tuple[str, str, str, str | None]]:
-    return [(row.kind, row.subject, row.state, row.version_id) for row in unfinished.rows()]
+    return [(row.kind, row.subject, row.state, row.body) for row in unfinished.rows()]
 
 
 def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore) -> None:
@@ -41,13 +41,13 @@ def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, u
     assert (set(world.materials()), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
 
 
-def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
+def test_a_page_that_fails_is_recorded_with_its_message_until_it_has_finished(
     queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
 ) -> None:
     world.embedder.down = True
     (body,) = uploaded(world, "a")
     assert not queue.deliver(body)
-    assert states(unfinished) == [("file", "a.html", "retrying", "version-1")]
+    assert states(unfinished) == [("file", "a.html", "retrying", body)]
     world.embedder.down = False
     queue.sqs.passes(5)
     assert queue.deliver_waiting() == [True]
@@ -67,9 +67,10 @@ def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
     index: Any = Unreadable()
     queue.work = replace(world.events, index=index)
-    assert queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
+    body = json.dumps({"reindex": {"material": "a", "reason": "test"}})
+    assert queue.deliver(body, receives=5)
     assert len(queue.sqs.dead) == 1
-    assert states(unfinished) == [("material", "a", "failed", None)]
+    assert states(unfinished) == [("material", "a", "failed", body)]
     assert world.state("a").status == "ready"
 
 

@@ -11,11 +11,11 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 from botocore.exceptions import EndpointConnectionError
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, RateLimited, SakuinError, Unavailable
-from sakuin.platform.queue_handler import LEASE_SECONDS, QueueHandler
+from sakuin.platform.queue_handler import LEASE_SECONDS, RESUMED, QueueHandler
 from sakuin.platform.retry import MAX_FAILURES, MAX_RECEIVES
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import LeasedMessage, UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
+from sakuin.platform.unfinished_work import LeasedMessage, UnfinishedWork, UnfinishedWorkStore, WorkSubject
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
@@ -28,6 +28,14 @@ BODY = '{"asked": "a page"}'
 NOWHERE = "http://127.0.0.1:9"
 
 
+@dataclass(frozen=True)
+class Request:
+    """A plain request."""
+
+    asked: str
+    subject: WorkSubject
+
+
 class Killed(BaseException):
     """The worker is gone."""
 
@@ -37,35 +45,30 @@ class Work:
     """A `QueueWork` that fails with `error` unless it is None."""
 
     error: BaseException | None = None
-    kind: WorkKind = "file"
+    finishes_itself: bool = True
     asks_vendors: bool = True
     processed: list[str] = field(default_factory=list)
     gave_up: list[tuple[str, str]] = field(default_factory=list)
     during: Callable[[], None] = lambda: None
     giving_up: SakuinError | None = None
 
-    def read(self, message: Mapping[str, Any]) -> str | None:
+    def read(self, message: Mapping[str, Any]) -> Request | None:
         if "asked" not in message:
             raise Invalid("The message is not one that this queue takes")
         asked: str | None = message["asked"]
-        return asked
+        how = {"asks_vendors": self.asks_vendors, "finishes_itself": self.finishes_itself}
+        return None if asked is None else Request(asked, WorkSubject("file", asked, **how))
 
-    def subject(self, asked: str) -> WorkSubject:
-        return WorkSubject(self.kind, asked)
-
-    def is_resumed(self, asked: str) -> bool:
-        return asked.startswith("resumed")
-
-    def process(self, asked: str) -> None:
-        self.processed.append(asked)
+    def process(self, request: Request) -> None:
+        self.processed.append(request.asked)
         self.during()
         if self.error is not None:
             raise self.error
 
-    def give_up(self, asked: str, reason: str) -> None:
+    def give_up(self, request: Request, reason: str) -> None:
         if self.giving_up is not None:
             raise self.giving_up
-        self.gave_up.append((asked, reason))
+        self.gave_up.append((request.asked, reason))
 
 
 @dataclass
@@ -152,20 +155,15 @@ def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "delivery"),
-    [
-        ("file", {"receives": 2}),
-        ("file", {"copies": "1"}),
-        ("file", {"body": '{"asked": "resumed page"}'}),
-        # Its dead letter was sent again.
-        ("material", {}),
-        ("upload", {}),
-    ],
+    ("finishes_itself", "delivery"),
+    # The last: its dead letter was sent again.
+    [(True, {"receives": 2}), (True, {"copies": "1"}), (True, RESUMED), (False, {})],
 )
-def test_finished_work_that_failed_before_has_no_row(queue: Queue, kind: WorkKind, delivery: dict[str, Any]) -> None:
-    asked = json.loads(delivery.get("body", BODY))["asked"]
-    queue.work.kind = kind
-    queue.rows.record_dead_letter(WorkSubject(kind, asked), "it failed")
+def test_finished_work_that_failed_before_has_no_row(
+    queue: Queue, finishes_itself: bool, delivery: dict[str, Any]
+) -> None:
+    queue.work.finishes_itself = finishes_itself
+    queue.rows.record_dead_letter(WorkSubject("file", "a page"), "it failed")
     assert queue.deliver(**delivery)
     assert queue.rows.rows() == []
 

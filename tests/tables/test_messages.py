@@ -42,11 +42,6 @@ def test_the_sample_upload_is_a_table_s_document() -> None:
     assert tool_message(sample("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
 
 
-def test_a_document_whose_import_waited_is_named_by_its_key() -> None:
-    key = f"tables/{PROJECT}/{TABLE}/12.json"
-    assert tool_message({"import": {"key": key}}) == DocumentUploaded(PROJECT, TABLE, 12, key, resumed=True)
-
-
 def test_a_key_is_decoded() -> None:
     asked = tool_message(uploaded(f"tables/{PROJECT}/{TABLE}/12.json".replace("/", "%2F")))
     assert isinstance(asked, DocumentUploaded)
@@ -70,7 +65,7 @@ def test_a_continued_scan_has_its_place() -> None:
 
 def test_the_sample_batch_names_its_chunks() -> None:
     asked = embed_message(sample("embed_chunks.batch"))
-    assert (asked.project_id, asked.table_id, len(asked.chunks), asked.resumed) == (PROJECT, TABLE, 3, False)
+    assert (asked.project_id, asked.table_id, len(asked.chunks)) == (PROJECT, TABLE, 3)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +78,6 @@ def test_the_sample_batch_names_its_chunks() -> None:
         {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": 5}},
         {"index": {**IDS, "skip": -1}},
         {"index": None},
-        {"import": {}},
         {"Records": [{}]},
     ],
     ids=lambda message: str(message)[:60],

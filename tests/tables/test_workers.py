@@ -57,7 +57,7 @@ def scan(world: TableWorld, table: str) -> str:
     return json.dumps({"detail-type": "TableUpdated", "detail": ids})
 
 
-def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
+def batches(world: TableWorld) -> list[str]:
     """Returns the waiting embed messages, as in the queue."""
     asked = [
         {"project_id": message[1], "table_id": message[2], "chunks": list(message[3]), "index_version": FINGERPRINT.id}
@@ -65,7 +65,7 @@ def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
         if message[0] == "embed"
     ]
     world.queues.asked.clear()
-    return [json.dumps({"embed": one | {"resumed": resumed}}) for one in asked]
+    return [json.dumps({"embed": one}) for one in asked]
 
 
 def uploaded(tables: TableWorld, table: str) -> str:
@@ -100,14 +100,14 @@ def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: 
     assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
 
 
-def test_an_import_that_waits_is_asked_for_by_its_key(workers: Workers, tables: TableWorld) -> None:
+def test_the_message_of_an_import_that_waits_is_sent_again(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": "small"})
     message = uploaded(tables, table)
     tables.bodies = Failing(NO_S3)
     assert workers.tool(message, receives=4) == [True]
     assert [(kind, state) for kind, state, _ in workers.rows] == [("upload", "waiting")]
     tables.sql("update unfinished_work set retry_at = now()")
-    assert workers.resume() == ["import"]
+    assert workers.resume() == ["Records"]
 
 
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:

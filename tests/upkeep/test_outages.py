@@ -8,12 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
-from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
 
@@ -41,7 +40,6 @@ class Pages:
     hot: Callable[[str], bool] = lambda _page: False
     is_cold: bool = False
     shares_a_circuit: bool = False
-    asks_vendors: bool = True
     asked: int = 0
     done: set[str] = field(default_factory=set)
     gave_up: list[str] = field(default_factory=list)
@@ -52,12 +50,6 @@ class Pages:
 
     def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
         return read_event(message)
-
-    def subject(self, asked: BucketEvent) -> WorkSubject:
-        return subject_of_event(asked)
-
-    def is_resumed(self, asked: RecheckKey) -> bool:
-        return asked.resumed
 
     def give_up(self, asked: RecheckKey, reason: str) -> None:
         self.gave_up.append(asked.key)
@@ -108,8 +100,7 @@ class Stack:
         self.sqs.passes(60 * minutes)
         work_ages(self.sql, 60 * minutes)
         if not self.pages.supabase_away:
-            nowhere: Any = None
-            ResumeWork(self.rows, MaterialQueue(SqsQueue(self.sqs, "queue")), nowhere, limit=A_MINUTE)()
+            ResumeWork(self.rows, {"queue": SqsQueue(self.sqs, "queue")}, limit=A_MINUTE)()
         self.queue.deliver_waiting()
         return self.pages.asked - before
 

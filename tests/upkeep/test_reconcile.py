@@ -1,5 +1,6 @@
 """The nightly comparison of the library with its bucket."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.platform.unfinished_work import WorkMessage, WorkSubject
 from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
 
 from tests.builders import a_page
@@ -162,12 +163,20 @@ def test_unfinished_work_is_shown_on_command_and_not_sent_again(world: World, st
     assert [one.where for one in world.reconcile(whole=True).differences] == ["b.html"]
 
 
+def record_dead_letter(world: World, version: str | None) -> None:
+    """Records that the message about a version of a.html failed, or one that names no version."""
+    stored = {"key": "a.html", "versionId": version, "sequencer": "0A"}
+    record = {"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}, "object": stored}}
+    body = {"Records": [record]} if version else {"recheck": {"key": "a.html"}}
+    failed = WorkSubject("file", "a.html", message=WorkMessage("material", json.dumps(body)))
+    world.unfinished.record_dead_letter(failed, "it failed")
+
+
 @pytest.mark.parametrize("knows_version", [True, False])
 def test_a_key_with_a_dead_letter_is_checked_again_on_command(world: World, knows_version: bool) -> None:
     version = world.bucket.write("a.html", ONE)
     world.bucket.forget_messages()
-    failed = WorkSubject("file", "a.html", version_id=version if knows_version else None)
-    world.unfinished.record_dead_letter(failed, "it failed")
+    record_dead_letter(world, version if knows_version else None)
     assert world.reconcile(whole=True).differences == []
     assert FAILED not in repairs(world).values()
     assert (found(world), rechecked(world)) == ([("missing", "a.html")], ["a.html"])
@@ -175,7 +184,7 @@ def test_a_key_with_a_dead_letter_is_checked_again_on_command(world: World, know
 
 def test_a_version_that_is_newer_than_a_dead_letter_is_found_at_night(world: World) -> None:
     version = world.bucket.write("a.html", ONE)
-    world.unfinished.record_dead_letter(WorkSubject("file", "a.html", version_id=version), "it failed")
+    record_dead_letter(world, version)
     world.bucket.write("a.html", TWO)
     world.bucket.forget_messages()
     assert [one.where for one in world.reconcile(whole=True).differences] == ["a.html"]

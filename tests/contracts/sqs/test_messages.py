@@ -7,11 +7,10 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import AskLearns, MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
+from sakuin.platform.unfinished_work import WorkMessage
+from sakuin.tables.messages import EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
 
 from tests.doubles.sqs import ModelledSqs
 
@@ -54,32 +53,12 @@ def test_each_key_to_compare_with_the_bucket_is_a_message_of_its_own(sqs: Modell
     assert [read_event(body) for body in bodies(sqs)] == [RecheckKey(key=key, reason="reconcile") for key in keys]
 
 
-@pytest.mark.parametrize(
-    "subject",
-    [
-        WorkSubject("material", "junior/a"),
-        WorkSubject("file", "a.html", version_id="v1", sequencer="0A", removed=True),
-        WorkSubject("file", "learns.yml"),
-    ],
-)
-def test_resumed_work_on_a_page_or_file_has_the_same_subject(
-    sqs: ModelledSqs, queue: MaterialQueue, subject: WorkSubject
-) -> None:
-    queue.resume(subject)
-    (body,) = bodies(sqs)
-    event = read_event(body)
-    assert isinstance(event, ReindexMaterial | RecheckKey)
-    assert event.resumed
-    assert subject_of_event(event) == subject
-
-
-@pytest.mark.parametrize("resumed", [False, True])
 @pytest.mark.parametrize("version", ["", "an index"])
-def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed: bool, version: str) -> None:
+def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, version: str) -> None:
     queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), version)
-    table = {"project_id": PROJECT, "table_id": TABLE, "index_version": version or None, "resumed": resumed}
-    queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
-    queues.embed_chunks(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
+    table = {"project_id": PROJECT, "table_id": TABLE, "index_version": version or None}
+    queues.index(PROJECT, TABLE, generation=3, skip=2000)
+    queues.embed_chunks(PROJECT, TABLE, [["a", "b"], ["c"]])
     scan, *embeds = bodies(sqs)
     assert tool_message(scan) == ScanRequest(**table, generation=3, skip=2000)
     assert [embed_message(body) for body in embeds] == [
@@ -91,8 +70,17 @@ def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed:
     ]
 
 
-def test_a_document_that_waited_is_imported_by_its_key(sqs: ModelledSqs) -> None:
-    key = f"tables/{PROJECT}/{TABLE}/7.json"
-    TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds")).import_document(key)
-    (body,) = bodies(sqs)
-    assert tool_message(body) == DocumentUploaded(PROJECT, TABLE, 7, key, resumed=True)
+@pytest.mark.parametrize("version", [None, "an index"])
+def test_a_batch_that_waits_tests_its_vendor_and_its_table_is_scanned_again(version: str | None) -> None:
+    sent = WorkMessage("embed", "a batch", PROJECT)
+    subject = EmbedRequest(project_id=PROJECT, table_id=TABLE, chunks=["a"], index_version=version).subject.of(sent)
+    assert (subject.kind, subject.id, subject.fingerprint) == ("table", TABLE, version or "")
+    assert (subject.probe, subject.message and (subject.message.queue, subject.message.group)) == (
+        sent,
+        ("tool", PROJECT),
+    )
+    scan = tool_message(json.loads(subject.message.body if subject.message else ""))
+    assert scan == ScanRequest(project_id=PROJECT, table_id=TABLE, index_version=version)
+    later = ScanRequest(project_id=PROJECT, table_id=TABLE, index_version=version, generation=3, skip=2000).subject
+    assert later.of(WorkMessage("tool", "a part")).message == subject.message
+    assert later.of(WorkMessage("tool", "a part")).probe is None

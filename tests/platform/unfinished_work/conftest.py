@@ -7,14 +7,14 @@ import psycopg
 import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.supabase.client import call, connected
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkMessage, WorkSubject
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes
 
 A_DAY = 86_400
 AN_INDEX = "an index"
-A_PAGE = WorkSubject("file", "junior/が.html", version_id="v1", sequencer="0A")
+A_PAGE = WorkSubject("file", "junior/が.html", "", "0A", WorkMessage("material", "the first event"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Work:
         self.store.finish(page(name), vendor_answered=vendor_answered)
 
     def due(self, limit: int = 100) -> list[str]:
-        return [work.subject.id for work in self.store.claim_due(limit=limit)]
+        return [message.body for message in self.store.claim_due(limit=limit)]
 
     def states(self) -> dict[str, str]:
         return {row.subject: row.state for row in self.store.rows()}
@@ -55,11 +55,13 @@ class Work:
 
 
 def page(name: str) -> WorkSubject:
-    return WorkSubject("file", name)
+    return WorkSubject("file", name, message=WorkMessage("material", name))
 
 
 def of(table: str, fingerprint: str = AN_INDEX) -> WorkSubject:
-    return WorkSubject("table", table, fingerprint)
+    """Returns a Table that a batch of its chunks fails for."""
+    scan, batch = WorkMessage("tool", f"scan for {fingerprint}", "a project"), WorkMessage("embed", "a batch")
+    return WorkSubject("table", table, fingerprint, message=scan).of(batch)
 
 
 def age(row: UnfinishedWork) -> float:

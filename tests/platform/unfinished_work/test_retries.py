@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from psycopg.types.json import Jsonb
 from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import DueWork, WorkSubject
+from sakuin.platform.unfinished_work import WorkMessage, WorkSubject
 
 from tests.platform.unfinished_work.conftest import A_DAY, A_PAGE, Work, age, page
 
@@ -22,7 +22,7 @@ def test_a_retry_says_why_and_since_when_and_belongs_to_its_queue(work: Work) ->
         None,
         2,
     )
-    assert (row.version_id, row.removed) == ("v1", False)
+    assert row.body == "the first event"
     assert 20 <= age(row) <= 60
     assert 100 < work.pause(A_PAGE.id) <= 180
     assert work.due() == []
@@ -36,13 +36,12 @@ def test_finished_work_has_no_row(work: Work) -> None:
     work.store.finish(WorkSubject("table", "00000000-0000-4000-8000-000000000001"), vendor_answered=True)
 
 
-def test_a_retry_that_its_queue_forgot_is_sent_again_with_all_that_is_known_of_it(work: Work) -> None:
-    removed = replace(A_PAGE, removed=True)
-    work.store.record_retry(removed, "it failed", vendor=None, seconds=30)
+def test_a_retry_that_its_queue_forgot_is_sent_again(work: Work) -> None:
+    work.store.record_retry(A_PAGE, "it failed", vendor=None, seconds=30)
     work.passes(200)
     assert work.due() == []
     work.passes(11)
-    assert work.store.claim_due(limit=10) == [DueWork(removed, None, ())]
+    assert work.store.claim_due(limit=10) == [WorkMessage("material", "the first event")]
     assert work.states() == {A_PAGE.id: "waiting"}
 
 
@@ -88,12 +87,22 @@ def test_the_receipt_of_a_version_finishes_it_but_for_that_of_a_dead_letter(
 
 
 def test_an_older_event_does_not_hide_a_newer_one(work: Work) -> None:
-    newer = replace(A_PAGE, version_id="v2", sequencer="0B", removed=True)
+    newer = replace(A_PAGE, sequencer="0B", message=WorkMessage("material", "the second event"))
     for first, second in ((A_PAGE, newer), (newer, A_PAGE)):
         work.store.defer(first, Defer(0, "away"))
         work.store.defer(second, Defer(0, "away"))
-        assert [due.subject for due in work.store.claim_due(limit=10)] == [newer]
+        assert work.due() == ["the second event"]
         work.store.finish(newer, vendor_answered=True)
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_no_event_hides_a_request_about_the_current_state(work: Work, is_first: bool) -> None:
+    current = replace(A_PAGE, sequencer="", message=WorkMessage("material", "compare"))
+    for subject in (current, A_PAGE) if is_first else (A_PAGE, current):
+        work.store.defer(subject, Defer(0, "away"))
+    assert work.due() == ["compare"]
+    work.store.finish(replace(A_PAGE, sequencer="09"), vendor_answered=True)
+    assert len(work.states()) == 1
 
 
 def test_an_older_event_does_not_finish_a_newer_one(work: Work) -> None:
@@ -106,5 +115,5 @@ def test_an_older_event_does_not_finish_a_newer_one(work: Work) -> None:
 
 def test_the_current_version_finishes_every_event_of_its_key(work: Work) -> None:
     work.store.defer(A_PAGE, Defer(600, "away"))
-    work.store.finish(replace(A_PAGE, sequencer="", version_id=None), vendor_answered=True)
+    work.store.finish(replace(A_PAGE, sequencer=""), vendor_answered=True)
     assert work.states() == {}

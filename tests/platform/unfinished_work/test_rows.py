@@ -10,8 +10,9 @@ from sakuin.platform.unfinished_work import WorkSubject
 from tests.platform.unfinished_work.conftest import A_DAY, Work, of, page
 
 MANY = 400
-WAITING = b"""insert into unfinished_work (kind, subject, state, reason, vendor, attempts, waits, since, retry_at)
-  select 'file', 'm' || n, 'waiting', 'away', 'openai', 1, 1, now() - interval '1 hour', now()
+WAITING = b"""insert into unfinished_work
+    (kind, subject, message, state, reason, vendor, attempts, waits, since, retry_at)
+  select 'file', 'm' || n, '{}', 'waiting', 'away', 'openai', 1, 1, now() - interval '1 hour', now()
   from generate_series(1, %(rows)s) n"""
 TOUCHED = b"""select pg_stat_get_xact_tuples_returned(t) + pg_stat_get_xact_tuples_fetched(t),
   pg_stat_get_xact_tuples_updated(t) from (select 'unfinished_work'::regclass as t) x"""
@@ -80,7 +81,7 @@ def test_an_outage_of_much_work_reads_each_row_a_few_times_and_rewrites_none(wor
         before = touched(work.sql)
         work.sql.execute("select record_unfinished(%s, %s, %s, %s, %s, %s)", waiting)
         assert touched(work.sql)["rewritten"] == before["rewritten"]
-        due = work.sql.execute("select jsonb_array_length(claim_due_work(100, 60, 32))").fetchone()
+        due = work.sql.execute("select jsonb_array_length(claim_due_work(100, 60))").fetchone()
         assert due == (1,)
         # One look at all of them for each would be 160,000.
         assert MANY <= touched(work.sql)["read"] - before["read"] <= 20 * MANY

@@ -1,31 +1,11 @@
 """A Table is one piece of work, however many batches it has."""
 
-from collections.abc import Sequence
-
 from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import DueWork
+from sakuin.platform.unfinished_work import WorkMessage
 
 from tests.platform.unfinished_work.conftest import AN_INDEX, Work, of
 
-CHUNKS = (
-    b"""insert into node
-    (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
-  values (%(table)s, %(index)s, 'p', '/a', 'h', 1, %(count)s)""",
-    b"""insert into chunks (table_id, fingerprint, pointer_hash, json_pointer, content_hash, chunk_index, total_chunks,
-    chunk_text, title, char_start, char_end)
-  select %(table)s, %(index)s, 'p', '/a', 'h', i, %(count)s, 't', '', i, i + 1 from generate_series(1, %(count)s) i""",
-)
-
-
-def plan_chunks(work: Work, table: str, count: int) -> None:
-    """Records chunks that are wanted and not stored."""
-    for statement in CHUNKS:
-        work.sql.execute(statement, {"table": table, "index": AN_INDEX, "count": count})
-
-
-def only(due: Sequence[DueWork]) -> DueWork:
-    (found,) = due
-    return found
+SCAN, BATCH = WorkMessage("tool", f"scan for {AN_INDEX}", "a project"), WorkMessage("embed", "a batch")
 
 
 def test_a_table_waits_once_and_not_once_for_each_batch(work: Work, table: str) -> None:
@@ -39,15 +19,12 @@ def test_a_table_waits_once_and_not_once_for_each_batch(work: Work, table: str) 
 
 
 def test_a_table_probes_with_one_batch_and_is_scanned_when_the_vendor_answers(work: Work, table: str) -> None:
-    plan_chunks(work, table, 40)
     work.store.defer(of(table), Defer(0, "away", "openai"))
     work.passes(61)
-    probe = only(work.store.claim_due(limit=10))
-    assert (probe.subject, len(probe.chunks)) == (of(table), 32)
-    assert probe.project_id is not None
+    assert work.store.claim_due(limit=10) == [BATCH]
     work.store.finish(of(table), vendor_answered=True)
     assert work.states() == {table: "waiting"}
-    assert only(work.store.claim_due(limit=10)).chunks == ()
+    assert work.store.claim_due(limit=10) == [SCAN]
     work.store.finish(of(table), vendor_answered=False)
     assert work.states() == {}
 
@@ -59,16 +36,15 @@ def test_a_scan_that_was_under_way_does_not_finish_a_table_that_waits(work: Work
 
 
 def test_a_table_that_waits_for_a_time_is_scanned(work: Work, table: str) -> None:
-    plan_chunks(work, table, 40)
     work.store.defer(of(table), Defer(60, "a namespace is busy"))
     work.passes(61)
-    assert only(work.store.claim_due(limit=10)).chunks == ()
+    assert work.store.claim_due(limit=10) == [SCAN]
 
 
 def test_a_table_waits_for_each_index_by_itself(work: Work, table: str) -> None:
     work.store.defer(of(table, "one"), Defer(0, "a namespace is busy"))
     work.store.defer(of(table, "other"), Defer(600, "a namespace is busy"))
-    assert [due.subject.fingerprint for due in work.store.claim_due(limit=10)] == ["one"]
+    assert work.due() == ["scan for one"]
 
 
 def test_the_tools_of_a_waiting_table_have_the_reason(work: Work, table: str) -> None:

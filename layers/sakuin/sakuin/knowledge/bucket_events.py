@@ -24,13 +24,11 @@ from sakuin.knowledge.messages import (
     RecheckKey,
     ReindexMaterial,
     read_event,
-    subject_of_event,
 )
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
 from sakuin.knowledge.names import has_parent_segment, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
-from sakuin.platform.unfinished_work import WorkSubject
 
 # An older upload did not wait for so long: the database is new.
 _LONGEST_WAIT = timedelta(days=7)
@@ -53,17 +51,10 @@ class BucketEvents:
     prefix: str
     logger: Logger
     metrics: Metrics
-    asks_vendors: bool = True
     count_event: Callable[[float | None], None] = lambda _fresh: None
 
     def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
         return read_event(message)
-
-    def subject(self, asked: BucketEvent) -> WorkSubject | None:
-        return subject_of_event(asked)
-
-    def is_resumed(self, asked: BucketEvent) -> bool:
-        return isinstance(asked, ReindexMaterial | RecheckKey) and asked.resumed
 
     def process(self, asked: BucketEvent) -> None:
         """Processes one event, and logs and counts its result."""
@@ -150,18 +141,11 @@ class BucketEvents:
         )
 
     def _current_event(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
-        """Returns the event of the current version of a key. Its sequencer is empty unless the request knows it."""
+        """Returns the event of the current version of a key. Its sequencer is not known."""
         current = self.bucket.current(asked.key)
-        version = current.version_id if current else None
-        is_known = asked.removed if version is None else version == asked.version_id
-        source = Source(
-            self.bucket.name,
-            asked.key,
-            asked.version_id if is_known else version,
-            asked.sequencer if is_known else "",
-            current.modified.isoformat() if current else None,
-        )
-        return ObjectRemoved(source, marker=True) if version is None else ObjectWritten(source)
+        if current is None or current.version_id is None:
+            return ObjectRemoved(Source(self.bucket.name, asked.key, None, ""), marker=True)
+        return ObjectWritten(Source(self.bucket.name, asked.key, current.version_id, "", current.modified.isoformat()))
 
     def _reindex(self, asked: ReindexMaterial) -> EventResult:
         state = self.index.state(asked.material)

@@ -20,6 +20,10 @@ class ObjectWritten:
 
     source: Source
 
+    @property
+    def subject(self) -> WorkSubject:
+        return _file(self.source.key, self.source.sequencer)
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectRemoved:
@@ -27,6 +31,14 @@ class ObjectRemoved:
 
     source: Source
     marker: bool
+
+    @property
+    def subject(self) -> WorkSubject:
+        return _file(self.source.key, self.source.sequencer)
+
+
+def _file(key: str, sequencer: str = "") -> WorkSubject:
+    return WorkSubject("file", key, sequencer=sequencer, finishes_itself=True)
 
 
 class ReindexMaterial(QueueMessage):
@@ -38,7 +50,11 @@ class ReindexMaterial(QueueMessage):
         description="The index version that it is embedded for. null: the live one, whose worker asks for the others.",
     )
     reason: str = Field(default="asked", description="Why, for the log.")
-    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+    @property
+    def subject(self) -> WorkSubject:
+        """The material, in the index version."""
+        return WorkSubject("material", self.material, self.index_version or "")
 
 
 class RecheckKey(QueueMessage):
@@ -46,10 +62,11 @@ class RecheckKey(QueueMessage):
 
     key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
     reason: str = Field(default="asked", description="Why, for the log.")
-    version_id: str | None = Field(default=None, description="The version of the newest event that is known.")
-    sequencer: str = Field(default="", description="The sequencer of that event, padded; empty if none is known.")
-    removed: bool = Field(default=False, description="Whether that event removed the object.")
-    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+    @property
+    def subject(self) -> WorkSubject:
+        """The file."""
+        return _file(self.key)
 
 
 class AskLearns(QueueMessage):
@@ -60,6 +77,10 @@ class AskLearns(QueueMessage):
     """
 
     material: str = Field(min_length=1)
+
+    @property
+    def subject(self) -> None:
+        """None: the row of its page in `pending_learns` brings it back."""
 
 
 BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey | AskLearns
@@ -106,24 +127,6 @@ def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
     return None
 
 
-def subject_of_event(event: BucketEvent) -> WorkSubject | None:
-    """Returns the file that an event is about, or the material that is indexed again.
-
-    `AskLearns` has none: the row of its page in `pending_learns` brings it back.
-    """
-    if isinstance(event, AskLearns):
-        return None
-    if isinstance(event, ReindexMaterial):
-        return WorkSubject("material", event.material, event.index_version or "")
-    if isinstance(event, RecheckKey):
-        return WorkSubject(
-            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
-        )
-    source = event.source
-    removed = isinstance(event, ObjectRemoved) and event.marker
-    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
-
-
 def _event_of_record(record: S3Record) -> BucketEvent:
     stored = record.s3.object
     source = Source(
@@ -161,15 +164,6 @@ class MaterialQueue:
     def recheck(self, keys: Collection[str], *, reason: str) -> None:
         """Asks to compare each key of the bucket with the index."""
         self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
-
-    def resume(self, subject: WorkSubject) -> None:
-        """Asks for work that waited: on a material, or on a file with its newest known event."""
-        if subject.kind == "material":
-            version = {"index_version": subject.fingerprint} if subject.fingerprint else {}
-            self.queue.send([{"reindex": {"material": subject.id, **version, "reason": "resumed", "resumed": True}}])
-            return
-        event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
-        self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
-from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten, read_event
 from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import MaterialRecords
+from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
@@ -214,9 +215,10 @@ def _with_work(
 
 def _failed_on(row: UnfinishedWork, stored: BucketObject | None) -> bool:
     """Returns whether the work failed on the current version of the bucket."""
+    event = read_event(parsed_message(row.body)) if row.body else None
     if stored is None:
-        return row.removed
-    if row.version_id is None:
-        # The work was about the version that was current when it failed.
-        return stored.modified <= datetime.fromisoformat(row.since)
-    return row.version_id == stored.version_id
+        return isinstance(event, ObjectRemoved) and event.marker
+    if isinstance(event, ObjectWritten | ObjectRemoved):
+        return event.source.version_id == stored.version_id
+    # The work was about the version that was current when it failed.
+    return stored.modified <= datetime.fromisoformat(row.since)

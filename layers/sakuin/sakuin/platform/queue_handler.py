@@ -24,36 +24,34 @@ from sakuin.platform.retry import (
 )
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
 from sakuin.platform.telemetry import CurrentWork, work_id_of
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkMessage, WorkSubject
 from sakuin.texts.catalogue import coded
 
-M = TypeVar("M")
+M = TypeVar("M", bound="Request")
 
 LEASE_SECONDS = 60
 # How many times a message was sent again because its deferral could not be recorded.
 COPIES_ATTRIBUTE = "copies"
-# SQL finishes their work in the transaction that stores their result. Work of another kind is finished by its handler.
-_FINISHED_IN_SQL = ("file", "table")
+# Of a message that continues work which waited.
+RESUMED = {COPIES_ATTRIBUTE: "0"}
 _FIRST_COPY_SECONDS = 60
 _DELAY_FACTOR = 1.5
 _MAX_COPIES = 20
 
 
+class Request(Protocol):
+    """What a message asks for."""
+
+    @property
+    def subject(self) -> WorkSubject | None:
+        """Returns its subject; None if the work needs no row when it fails, since it has its own."""
+
+
 class QueueWork(Protocol[M]):
     """The work of one queue."""
 
-    @property
-    def asks_vendors(self) -> bool:
-        """Returns whether success proves that the vendors are available for which other work waits."""
-
     def read(self, message: Mapping[str, Any]) -> M | None:
         """Returns the request in a message, None if the message requests nothing; `Invalid` for an unknown message."""
-
-    def subject(self, request: M) -> WorkSubject | None:
-        """Returns the subject of the request; None if the work needs no row when it fails, since it has its own."""
-
-    def is_resumed(self, request: M) -> bool:
-        """Returns whether maintenance sent it for deferred work."""
 
     def process(self, request: M) -> None:
         """Does the work. Repeated and concurrent calls are safe."""
@@ -105,8 +103,8 @@ class QueueHandler:
             self._name_work(received, message)
             request = self.work.read(message)
             if request is not None:
-                subject = self.work.subject(request)
-                if subject is not None:
+                if request.subject is not None:
+                    subject = request.subject.of(WorkMessage(self.queue.name, received.body, received.group))
                     self._record_last_delivery(received, subject)
                 self.work.process(request)
         except Exception as error:
@@ -117,14 +115,9 @@ class QueueHandler:
             self._end_lease(received)
         if failure is not None:
             return self._fail(received, request, subject, failure)
-        if subject is not None and self._may_be_recorded(received, request, subject):
+        if subject is not None and _may_be_recorded(received, subject):
             self._finish(subject)
         return _failures()
-
-    def _may_be_recorded(self, received: _Received, request: object, subject: WorkSubject) -> bool:
-        if subject.kind not in _FINISHED_IN_SQL:
-            return True
-        return received.receives > 1 or COPIES_ATTRIBUTE in received.attributes or self.work.is_resumed(request)
 
     def _name_work(self, received: _Received, message: Mapping[str, Any]) -> None:
         self.current.id = work_id_of(received.attributes, message, received.id)
@@ -153,7 +146,7 @@ class QueueHandler:
 
     def _finish(self, subject: WorkSubject) -> None:
         try:
-            self.unfinished.finish(subject, vendor_answered=self.work.asks_vendors)
+            self.unfinished.finish(subject, vendor_answered=subject.asks_vendors)
         except SakuinError as error:
             # The row becomes due again, and its message then has nothing to do.
             self.logger.warning("finished work is not recorded", reason=str(error))
@@ -238,6 +231,10 @@ class QueueHandler:
                 self.work.give_up(request, decision.reason)
         except SakuinError as error:
             self.logger.warning("the failure is not recorded", reason=str(error))
+
+
+def _may_be_recorded(received: _Received, subject: WorkSubject) -> bool:
+    return not subject.finishes_itself or received.receives > 1 or COPIES_ATTRIBUTE in received.attributes
 
 
 def _failures(*ids: str) -> dict[str, Any]:

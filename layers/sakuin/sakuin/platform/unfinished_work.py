@@ -1,18 +1,16 @@
 """The table `unfinished_work`: work that did not finish, the reason, since when, and the next attempt."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sakuin.platform.retry import Defer
 from sakuin.platform.supabase.client import Client, call
 
-WorkKind = Literal["file", "material", "table", "upload", "deletion"]
 WorkState = Literal["retrying", "waiting", "failed"]
 
 # How long claimed work is not due again: its message needs time to have an effect.
 _CLAIMED_SECONDS = 180
-_PROBE_CHUNKS = 32
 # The columns that the rows are ordered by.
 _PLACE = ("since", "subject", "kind", "fingerprint")
 # Longer than any function runs.
@@ -22,46 +20,58 @@ SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class WorkSubject:
-    """The subject of a message.
+class WorkMessage:
+    """A message of a queue (its name), as its body and its group ("" for none)."""
 
-    `id` is the S3 key of a `file` (a page, `learns.yml`, `synonyms.yml`), the name of a `material` that is indexed
-    again, the id of a `table`, or the S3 key of an `upload` of a Table's document. `fingerprint` names the index over
-    Tables ("" for all). `version_id`, `sequencer` and `removed` come from a file's event.
-    """
-
-    kind: WorkKind
-    id: str
-    fingerprint: str = ""
-    version_id: str | None = None
-    sequencer: str = ""
-    removed: bool = False
+    queue: str
+    body: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class DueWork:
-    """Work that is due. `chunks` are the chunks of a Table for a probe; without chunks the Table is scanned."""
+class WorkSubject:
+    """The subject of a request: all messages with the same `kind`, `id` and `fingerprint` ("" for all) have one row.
 
-    subject: WorkSubject
-    project_id: str | None
-    chunks: Sequence[str]
+    `sequencer` orders the events of one subject; it is "" for a request about the current state.
+    `message` continues the work later; its queue's handler fills it in if it is None. With one of its own, the failed
+    message is sent only to find out whether its vendor answers. `asks_vendors`: success proves that the vendors are
+    available for which other work waits. `finishes_itself`: SQL deletes the row in the transaction that stores the
+    result.
+    """
+
+    kind: str
+    id: str
+    fingerprint: str = ""
+    sequencer: str = ""
+    message: WorkMessage | None = None
+    probe: WorkMessage | None = None
+    asks_vendors: bool = True
+    finishes_itself: bool = False
+
+    def of(self, received: WorkMessage) -> "WorkSubject":
+        """Returns the subject with the messages to send for it, if the work of `received` does not finish."""
+        if self.message is None:
+            return replace(self, message=received)
+        return replace(self, probe=received if self.asks_vendors else None)
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedWork:
-    """A row of unfinished work. `retry_at` is the time of the next automatic attempt; None for dead letters."""
+    """A row of unfinished work. `retry_at` is the time of the next automatic attempt; None for dead letters.
 
-    kind: WorkKind
+    `body` is that of the message that continues the work.
+    """
+
+    kind: str
     subject: str
     fingerprint: str
     state: WorkState
     reason: str
     vendor: str | None
-    version_id: str | None
-    removed: bool
     attempts: int
     since: str
     retry_at: str | None
+    body: str | None = None
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -127,10 +137,10 @@ class UnfinishedWorkStore:
         """
         call(self.client, "finish_work", {"p_work": _row(subject), "p_answered": vendor_answered})
 
-    def claim_due(self, *, limit: int) -> Sequence[DueWork]:
-        """Claims due work, the oldest first. During an outage of a vendor it claims one probe at a time."""
-        arguments = {"p_limit": limit, "p_seconds": _CLAIMED_SECONDS, "p_batch": _PROBE_CHUNKS}
-        return [_due(row) for row in call(self.client, "claim_due_work", arguments)]
+    def claim_due(self, *, limit: int) -> Sequence[WorkMessage]:
+        """Claims due work and returns its messages, the oldest first. In an outage of a vendor, one at a time."""
+        arguments = {"p_limit": limit, "p_seconds": _CLAIMED_SECONDS}
+        return [WorkMessage(**row) for row in call(self.client, "claim_due_work", arguments)]
 
     def rows(
         self,
@@ -189,11 +199,7 @@ class UnfinishedWorkStore:
 
 
 def _row(subject: WorkSubject) -> dict[str, Any]:
-    return asdict(subject) | {"subject": subject.id}
-
-
-def _due(row: Mapping[str, Any]) -> DueWork:
-    subject = WorkSubject(
-        row["kind"], row["subject"], row["fingerprint"], row["version_id"], row["sequencer"], row["removed"]
-    )
-    return DueWork(subject, row["project_id"], tuple(row["chunks"]))
+    row = asdict(subject) | {"subject": subject.id}
+    if subject.message is not None:
+        row["message"]["sequencer"] = subject.sequencer
+    return row

@@ -12,14 +12,13 @@ from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector
-from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.index_version import of_version
 from sakuin.retrieval.passages import embedded_passages
 from sakuin.retrieval.vectors import embed_texts
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
-from sakuin.tables.messages import EmbedRequest, embed_message, subject_of_request
+from sakuin.tables.messages import EmbedRequest, embed_message
 from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.recovery import RecordTableFailure, complete_indexed
@@ -206,16 +205,9 @@ class EmbedWork:
     give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
-    asks_vendors: bool = True
 
     def read(self, message: Mapping[str, Any]) -> EmbedRequest:
         return embed_message(message)
-
-    def subject(self, asked: EmbedRequest) -> WorkSubject:
-        return subject_of_request(asked)
-
-    def is_resumed(self, asked: EmbedRequest) -> bool:
-        return asked.resumed
 
     def give_up(self, asked: EmbedRequest, reason: str) -> None:
         self.give_up_table(asked.table_id, reason, asked.index_version)

@@ -1,5 +1,6 @@
 """The messages of the queues of Tables: what they ask for, and the queues that send them."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from sakuin.platform.s3 import QueueMessage, only_record, unknown_message
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.platform.unfinished_work import WorkMessage, WorkSubject
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
 
@@ -45,7 +46,11 @@ class ScanRequest(QueueMessage):
         default=None, description="The index version. null: the live one, whose worker asks for the others."
     )
     for_event: bool = Field(default=False, description="Whether one scan is enough for all events of a generation.")
-    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+    @property
+    def subject(self) -> WorkSubject:
+        """The Table. A scan calls no model, and the search engine only to delete rows."""
+        return _table(self, asks_vendors=False)
 
 
 class EmbedRequest(QueueMessage):
@@ -55,25 +60,17 @@ class EmbedRequest(QueueMessage):
     table_id: str = Field(pattern=_UUID)
     chunks: list[str] = Field(max_length=1000)
     index_version: str | None = Field(default=None, description="The index version of the chunks; null: the live one.")
-    resumed: bool = Field(default=False, description="Whether it tests a vendor that the Table waits for.")
 
-
-class ImportRequest(QueueMessage):
-    """A request to import an uploaded document."""
-
-    key: str
+    @property
+    def subject(self) -> WorkSubject:
+        """The Table."""
+        return _table(self, asks_vendors=True)
 
 
 class IndexMessage(QueueMessage):
     """Asks to scan a Table."""
 
     index: ScanRequest
-
-
-class ImportMessage(QueueMessage):
-    """Asks to import an uploaded document whose import waited."""
-
-    request: ImportRequest = Field(alias="import")
 
 
 class EmbedMessage(QueueMessage):
@@ -84,13 +81,16 @@ class EmbedMessage(QueueMessage):
 
 @dataclass(frozen=True, slots=True)
 class DocumentUploaded:
-    """The document of a Table was uploaded to `key`. `resumed`: its import waited before."""
+    """The document of a Table was uploaded to `key`."""
 
     project_id: str
     table_id: str
     upload: int
     key: str
-    resumed: bool = False
+
+    @property
+    def subject(self) -> WorkSubject:
+        return WorkSubject("upload", self.key, asks_vendors=False)
 
 
 def tool_message(message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
@@ -103,8 +103,6 @@ def tool_message(message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded |
             return _uploaded(unquote_plus(only_record(message).s3.object.key))
         if "index" in message:
             return IndexMessage.model_validate(message).index
-        if "import" in message:
-            return _uploaded(ImportMessage.model_validate(message).request.key, resumed=True)
         if message.get("Event") == "s3:TestEvent":
             return None
         subject = ToolEvent.model_validate(message).detail
@@ -121,26 +119,36 @@ def embed_message(message: Mapping[str, Any]) -> EmbedRequest:
         raise unknown_message(error) from error
 
 
-def subject_of_request(asked: ScanRequest | EmbedRequest | DocumentUploaded) -> WorkSubject:
-    """Returns what a message is about: a Table in an index version ("" for the live one), or an uploaded document."""
-    if isinstance(asked, DocumentUploaded):
-        return WorkSubject("upload", asked.key)
-    return WorkSubject("table", asked.table_id, asked.index_version or "")
+def _table(asked: ScanRequest | EmbedRequest, *, asks_vendors: bool) -> WorkSubject:
+    """Returns a Table in an index version ("" for the live one). A scan of it continues any of its work."""
+    version = asked.index_version or ""
+    scan = {"index": _request(asked.project_id, asked.table_id, version)}
+    return WorkSubject(
+        "table",
+        asked.table_id,
+        version,
+        message=WorkMessage("tool", json.dumps(scan), asked.project_id),
+        asks_vendors=asks_vendors,
+        finishes_itself=True,
+    )
 
 
-def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
+def _request(project_id: str, table_id: str, version: str) -> dict[str, Any]:
+    return {"project_id": project_id, "table_id": table_id, **({"index_version": version} if version else {})}
+
+
+def _uploaded(key: str) -> DocumentUploaded | None:
     match = _DOCUMENT_KEY.fullmatch(key)
     if match is None:
         return None
-    return DocumentUploaded(match["project"], match["table"], int(match["upload"]), key, resumed)
+    return DocumentUploaded(match["project"], match["table"], int(match["upload"]), key)
 
 
 @dataclass(frozen=True, slots=True)
 class TableQueues:
     """Requests work on Tables. Delivery is at least once. The group of a message is its project.
 
-    `index_version` is the one that the work is for; "" is the live one, whose worker asks for the others. `resumed`:
-    the work waited before.
+    `index_version` is the one that the work is for; "" is the live one, whose worker asks for the others.
     """
 
     tool_queue: SqsQueue
@@ -155,26 +163,15 @@ class TableQueues:
         generation: int | None = None,
         skip: int = 0,
         for_event: bool = False,
-        resumed: bool = False,
     ) -> None:
         """Asks to scan a Table, or with `generation` to continue the scan of that generation after `skip` strings."""
-        request = {**self._table(project_id, table_id, resumed), "generation": generation, "skip": skip}
+        table = _request(project_id, table_id, self.index_version)
+        request: dict[str, Any] = {**table, "generation": generation, "skip": skip}
         if for_event:
             request["for_event"] = True
         self.tool_queue.send([{"index": request}], group=project_id)
 
-    def embed_chunks(
-        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
-    ) -> None:
+    def embed_chunks(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
         """Asks to embed chunks, in one message for each batch."""
-        table = self._table(project_id, table_id, resumed)
+        table = _request(project_id, table_id, self.index_version)
         self.embed_queue.send([{"embed": {**table, "chunks": list(batch)}} for batch in batches], group=project_id)
-
-    def import_document(self, key: str) -> None:
-        """Asks to import the uploaded document at `key`."""
-        uploaded = _uploaded(key)
-        self.tool_queue.send([{"import": {"key": key}}], group=uploaded.project_id if uploaded else "")
-
-    def _table(self, project_id: str, table_id: str, resumed: bool) -> dict[str, Any]:
-        version = {"index_version": self.index_version} if self.index_version else {}
-        return {"project_id": project_id, "table_id": table_id, **version, **({"resumed": True} if resumed else {})}

@@ -9,13 +9,12 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.retrieval.index_version import of_version
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.index_table import IndexTable, ScanResult
-from sakuin.tables.messages import DocumentUploaded, ScanRequest, subject_of_request, tool_message
+from sakuin.tables.messages import DocumentUploaded, ScanRequest, tool_message
 from sakuin.tables.recovery import RecordTableFailure
 
 
@@ -52,17 +51,9 @@ class ToolWork:
     give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
-    # A scan calls no model, and the search engine only to delete rows.
-    asks_vendors: bool = False
 
     def read(self, message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
         return tool_message(message)
-
-    def subject(self, asked: ScanRequest | DocumentUploaded) -> WorkSubject:
-        return subject_of_request(asked)
-
-    def is_resumed(self, asked: ScanRequest | DocumentUploaded) -> bool:
-        return asked.resumed
 
     def give_up(self, asked: ScanRequest | DocumentUploaded, reason: str) -> None:
         version = asked.index_version if isinstance(asked, ScanRequest) else None

@@ -13,18 +13,16 @@ from sakuin.knowledge.messages import (
     RecheckKey,
     ReindexMaterial,
     read_event,
-    subject_of_event,
 )
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.retry import MAX_RECEIVES, QueueName
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, REASON_ATTRIBUTE, TRIES_ATTRIBUTE, SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
 from sakuin.tables.messages import (
     DocumentUploaded,
     ToolEvent,
     embed_message,
-    subject_of_request,
     tool_message,
 )
 from sakuin.texts.catalogue import coded, counted
@@ -203,7 +201,7 @@ class DeadLetters:
 
 
 def _described(
-    letter: DeadMessage, read: Contents, failures: Mapping[tuple[WorkKind, str, str], UnfinishedWork]
+    letter: DeadMessage, read: Contents, failures: Mapping[tuple[str, str, str], UnfinishedWork]
 ) -> DescribedLetter:
     subject = read.subject
     failure = failures.get((subject.kind, subject.id, subject.fingerprint)) if subject else None
@@ -245,7 +243,7 @@ def _material(sent: Mapping[str, Any]) -> Contents | None:
     else:
         action = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
         text = coded(f"letter.{action}", key=event.source.key, version=event.source.version_id or "–")
-    return Contents(text, subject_of_event(event))
+    return Contents(text, event.subject)
 
 
 def _tool(sent: Mapping[str, Any]) -> Contents | None:
@@ -261,13 +259,13 @@ def _tool(sent: Mapping[str, Any]) -> Contents | None:
     else:
         code = "letter.scan_from" if request.skip else "letter.scan"
         text = coded(code, table=request.table_id, skip=request.skip)
-    return Contents(text, subject_of_request(request))
+    return Contents(text, request.subject)
 
 
 def _embed(sent: Mapping[str, Any]) -> Contents:
     request = embed_message(sent)
     chunks = counted("chunk", len(request.chunks))
-    return Contents(coded("letter.embed", chunks=chunks, table=request.table_id), subject_of_request(request))
+    return Contents(coded("letter.embed", chunks=chunks, table=request.table_id), request.subject)
 
 
 def _webhook(message: Mapping[str, Any]) -> Contents:

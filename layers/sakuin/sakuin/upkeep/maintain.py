@@ -1,17 +1,17 @@
 """Maintenance: publishes the outbox, resumes deferred work, asks for `learns`, helps stalled Tables, cleans up."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.queue_handler import RESUMED
 from sakuin.platform.run_all import run_all
+from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.chunk_store import ChunkStore, namespace
-from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.recovery import complete_indexed
@@ -38,30 +38,18 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ResumeWork:
-    """Sends messages for deferred work that is due. Each row belongs to one run; a repeated message does no harm."""
+    """Sends the messages of deferred work that is due. Each row belongs to one run; a repeated message does no harm."""
 
     unfinished: UnfinishedWorkStore
-    materials: MaterialQueue
-    queues_of: Callable[[str], TableQueues]
+    queues: Mapping[str, SqsQueue]
     limit: int = _RESUMED_PER_RUN
 
     def __call__(self) -> int:
         """Returns the number of messages."""
         due = self.unfinished.claim_due(limit=self.limit)
-        for work in due:
-            self._send(work)
+        for message in due:
+            self.queues[message.queue].send_copy(message.body, RESUMED, delay_seconds=0, group=message.group)
         return len(due)
-
-    def _send(self, work: DueWork) -> None:
-        subject = work.subject
-        if subject.kind in ("file", "material"):
-            self.materials.resume(subject)
-        elif subject.kind == "upload":
-            self.queues_of("").import_document(subject.id)
-        elif work.project_id is not None and work.chunks:
-            self.queues_of(subject.fingerprint).embed_chunks(work.project_id, subject.id, [work.chunks], resumed=True)
-        elif work.project_id is not None:
-            self.queues_of(subject.fingerprint).index(work.project_id, subject.id, resumed=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,10 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         TableIndex(client, own_index(settings).tables),
         clients.chunk_store(for_upkeep=True),
         RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes)),
-        ResumeWork(UnfinishedWorkStore(client), materials, queues_of),
+        ResumeWork(
+            UnfinishedWorkStore(client),
+            {"material": materials.queue, "tool": tables.tool_queue, "embed": tables.embed_queue},
+        ),
         DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now),
         SendPendingLearns(LearnsRecords(client), materials),
         write_quotas,

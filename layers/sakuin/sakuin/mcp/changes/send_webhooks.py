@@ -21,7 +21,6 @@ from sakuin.mcp.changes.event_types import EventTypes, Happened
 from sakuin.mcp.changes.subscriptions import Caller, Subscription, Subscriptions
 from sakuin.mcp.changes.webhooks import CallbackFailed, Webhooks, new_id
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkSubject
 
 # After the first, second, … failure in a row. SQS delays a message by 900 seconds at most.
 _RETRY_SECONDS = (5, 30, 180, 900)
@@ -40,6 +39,10 @@ class WebhookMessage(BaseModel):
 
     subscription: str
     attempt: int
+
+    @property
+    def subject(self) -> None:
+        """None: the row of the subscription has its state."""
 
 
 def webhook_message(message: Mapping[str, Any]) -> WebhookMessage:
@@ -62,19 +65,10 @@ class SendWebhooks:
     queue: SqsQueue
     allow: Callable[[str, int], None]
     clock: Callable[[], float] = time.monotonic
-    asks_vendors: bool = False
 
     def read(self, message: Mapping[str, Any]) -> WebhookMessage:
         """Returns the request in a message."""
         return webhook_message(message)
-
-    def subject(self, request: WebhookMessage) -> WorkSubject | None:
-        """Returns None: the row of the subscription has its state."""
-        return None
-
-    def is_resumed(self, request: WebhookMessage) -> bool:
-        """Returns False: maintenance sends the same message."""
-        return False
 
     def give_up(self, request: WebhookMessage, reason: str) -> None:
         """Does nothing: the subscription is due again after two minutes."""
