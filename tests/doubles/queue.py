@@ -78,15 +78,6 @@ class MemoryQueues:
     def embed_chunks(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
         self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
 
-    def send_copy(self, body: str, _attributes: object, **_how: object) -> None:
-        message = json.loads(body)
-        for name in message.keys() & {"index", "embed"}:
-            request = message[name]
-            rest = (tuple(request["chunks"]),) if name == "embed" else (None, 0)
-            self.asked.append((name, request["project_id"], request["table_id"], *rest))
-        if "Records" in message:
-            self.asked.append(("Records", message["Records"][0]["s3"]["object"]["key"]))
-
     @property
     def tool_queue(self) -> "MemoryQueues":
         return self

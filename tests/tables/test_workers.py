@@ -32,12 +32,6 @@ class Workers:
         """Delivers messages of the embed queue; returns which are done."""
         return self._deliver(EMBEDS, bodies, receives)
 
-    def resume(self) -> list[str]:
-        """Resumes waiting work; returns the kinds of its messages."""
-        self.world.queues.asked.clear()
-        self.world.maintenance.resume_work()
-        return [message[0] for message in self.world.queues.asked]
-
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         return [(row.kind, row.state, row.reason) for row in self.unfinished.rows()]
@@ -98,16 +92,6 @@ def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: 
     assert workers.tool(uploaded(tables, table)) == [True]
     assert workers.embed(*batches(tables)) == [True]
     assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
-
-
-def test_the_message_of_an_import_that_waits_is_sent_again(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": "small"})
-    message = uploaded(tables, table)
-    tables.bodies = Failing(NO_S3)
-    assert workers.tool(message, receives=4) == [True]
-    assert [(kind, state) for kind, state, _ in workers.rows] == [("upload", "waiting")]
-    tables.sql("update unfinished_work set retry_at = now()")
-    assert workers.resume() == ["Records"]
 
 
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import pytest
 from sakuin.knowledge.messages import AskLearns, MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import WorkMessage
 from sakuin.tables.messages import EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
 
 from tests.doubles.sqs import ModelledSqs
@@ -68,19 +67,3 @@ def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, version:
     assert [(message.queue, message.group) for message in sqs.messages] == [
         (queue, PROJECT) for queue in ("tools", "embeds", "embeds")
     ]
-
-
-@pytest.mark.parametrize("version", [None, "an index"])
-def test_a_batch_that_waits_tests_its_vendor_and_its_table_is_scanned_again(version: str | None) -> None:
-    sent = WorkMessage("embed", "a batch", PROJECT)
-    subject = EmbedRequest(project_id=PROJECT, table_id=TABLE, chunks=["a"], index_version=version).subject.of(sent)
-    assert (subject.kind, subject.id, subject.fingerprint) == ("table", TABLE, version or "")
-    assert (subject.probe, subject.message and (subject.message.queue, subject.message.group)) == (
-        sent,
-        ("tool", PROJECT),
-    )
-    scan = tool_message(json.loads(subject.message.body if subject.message else ""))
-    assert scan == ScanRequest(project_id=PROJECT, table_id=TABLE, index_version=version)
-    later = ScanRequest(project_id=PROJECT, table_id=TABLE, index_version=version, generation=3, skip=2000).subject
-    assert later.of(WorkMessage("tool", "a part")).message == subject.message
-    assert later.of(WorkMessage("tool", "a part")).probe is None
