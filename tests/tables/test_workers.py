@@ -15,7 +15,6 @@ from tests.worked_queue import WorkedQueue
 from tests.worlds import EMBEDS, FINGERPRINT, TOOLS, TableWorld, long
 
 TEXT = long("二次方程式の解の公式")
-NO_S3 = Unavailable("S3 did not answer", vendor="s3")
 
 
 @dataclass
@@ -71,19 +70,6 @@ def uploaded(tables: TableWorld, table: str) -> str:
     message: dict[str, Any] = json.loads(event("index_tool.body")["Records"][0]["body"])
     message["Records"][0]["s3"]["object"]["key"] = key
     return json.dumps(message)
-
-
-@dataclass
-class Failing:
-    """Bodies, or an embedder, that fail with `error`."""
-
-    error: Exception
-
-    def read(self, _key: str, *, max_bytes: int) -> bytes:
-        raise self.error
-
-    def passages(self, _texts: object) -> list[Any]:
-        raise self.error
 
 
 def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: TableWorld) -> None:
