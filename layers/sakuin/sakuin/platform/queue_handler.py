@@ -32,7 +32,7 @@ M = TypeVar("M", bound="Request")
 LEASE_SECONDS = 60
 # How many times a message was sent again because its deferral could not be recorded.
 COPIES_ATTRIBUTE = "copies"
-# Of a message that continues work which waited.
+# Of a message that continues work which waited or failed: its row is deleted when it is done.
 RESUMED = {COPIES_ATTRIBUTE: "0"}
 _FIRST_COPY_SECONDS = 60
 _DELAY_FACTOR = 1.5

@@ -14,7 +14,7 @@ from sakuin.knowledge.messages import (
     ReindexMaterial,
     read_event,
 )
-from sakuin.platform.queue_handler import parsed_message
+from sakuin.platform.queue_handler import RESUMED, parsed_message
 from sakuin.platform.retry import MAX_RECEIVES, QueueName
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, REASON_ATTRIBUTE, TRIES_ATTRIBUTE, SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
@@ -110,7 +110,7 @@ class DeadLetterQueues:
     def send_again(self, letter: DeadMessage) -> None:
         """Sends a letter to its original queue, and then deletes it from the dead letters."""
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
-        own = {MESSAGE_ATTRIBUTE: letter.correlation_id}
+        own = {MESSAGE_ATTRIBUTE: letter.correlation_id, **RESUMED}
         queue.send_copy(letter.body, own, delay_seconds=0, group=letter.group)
         self.discard(letter)
 
