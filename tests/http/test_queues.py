@@ -48,7 +48,7 @@ def test_messages_in_flight_are_counted_and_those_without_a_known_worker(
         "unattended": 2,
         "dead_letters": 0,
     }
-    assert [queue["dead_letters"] for queue in answer["queues"]] == [0, 0, 1]
+    assert [queue["dead_letters"] for queue in answer["queues"]] == [0, 0, 1, 0]
     (work,) = answer["in_flight"]
     assert (work["queue"], work["what"], work["worker"]) == ("material", "index a again: asked", "alive")
 
