@@ -27,7 +27,7 @@ from sakuin.platform.telemetry import CurrentWork, work_id_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkMessage, WorkSubject
 from sakuin.texts.catalogue import coded
 
-M = TypeVar("M", bound="Request")
+M = TypeVar("M", bound="WorkRequest")
 
 LEASE_SECONDS = 60
 # How many times a message was sent again because its deferral could not be recorded.
@@ -39,7 +39,7 @@ _DELAY_FACTOR = 1.5
 _MAX_COPIES = 20
 
 
-class Request(Protocol):
+class WorkRequest(Protocol):
     """What a message asks for."""
 
     @property
