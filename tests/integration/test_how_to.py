@@ -114,7 +114,7 @@ def test_tables_and_searches_over_rest(reader: Terminal, deployed: Deployed) -> 
     printed = [text for _, text in follow(reader, "search-over-rest.md")][1:]
     pages, read, find, feedback, table = map(json.loads, printed)
     assert pages["results"][0]["title"] == "解の公式"
-    assert "解の公式" in read["text"]
+    assert "二次方程式" in read["text"]
     assert find["places"]
     assert feedback["answered"] is True
     assert {"results", "no_good_match"} <= table.keys()
@@ -149,11 +149,13 @@ def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> 
     reader.saves("tests/labels/floors.json", (labels / "floors.json").read_text("utf-8"))
     reader.saves("site/a.html", (REPOSITORY / "samples" / "junior" / "一次関数_教材.html").read_text("utf-8"))
     reader.saves("main/site/a.html", (reader.folder / "site" / "a.html").read_text("utf-8"))
+    reader.saves("exam.json", json.dumps(["一次関数の傾きを答えよ", "織田信長が生まれた年を答えよ"], ensure_ascii=False))
     for command, _ in follow(reader, "evaluation.md"):
         if command.startswith("sakuin eval labels.jsonl --bootstrap"):
             assert len((reader.folder / "labels.jsonl").read_text("utf-8").splitlines()) > 50
             reader.saves("labels.jsonl", "\n".join(chosen))
     assert (reader.folder / "report.html").is_file()
+    assert "傾き" in (reader.folder / "coverage.html").read_text("utf-8")
     assert json.loads(articles)["articles"][0]["title"] in (reader.folder / "articles.jsonl").read_text("utf-8")
 
 
