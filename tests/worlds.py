@@ -137,7 +137,7 @@ class Doubles(Clients):
     def question_embedder(self, model: EmbeddingModel) -> Any:
         return self.world.embedder_of(model)
 
-    def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None) -> Any:
+    def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None, at_once: bool = False) -> Any:
         return self.world.embedder_of(model)
 
     def learns_model(self) -> LearnsModel | None:

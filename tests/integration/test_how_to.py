@@ -149,7 +149,7 @@ def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> 
     reader.saves("tests/labels/floors.json", (labels / "floors.json").read_text("utf-8"))
     reader.saves("site/a.html", (REPOSITORY / "samples" / "junior" / "一次関数_教材.html").read_text("utf-8"))
     reader.saves("main/site/a.html", (reader.folder / "site" / "a.html").read_text("utf-8"))
-    reader.saves("exam.json", json.dumps(["一次関数の傾きを答えよ", "織田信長が生まれた年を答えよ"], ensure_ascii=False))
+    reader.saves("exam.json", json.dumps(["一次関数の傾き", "織田信長の生年"], ensure_ascii=False))
     for command, _ in follow(reader, "evaluation.md"):
         if command.startswith("sakuin eval labels.jsonl --bootstrap"):
             assert len((reader.folder / "labels.jsonl").read_text("utf-8").splitlines()) > 50

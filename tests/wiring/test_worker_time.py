@@ -38,6 +38,8 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
         with pytest.raises(OutOfTime, match="this continues automatically"):
             call()
     assert openai.requests == []
+    clients.indexing_embedder(settings.embedding_model, at_once=True).passages(["a text"])
+    assert len(openai.requests) == 1
     observed.work.milliseconds_left = lambda: 9_000
     with pytest.raises(OutOfTime):
         clients.chunk_store(for_upkeep=True).delete_namespace("n")

@@ -1,6 +1,7 @@
 """The function `api`: the REST API of the library and of projects."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
@@ -75,7 +76,7 @@ def handler(clients: Clients) -> Handler:
     queues = Queues(DeadLetters(clients.dead_letters(), unfinished), unfinished)
     kept = kept_or_own(clients)
     reconcile = reconciling(clients, kept)
-    live_vectors = LiveVectors(library.index, kept, clients.indexing_embedder)
+    live_vectors = LiveVectors(library.index, kept, partial(clients.indexing_embedder, at_once=True))
     checks = doctor(clients, secret)
     services = project_services(clients, secret)
     ask = AskMcp(clients.mcp_function())
@@ -225,8 +226,6 @@ def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Pl
 
 def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues") -> "Operation":
     """Returns what the console's pages of operation read and change."""
-    from functools import partial
-
     from sakuin.console.pages.operation import Operation
     from sakuin.platform.openai.models import model_facts
     from sakuin.upkeep.counts import DatabaseSize, project_counts

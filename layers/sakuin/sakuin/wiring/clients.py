@@ -1,5 +1,6 @@
 """Everything that a function uses from outside: settings, secrets, telemetry, vendors, AWS and clocks."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 # For all attempts together: an agent waits, and a search by words alone needs no vector.
 _QUESTION_SECONDS = 5.0
+# For texts whose vectors a caller of `api` waits for, which has 29 seconds.
+_VECTORS_SECONDS = 20.0
 # After the last call of turbopuffer in a request or a part of maintenance.
 _SECONDS_TO_ANSWER = 2.0
 _METRICS: dict[Change, str] = {"opened": "CircuitsOpened", "not called": "CallsNotMade", "refused": "CallsDenied"}
@@ -178,26 +181,35 @@ class Clients:
         self._instrument(session, OPENAI_HEADER, "Embedding")
         return session
 
-    def indexing_embedder(self, model: EmbeddingModel, *, urgency: int | None = None) -> "Embedder":
-        """Returns the embedder of texts for a model, within the budget of the day if there is one."""
+    def indexing_embedder(
+        self, model: EmbeddingModel, *, urgency: int | None = None, at_once: bool = False
+    ) -> "Embedder":
+        """Returns the embedder of texts for a model, within the budget of the day if there is one.
+
+        `at_once`: a caller waits for the vectors, in a function that has less time than a slow call takes.
+        """
         limit = self.settings.limits.embedding_daily_tokens
         if not limit:
-            return self._embedder(model, lambda _tokens: None, urgency)
+            return self._embedder(model, lambda _tokens: None, urgency, at_once=at_once)
         from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
 
         ledger = EmbeddingLedger(self.supabase)
-        return BudgetedEmbedder(self._embedder(model, TokenCounter(ledger), urgency), ledger, limit)
+        embedder = self._embedder(model, TokenCounter(ledger), urgency, at_once=at_once)
+        return BudgetedEmbedder(embedder, ledger, limit)
 
-    def _embedder(self, model: EmbeddingModel, spend: Callable[[int], None], urgency: int | None) -> "Embedder":
+    def _embedder(
+        self, model: EmbeddingModel, spend: Callable[[int], None], urgency: int | None, *, at_once: bool
+    ) -> "Embedder":
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
         def on_tokens(tokens: int) -> None:
             self._count_tokens(tokens)
             spend(tokens)
 
-        ask = self._calls(self._background(attempts=3), vendor="openai", work="passages")
+        retries = interactive(attempts=2) if at_once else self._background(attempts=3)
+        ask = self._calls(retries, vendor="openai", work="passages")
         session = self._embeddings(urgency)
-        return OpenAIEmbedder(session, model, on_tokens, ask)
+        return OpenAIEmbedder(session, model, on_tokens, ask, all_seconds=_VECTORS_SECONDS if at_once else math.inf)
 
     def _count_tokens(self, tokens: int) -> None:
         meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
