@@ -72,6 +72,7 @@ class Proxy:
     """An ASGI application that forwards each request to the target of `route`, at most `at_once` at a time.
 
     The headers in `added` replace those of the same name. `renamed` are names of headers in answers, and other ones.
+    Without `keeps_connections` each request has a connection of its own.
     """
 
     def __init__(
@@ -81,12 +82,17 @@ class Proxy:
         at_once: int = 100,
         added: Headers | None = None,
         renamed: Mapping[bytes, bytes] | None = None,
+        keeps_connections: bool = True,
     ) -> None:
         self._route = route
         self._added = added or []
         self._renamed = renamed or {}
         self._turn = asyncio.Semaphore(at_once)
-        self._pool = httpcore.AsyncConnectionPool(max_connections=None, keepalive_expiry=KEPT_SECONDS)
+        self._pool = httpcore.AsyncConnectionPool(
+            max_connections=None,
+            max_keepalive_connections=None if keeps_connections else 0,
+            keepalive_expiry=KEPT_SECONDS,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -55,7 +55,8 @@ class Gateway:
         return passed
 
     def __post_init__(self) -> None:
-        self._proxy = Proxy(lambda path: Target(self._port(path.decode()), path))
+        # PostgREST closes a connection when it refuses a request without reading its body.
+        self._proxy = Proxy(lambda path: Target(self._port(path.decode()), path), keeps_connections=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or passes it on."""
