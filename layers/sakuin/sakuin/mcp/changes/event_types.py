@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.knowledge.search import RankedMatches
 from sakuin.mcp.changes import questions
 from sakuin.mcp.changes.feed import CHANGE, ChangeFeed, last_read
 from sakuin.mcp.changes.questions import StandingQuestions
@@ -33,13 +34,14 @@ _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": Fal
 class Happened:
     """Events in their order, and the cursor after them. `more`: there are more now.
 
-    `position` is how far the feed was read.
+    `position` is how far the feed was read, `ranked` what a standing question found if it was asked.
     """
 
     events: Sequence[Mapping[str, Any]]
     cursor: str
     more: bool
     position: int
+    ranked: RankedMatches | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +60,16 @@ class EventTypes:
         """Returns the types as `events/list` shows them, with these modes of delivery."""
         listed = []
         for name, told in self.types.items():
-            schemas = (questions.ARGUMENTS, questions.PAYLOAD) if name in questions.TYPES else (_NO_ARGUMENTS, CHANGE)
-            shown = dict(zip(("inputSchema", "payloadSchema"), schemas, strict=True))
-            listed.append({"name": name, "description": told, "delivery": delivery, **shown})
+            is_question = name in questions.TYPES
+            listed.append(
+                {
+                    "name": name,
+                    "description": told,
+                    "delivery": delivery,
+                    "inputSchema": questions.ARGUMENTS if is_question else _NO_ARGUMENTS,
+                    "payloadSchema": questions.PAYLOAD if is_question else CHANGE,
+                }
+            )
         return listed
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -72,11 +81,13 @@ class EventTypes:
         elif arguments:
             raise Invalid("Events have no arguments here. Leave 'arguments' out")
 
-    def matching(self, name: str, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str]:
+    def matching(
+        self, name: str, arguments: Mapping[str, Any], happened: Happened
+    ) -> tuple[Mapping[str, Any] | None, str]:
         """Returns what changes are compared with, and a vector; None if each change is one for events of this name."""
         if self.standing is None or name not in questions.TYPES:
             return None, ""
-        return self.standing.matching(arguments["question"], self.feed.folder)
+        return self.standing.matching(arguments["question"], self.feed.folder, happened.ranked)
 
     def after(
         self, endpoint: Endpoint | None, name: str, arguments: Mapping[str, Any], cursor: str | None, limit: int
@@ -87,8 +98,8 @@ class EventTypes:
         """
         if self.standing is not None and name in questions.TYPES:
             asked, folder = arguments["question"], self.feed.folder
-            events, after, position = self.standing.after(name, asked, cursor, folder)
-            return Happened(events, after, False, position)
+            events, after, position, ranked = self.standing.after(name, asked, cursor, folder)
+            return Happened(events, after, False, position, ranked)
         answer = self.feed.after(endpoint, cursor, [name], 0 if cursor is None else limit)
         happened = [_event(row) for row in answer["changes"]]
         more = cursor is not None and answer["more"]

@@ -99,11 +99,16 @@ class WebhookMethods:
         replaced = existing.secret if existing and existing.secret != secret else None
         floor = _floor(params.max_age_ms) if params.cursor else None
         row = {
-            **{"id": id, "principal": caller.principal, "payer": caller.payer, "name": params.name, "url": url},
+            "id": id,
+            "principal": caller.principal,
+            "payer": caller.payer,
+            "name": params.name,
+            "url": url,
             "owner": caller.endpoint.project_id if caller.endpoint else "",
             "mcp_id": caller.endpoint.id if caller.endpoint else None,
             "arguments": params.arguments or {},
-            **{"cursor": begins.cursor, "position": begins.position},
+            "cursor": begins.cursor,
+            "position": begins.position,
             "not_before": floor and floor.isoformat(),
         }
 
@@ -235,15 +240,15 @@ def _poll_result(happened: Happened, events: Any = (), *, truncated: bool = Fals
 def _beginning(types: EventTypes, caller: Caller, params: SubscribeParams) -> tuple[Happened, bool]:
     """Returns where a new subscription begins, and whether events after the client's cursor are left out."""
     arguments = params.arguments or {}
-    now = types.after(caller.endpoint, params.name, arguments, None, 0)
-    if params.cursor is None:
-        return now, False
-    try:
-        first = types.after(caller.endpoint, params.name, arguments, params.cursor, 1)
-    except Gone:
-        return now, True
-    is_old = any(_is_before(event, _floor(params.max_age_ms)) for event in first.events)
-    return Happened((), params.cursor, True, 0), is_old
+    is_gone = False
+    if params.cursor is not None:
+        try:
+            first = types.after(caller.endpoint, params.name, arguments, params.cursor, 1)
+            is_old = any(_is_before(event, _floor(params.max_age_ms)) for event in first.events)
+            return Happened((), params.cursor, True, 0), is_old
+        except Gone:
+            is_gone = True
+    return types.after(caller.endpoint, params.name, arguments, None, 0), is_gone
 
 
 def _granted_seconds(ttl_ms: int | None) -> int:

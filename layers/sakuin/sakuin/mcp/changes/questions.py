@@ -83,31 +83,38 @@ class StandingQuestions:
     searches: KnowledgeSearches
     feed: ChangeFeed
 
-    def after(self, name: str, question: str, cursor: str | None, folder: str) -> tuple[list[dict[str, Any]], str, int]:
+    def after(
+        self, name: str, question: str, cursor: str | None, folder: str
+    ) -> tuple[list[dict[str, Any]], str, int, RankedMatches | None]:
         """Returns the event since a cursor, if there is one, the cursor after it, and how far the feed was read.
 
-        A question is asked only if something changed. The same cursor and the same answer give the same `eventId`.
+        The last is what the question found, None if it was not asked: that is only if something changed. The same
+        cursor and the same answer give the same `eventId`.
         """
         signed = (name, folder, question)
         # Before the question: what changes meanwhile is asked for again.
         read = last_read(self.feed.within(folder).after(None, None, None, 0)["cursor"])
         before = None if cursor is None else _state(cursor, signed)
         if before is not None and before.read == read:
-            return [], str(cursor), read
-        answer, shown = self._answer(question, folder)
+            return [], str(cursor), read, None
+        ranked = self._ranked(question, folder)
+        answer, shown = self._answer(ranked)
         changed = _change(name, before, answer)
         events = (before.events if before else 0) + bool(changed)
         after = cursor_of(json.dumps([events, read, answer]), *signed)
         if not changed:
-            return [], after, read
+            return [], after, read, ranked
         id = hashlib.sha256(repr((signed, events, answer)).encode()).hexdigest()[:32]
         data = {"question": question, "state": changed, **shown}
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return [{"eventId": id, "name": name, "timestamp": time, "data": data}], after, read
+        return [{"eventId": id, "name": name, "timestamp": time, "data": data}], after, read, ranked
 
-    def matching(self, question: str, folder: str) -> tuple[Mapping[str, Any], str]:
-        """Returns what changes are compared with (`is_touched` in SQL), and the vector of the question."""
-        ranked = self._ranked(question, folder)
+    def matching(self, question: str, folder: str, ranked: RankedMatches | None) -> tuple[Mapping[str, Any], str]:
+        """Returns what changes are compared with (`is_touched` in SQL), and the vector of the question.
+
+        `ranked`: what the question found, if it was just asked.
+        """
+        ranked = ranked or self._ranked(question, folder)
         asked = ranked.asked
         page = "" if ranked.is_refused else ranked.matches[0].material
         if asked is None or asked.vector is None or asked.folder_slots:
@@ -126,8 +133,7 @@ class StandingQuestions:
             raise Unavailable("Questions cannot be embedded now")
         return ranked
 
-    def _answer(self, question: str, folder: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-        ranked = self._ranked(question, folder)
+    def _answer(self, ranked: RankedMatches) -> tuple[tuple[str, ...], Mapping[str, Any]]:
         if ranked.is_refused:
             return (), {}
         best = ranked.matches[0]

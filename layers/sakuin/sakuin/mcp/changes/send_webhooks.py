@@ -45,14 +45,6 @@ class WebhookMessage(BaseModel):
         """None: the row of the subscription has its state."""
 
 
-def webhook_message(message: Mapping[str, Any]) -> WebhookMessage:
-    """Returns the request in a message; `Invalid` for an unknown one."""
-    try:
-        return WebhookMessage.model_validate(message)
-    except ValidationError as error:
-        raise Invalid("The message is not one of this queue") from error
-
-
 @dataclass(frozen=True, slots=True)
 class SendWebhooks:
     """The work of WebhookQueue. `allow` takes a delivery of a payer; `OverLimit` if too few are left."""
@@ -67,8 +59,11 @@ class SendWebhooks:
     clock: Callable[[], float] = time.monotonic
 
     def read(self, message: Mapping[str, Any]) -> WebhookMessage:
-        """Returns the request in a message."""
-        return webhook_message(message)
+        """Returns the request in a message; `Invalid` for an unknown one."""
+        try:
+            return WebhookMessage.model_validate(message)
+        except ValidationError as error:
+            raise Invalid("The message is not one of this queue") from error
 
     def give_up(self, request: WebhookMessage, reason: str) -> None:
         """Does nothing: the subscription is due again after two minutes."""
@@ -111,7 +106,7 @@ class SendWebhooks:
                 happened.position,
                 received=bool(messages),
                 seconds=None if happened.more else 0,
-                matching=types.matching(each.name, each.arguments),
+                matching=types.matching(each.name, each.arguments, happened),
             )
             if is_writing:
                 self.queue.send([message_of(each.id, each.attempt)], delay_seconds=_WRITING_SECONDS, group=each.payer)
