@@ -194,6 +194,12 @@ def first_of(names: Collection[str], most: int, *, separator: str = ", ") -> str
     return separator.join(list(names)[:most]) + more
 
 
+def shortened(text: str, most: int) -> str:
+    """Returns a text on one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def minute(moment: str) -> str:
     """Returns a time in ISO 8601 in the form 2026-11-22 06:15 UTC."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -10,7 +10,7 @@ from sakuin_cli.evaluation.labels import LabelledQuestion
 from sakuin_cli.prediction.answers import Prediction
 from sakuin_cli.prediction.changes import Loss
 from sakuin_cli.site.sarif import relative
-from sakuin_cli.terminal import counted, first_of
+from sakuin_cli.terminal import counted, first_of, shortened
 
 RULE = "lost-answer"
 # A message names so many questions, and a comment has so many lines.
@@ -107,7 +107,10 @@ def question_name(question: LabelledQuestion) -> str:
 
 
 def _sentence(loss: Loss) -> str:
-    named = [f'{question_name(each.question)} "{_short(each.question.query)}" {_now(each)}' for each in loss.questions]
+    named = [
+        f'{question_name(each.question)} "{shortened(each.question.query, _LONGEST)}" {_now(each)}'
+        for each in loss.questions
+    ]
     count = counted(len(loss.questions), "question")
     return f"{loss.cause.id} {_WAYS[loss.cause.kind]} and takes the answer from {count}: " + first_of(
         named, _NAMED, separator="; "
@@ -119,11 +122,6 @@ def _now(prediction: Prediction) -> str:
     if now is None:
         return f"has no good match instead of {was}"
     return f"now opens {now} instead of {was}" if was else f"now opens {now} and should have no answer"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _escaped(text: str) -> str:

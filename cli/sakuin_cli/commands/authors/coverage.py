@@ -9,7 +9,7 @@ from sakuin.errors import Invalid
 from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import write_text
 from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
+from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors, shortened
 
 if TYPE_CHECKING:
     from sakuin_cli.evaluation.coverage import Coverage
@@ -113,15 +113,10 @@ def _show(terminal: Terminal, found: "Coverage") -> None:
         {
             "question": row["name"],
             "probability": "" if row["probability"] is None else f"{row['probability']:.2f}",
-            "text": _short(row["text"]),
-            "taught by": _short(", ".join(row["taught_by"])) or row["state"],
+            "text": shortened(row["text"], _LONGEST),
+            "taught by": shortened(", ".join(row["taught_by"]), _LONGEST) or row["state"],
         }
         for row in found.rows()
     ]
     terminal.rows("questions", rows)
     terminal.out.print(found.summary, style="bold", soft_wrap=True)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -18,7 +18,8 @@ from sakuin.upkeep.refused_questions import Judgement
 
 # So many of its questions are in an answer.
 _QUESTIONS = 20
-
+# API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
+_SECONDS = 10.0
 
 ToolId = Annotated[str | None, WithJsonSchema({"type": ["string", "null"], "format": "uuid"})]
 
@@ -128,10 +129,6 @@ def _view(gap: Gap) -> GapView:
         last=gap.last,
         questions=[each.question for each in gap.questions[:_QUESTIONS]],
     )
-
-
-# API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
-_SECONDS = 10.0
 
 
 class ReconcileView(BaseModel):

@@ -44,8 +44,6 @@ PAGES_AT_ONCE = 2
 _CLAIM_SECONDS = 180
 # How long S3 keeps a version that is not current (template.yaml; SQL function collapse_of).
 _VERSIONS_KEPT = timedelta(days=90)
-
-
 # The last code point ends the range of all names with a prefix.
 _LAST = "\U0010ffff"
 

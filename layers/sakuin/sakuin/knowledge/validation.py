@@ -80,10 +80,8 @@ def recorded(findings: Iterable[Finding]) -> list[Mapping[str, str | None]]:
 
 def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
     """Returns the finding about an indexed material without a page."""
-    return Finding(
-        *("error", "missing-page", material, None),
-        coded("finding.missing_page", count=len(indexed.chunks), material=material),
-    )
+    said = coded("finding.missing_page", count=len(indexed.chunks), material=material)
+    return Finding("error", "missing-page", material, None, said)
 
 
 def collapsed_page(material: str, lost: Collapse, bucket: str) -> Finding:
@@ -109,10 +107,8 @@ def unreadable_file(key: str, reason: str) -> Finding:
 
 def waiting_page(material: str, key: str, owner_key: str) -> Finding:
     """Returns the finding about a competing key, which is not indexed while the owner's key exists."""
-    return Finding(
-        *("warning", "waiting-page", material, None),
-        coded("finding.waiting_page", key=repr(key), owner=repr(owner_key)),
-    )
+    said = coded("finding.waiting_page", key=repr(key), owner=repr(owner_key))
+    return Finding("warning", "waiting-page", material, None, said)
 
 
 def _missing_anchors(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:

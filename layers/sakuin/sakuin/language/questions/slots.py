@@ -32,7 +32,7 @@ def query_units(question: AnalyzedText, low_content: Set[str] = frozenset()) -> 
     `low_content` are the words of nearly every question of its subject.
     """
     units = [
-        QueryUnit(start, end, tuple((term,) for term in _weighted_terms(formula)))
+        QueryUnit(start, end, tuple((term,) for term in _terms_of(formula)))
         for start, end, formula in question.formulas
     ]
     at = 0
@@ -98,7 +98,7 @@ def gram_slots(text: str) -> list[Slot]:
     return [Slot("gram", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
 
 
-def _weighted_terms(formula: Formula) -> list[WeightedTerm]:
+def _terms_of(formula: Formula) -> list[WeightedTerm]:
     return [WeightedTerm(term) for term in formula_terms(formula)] or [WeightedTerm(formula.whole[:12])]
 
 

@@ -11,6 +11,13 @@ from sakuin.platform.s3 import BucketObject, S3Bucket, UploadTarget, translate_e
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OrphanedFolder
 
+# The URL of an upload is valid for minutes, and a worker runs for minutes.
+OF_THE_GONE = timedelta(days=1)
+# A message that imports a document may wait as long, including the dead letter queue.
+LEFT = timedelta(days=15)
+_FOLDERS_A_MINUTE = 10
+_DOCUMENTS_A_FOLDER = 100
+
 
 @dataclass(frozen=True, slots=True)
 class OrphanedUploads:
@@ -28,16 +35,6 @@ class OrphanedUploads:
         """Records that a folder was processed. `again`: it has documents that are too young, and becomes due again."""
         arguments = {"p_folder": folder.folder, "p_keep": folder.current_key, "p_again": again}
         call(self.client, "record_upload_cleanup", arguments)
-
-
-# The URL of an upload is valid for minutes, and a worker runs for minutes.
-OF_THE_GONE = timedelta(days=1)
-
-# A message that imports a document may wait as long, including the dead letter queue.
-LEFT = timedelta(days=15)
-
-_FOLDERS_A_MINUTE = 10
-_DOCUMENTS_A_FOLDER = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ SOURCE = "sakuin"
 
 # The limit of PutEvents.
 _EVENTS_A_REQUEST = 10
+_AT_ONCE = 100
+# A request that changed something publishes before it is answered, and `maintain` has other parts.
+_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,6 @@ class Outbox:
         """Records which events the bus accepted and which it rejected. Idempotent; no ids is not an error."""
         if ids or rejected:
             call(self.client, "mark_events_sent", {"p_ids": sorted(ids), "p_rejected": sorted(rejected)})
-
-
-_AT_ONCE = 100
-# A request that changed something publishes before it is answered, and `maintain` has other parts.
-_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
