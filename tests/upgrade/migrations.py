@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
+from postgrest import APIError
 from sakuin.platform.supabase import schema
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.supabase.schema import SchemaCheck, SchemaState
 from sakuin_local.places import MIGRATIONS
 from sakuin_local.supabase.database import Database
 
+from tests.awaiting import awaited
 from tests.postgres_programs import done
 
 DIGESTS = Path(__file__).with_name("digests.toml")
@@ -65,6 +67,28 @@ def schema_digest(dsn: str) -> str:
 def state_of(database: Database) -> SchemaState:
     """Compares the schema with the one that the code was built for, as `/healthz` does."""
     return SchemaCheck(connected(database.rest_url, database.service_key, seconds=5))()
+
+
+def await_reading(database: Database) -> None:
+    """Returns when PostgREST has read the schema as it is now.
+
+    It reads tables before functions: when it knows a table that was made now, it knows everything. Before that it may
+    know the functions alone, and answers `404 {}` to a row for a table.
+    """
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        connection.execute("create table public.made_now (id integer)")
+        awaited("PostgREST has read the schema", lambda: _knows_table(database, "made_now"), within_s=20)
+        connection.execute("drop table public.made_now")
+
+
+def _knows_table(database: Database, table: str) -> bool:
+    row = connected(database.rest_url, database.service_key, seconds=5).table(table).insert({"id": 1})
+    try:
+        row.execute()
+    except APIError as error:
+        # Without a right to write, a known table is refused with a code.
+        return bool(error.code)
+    return True
 
 
 def dump(database: Database) -> list[str]:

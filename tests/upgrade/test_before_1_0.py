@@ -6,10 +6,9 @@ from pathlib import Path
 from sakuin_local.places import MIGRATIONS, REPOSITORY
 from sakuin_local.supabase.migrations import apply_migrations
 
-from tests.awaiting import awaited
 from tests.database_server import DatabaseServer
 from tests.postgres_programs import done
-from tests.upgrade.migrations import schema_digest, state_of
+from tests.upgrade.migrations import await_reading, schema_digest, state_of
 from tests.worlds import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "upgrade.md").read_text()
@@ -44,7 +43,8 @@ def test_records_are_carried_over_and_the_rest_is_built_again(
         assert {table: rows(world, table) for table in TABLES} == before
         assert before["project_member"]
         assert schema_digest(database.dsn) == digest
-        awaited("PostgREST knows the schema", lambda: state_of(database) == "current", within_s=20)
+        await_reading(database)
+        assert state_of(database) == "current"
         assert world.found(endpoint, QUESTION) == set()
         for (tool,) in world.sql("select id::text from tool"):
             world.call("reindex_tool", tool=tool)

@@ -25,7 +25,7 @@ from tests.awaiting import awaited
 from tests.builders import a_page
 from tests.database_server import DatabaseServer
 from tests.tables.index_versions.conftest import GREEN, Deployment
-from tests.upgrade.migrations import schema_digest, state_of
+from tests.upgrade.migrations import await_reading, schema_digest, state_of
 from tests.upgrade.replay import Replay, read_messages, read_sessions
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds, long, world_of
 
@@ -42,7 +42,7 @@ def database(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Databa
     shutil.copy(MIGRATIONS / FIRST, released)
     with database_server.copy(tmp_path / "database", with_migrations=False) as running:
         apply_migrations(running.dsn_postgres, released)
-        awaited("PostgREST knows the schema", lambda: state_of(running) != "unknown", within_s=20)
+        await_reading(running)
         yield running
 
 
