@@ -6,7 +6,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sakuin.platform.supabase.client import connected
+from sakuin.errors import Unavailable
+from sakuin.platform.supabase.client import answer, connected
 from sakuin.platform.supabase.schema import DIGEST, NEWEST_MIGRATION, SchemaCheck, compared
 from sakuin_local.places import MIGRATIONS, SCHEMA
 from sakuin_local.supabase.database import Database
@@ -122,3 +123,10 @@ def test_a_check_of_the_schema_asks_once_a_minute(database: Database) -> None:
 
 def test_a_database_that_does_not_answer_is_unknown() -> None:
     assert SchemaCheck(connected("http://127.0.0.1:9", "key", seconds=1))() == "unknown"
+
+
+def test_a_function_or_table_that_the_database_lacks_is_said(migrated: Database) -> None:
+    client = connected(migrated.rest_url, migrated.service_key)
+    for request in (client.rpc("of_a_later_version", {}), client.table("of_a_later_version").insert({"id": 1})):
+        with pytest.raises(Unavailable, match="lacks a function or table of this version"):
+            answer(request)

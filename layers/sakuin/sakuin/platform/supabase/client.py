@@ -200,8 +200,9 @@ def _translated(error: APIError) -> SakuinError:
     if code == "PGRST106":
         said = "Supabase's Data API does not expose the schema public: turn it on in the Data API settings"
         return Refused(said, vendor=VENDOR)
-    if code == "PGRST202":
-        said = "The database lacks a SQL function of this version: apply the migrations with `supabase db push`"
+    # PostgREST answers `{}` for a table that it does not know, and has a code for it since its version 13.
+    if code in ("PGRST202", "PGRST205") or not (code or error.message):
+        said = "The database lacks a function or table of this version: apply the migrations with `supabase db push`"
         return Unavailable(said, vendor=VENDOR)
     # The gateway's own errors have no code.
     if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
