@@ -16,13 +16,13 @@ import numpy as np
 from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.retrieval.weights import weights_of
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs

@@ -28,7 +28,7 @@ from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, Redacting
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import CurrentWork
-from sakuin.tables.turbopuffer.client import connected as store
+from sakuin.platform.turbopuffer.client import connected as store
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.handlers import http_handler, instrument

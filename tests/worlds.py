@@ -35,6 +35,7 @@ from sakuin.platform.secrets import Secrets
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.supabase.sign_in import issuer_of
+from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
 from sakuin.retrieval.passages import embedded_passages
@@ -48,7 +49,6 @@ from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTa
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.index_versions import IndexVersions

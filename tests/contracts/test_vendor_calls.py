@@ -10,7 +10,7 @@ from openai import DefaultHttpxClient, OpenAI
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
-from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.platform.turbopuffer.client import connected as store_connected
 from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 

@@ -15,6 +15,7 @@ from sakuin.platform.calls import Ask, background
 from sakuin.platform.queue_handler import QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, call, connected
+from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import StoredIndexVersion, TableCut
 from sakuin.tables.admin.eventbridge import EventBridgeBus
@@ -22,7 +23,6 @@ from sakuin.tables.embed_chunks import EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import ToolWork
 from sakuin.upkeep.index_versions import IndexVersions

@@ -17,7 +17,7 @@ from sakuin.errors import Unavailable
 from sakuin.platform.openai.embeddings import connected as embeddings
 from sakuin.platform.secrets import NamedSecret, RenewedKey, auth_of
 from sakuin.platform.supabase.client import connected, credentials
-from sakuin.tables.turbopuffer.client import connected as store
+from sakuin.platform.turbopuffer.client import connected as store
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request

@@ -8,9 +8,9 @@ import pytest
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import index_words
 from sakuin.language.model import Slot, SlotKind, WeightedTerm
+from sakuin.retrieval.stored_words import words_leg
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
-from sakuin.tables.turbopuffer.documents import words_leg
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
 

@@ -7,8 +7,8 @@ from sakuin.errors import OutOfTime
 from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT
 from sakuin.platform.calls import LONGEST_CALL
 from sakuin.platform.secrets import Secrets
+from sakuin.platform.turbopuffer.client import LONGEST_QUICK_CALL, connected, quick
 from sakuin.settings import Settings
-from sakuin.tables.turbopuffer.client import LONGEST_QUICK_CALL, connected, quick
 from sakuin.wiring.clients import Clients, Telemetry, start_telemetry
 
 from tests.contracts.openai_server import OpenAIServer

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from os import environ
 
 import pytest
-from sakuin.tables.turbopuffer.client import connected
+from sakuin.platform.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 from tests.contracts.turbopuffer.chunk_rows import PREFIX

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
-from sakuin.tables.turbopuffer.client import connected
+from sakuin.platform.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
-from sakuin.tables.turbopuffer.cache_hints import CacheHints
-from sakuin.tables.turbopuffer.client import connected
+from sakuin.platform.turbopuffer.cache_hints import CacheHints
+from sakuin.platform.turbopuffer.client import connected
 
 from tests.contracts.scripted_server import Said, scripted_server
 from tests.contracts.turbopuffer.chunk_rows import row

@@ -9,8 +9,8 @@ from sakuin.errors import Invalid, Refused, Unavailable
 from sakuin.platform.calls import Retries
 from sakuin.platform.supabase.client import READING_FUNCTIONS, answer, call
 from sakuin.platform.supabase.client import connected as supabase
+from sakuin.platform.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.nodes import PublishedNode
-from sakuin.tables.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
+    from sakuin.platform.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
-    from sakuin.tables.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
     from sakuin.upkeep.dead_letters import DeadLetterQueues
 
@@ -244,8 +244,8 @@ class Clients:
         import httpx2
         from turbopuffer import DefaultHttpxClient
 
-        from sakuin.tables.turbopuffer.client import LONGEST_QUICK_CALL, quick
-        from sakuin.tables.turbopuffer.client import connected as store_connected
+        from sakuin.platform.turbopuffer.client import LONGEST_QUICK_CALL, quick
+        from sakuin.platform.turbopuffer.client import connected as store_connected
         from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
         session = DefaultHttpxClient()
@@ -264,7 +264,7 @@ class Clients:
 
     def cache_hints(self) -> "CacheHints":
         """Returns the hints for the cache of turbopuffer."""
-        from sakuin.tables.turbopuffer.cache_hints import SECONDS, CacheHints
+        from sakuin.platform.turbopuffer.cache_hints import SECONDS, CacheHints
 
         def connect() -> "httpx2.Client":
             import httpx2

@@ -1,0 +1,1 @@
+"""Searched rows in the namespaces of turbopuffer."""
