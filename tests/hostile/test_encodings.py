@@ -17,19 +17,19 @@ def declared(charset: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("charset", "codec"),
-    [("Shift_JIS", "cp932"), ("x-sjis", "cp932"), ("utf-8", "utf-8"), ("UTF8", "utf-8"), ("gbk", "gb18030")],
+    ("charset", "codec", "rare"),
+    [
+        *(
+            ("Shift_JIS", "cp932", "①髙"),
+            ("x-sjis", "cp932", "①髙"),
+            ("utf-8", "utf-8", "①髙"),
+            ("UTF8", "utf-8", "①髙"),
+        ),
+        *(("gbk", "gb18030", "①髙"), ("euc-jp", "euc_jp", ""), ("iso-2022-jp", "iso2022_jp", "")),
+    ],
 )
-def test_a_page_in_a_declared_encoding_is_read(charset: str, codec: str) -> None:
-    assert texts(declared(charset).encode(codec)) == {"rule-解": "解の公式①髙"}
-
-
-def test_a_euc_jp_page_is_read() -> None:
-    assert texts(declared("euc-jp").replace("①髙", "").encode("euc_jp")) == {"rule-解": "解の公式"}
-
-
-def test_an_iso_2022_jp_page_is_read() -> None:
-    assert texts(declared("iso-2022-jp").replace("①髙", "").encode("iso2022_jp")) == {"rule-解": "解の公式"}
+def test_a_page_in_a_declared_encoding_is_read(charset: str, codec: str, rare: str) -> None:
+    assert texts(declared(charset).replace("①髙", rare).encode(codec)) == {"rule-解": f"解の公式{rare}"}
 
 
 @pytest.mark.parametrize(

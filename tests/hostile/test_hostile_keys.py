@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.knowledge.learns.learns_yml import learns_keys
-from sakuin.knowledge.names import chunk_id, chunk_of_link, link, material_of_key, split_chunk_id
+from sakuin.knowledge.names import chunk_id, chunk_of_link, link, material_of_key
 
 from tests.builders import a_page
 from tests.worlds import Worlds
@@ -62,15 +62,6 @@ def test_a_key_with_the_parent_folder_in_it_is_refused(a_world: Worlds, escape: 
 def test_other_dots_and_slashes_in_a_key_are_letters_of_a_name(folder: str) -> None:
     assert material_of_key(f"materials/{folder}secret.html", prefix="materials/") == f"{folder}secret"
     assert material_of_key(f"{folder}other/x.html", prefix="materials/other/") is None
-
-
-@given(st.text(max_size=60).filter(lambda text: "#" not in text))
-def test_any_key_becomes_a_link_and_an_id_that_lead_back(name: str) -> None:
-    material = material_of_key(f"{name}.html")
-    if material is None:
-        return
-    assert link(material, "rule-a").isprintable()
-    assert split_chunk_id(chunk_id(material, "rule-a")) == (material, "rule-a")
 
 
 @given(st.text(alphabet="a/.%か\u3099", max_size=1000), st.text(alphabet="a/.", max_size=40))

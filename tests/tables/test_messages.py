@@ -71,14 +71,11 @@ def test_the_sample_batch_names_its_chunks() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {},
         {"detail-type": "TableCreated", "detail": IDS},
         {"detail-type": "ToolCreated", "detail": {"project_id": PROJECT}},
         {"detail-type": "ToolCreated", "detail": {**IDS, "table_id": "x"}},
         {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": 5}},
         {"index": {**IDS, "skip": -1}},
-        {"index": None},
-        {"Records": [{}]},
     ],
     ids=lambda message: str(message)[:60],
 )

@@ -98,22 +98,6 @@ def test_a_tool_that_is_not_indexed_yet_answers_that_it_is_pending(world: TableW
     assert (answer.index["state"], answer.index["indexed_at"], answer.results) == ("pending", None, ())
 
 
-def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld) -> None:
-    broken = {chr(0xD800): "surrogate", chr(0xDFFF): "surrogate", chr(0): "NUL"}
-    bad = {f"bad{number}": TEXT + letter for number, letter in enumerate(broken)}
-    bad |= {f"bad{letter}": TEXT for letter in broken}
-    # In a small string it is no problem.
-    tool = world.tool(world.table({**bad, "small": "\0\ud800", "good": TEXT}), "")
-    world.settle()
-    assert world.found(world.endpoint(tool)) == {"/good"}
-    status = world.status(tool)
-    assert status["state"] == "ready"
-    skipped = {node["json_pointer"]: node["reason"] for node in status["skipped_nodes"]}
-    assert (len(status["skipped_nodes"]), {pointer[:4] for pointer in skipped}) == (6, {"/bad"})
-    assert [word in skipped[f"/bad{number}"] for number, word in enumerate(broken.values())] == [True] * 3
-    assert [sum(word in reason for reason in skipped.values()) for word in ("surrogate", "NUL")] == [4, 2]
-
-
 def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: TableWorld) -> None:
     keys = {"/": "/~1", "~": "/~0", '"': '/"', "*": "/*", "": "/", " ": "/ ", "~1": "/~01"}
     table = world.table({**{key: {key: TEXT} for key in keys}, "other": TEXT})

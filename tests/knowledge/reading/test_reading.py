@@ -157,11 +157,6 @@ def test_what_is_no_html_page_fails_with_a_reason(data: bytes) -> None:
         read_page(data)
 
 
-def test_a_page_is_read_in_the_encoding_it_declares() -> None:
-    read = read_page('<meta charset="Shift_JIS"><p id="rule-a">①髙</p>'.encode("cp932"))
-    assert read.explanations[0].content == "①髙"
-
-
 @pytest.mark.parametrize(
     ("text", "encodings"),
     [
