@@ -31,7 +31,7 @@ def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, 
     # Before they run: the line must be there if they fail.
     summary.add(f"new random schedules; the same again: SEED={first} pytest {_FILE} -k {_NAMES[machine]}")
     tally = Tally()
-    run_schedules(machine, tally, schedules=fixed, backend=backend)
+    run_schedules(machine, tally, schedules=fixed, backend=backend, parts=parts)
     # How many faults new schedules have is chance.
     faults = tally.faults.total()
     run_schedules(machine, tally, schedules=new, first=first, backend=backend, parts=parts)

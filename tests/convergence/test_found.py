@@ -73,15 +73,6 @@ def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: Ta
     story.step(GoOn(0, "", Fate.DIE_BEFORE))
 
 
-def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    # Published, and not swept yet.
-    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
-    replace_and_scan(story, {"a": A})
-    story.step(Work(0, False, END, Fate.GO))
-    story.step(GoOn(0, END, Fate.GO))
-
-
 def test_a_late_write_of_a_deleted_table_brings_no_namespace_back(story: TablesMachine) -> None:
     replace_and_scan(story, {"a": B})
     story.step(Work(0, False, "openai", Fate.GO))
@@ -117,6 +108,8 @@ def test_rows_that_no_tool_asks_for_go_though_every_queue_forgot_the_event(story
 # ---------------------------------------------------------------- files that an author removes while events are lost
 
 PAGE = "b.html"
+A_NIGHT = Maintenance(later=True, place=END, fate=Fate.GO)
+NEXT = Work(0, False, END, Fate.GO)
 
 
 @pytest.fixture
@@ -144,6 +137,36 @@ def test_learns_that_a_page_read_before_the_event_of_their_file_go_with_it(libra
     (found,) = library.backend.sql.execute("select learns_source from knowledge_chunks").fetchall()
     assert found == ("author",)
     remove_unheard(library, LEARNS)
+
+
+def bodies(library: MaterialsMachine) -> list[str]:
+    """The messages that can be received."""
+    return [message.body for message in library.world.sqs.waiting]
+
+
+@pytest.mark.parametrize("key", [LEARNS, *SYNONYMS])
+def test_an_authored_file_that_every_queue_has_forgotten_is_found_at_night(library: MaterialsMachine, key: str) -> None:
+    library.step(Upload(PAGE, {"rule-a": A}))
+    library.workers.finish_all()
+    library.step(File(key, 1))
+    library.step(Forget(None))
+    library.step(A_NIGHT)
+    assert key in bodies(library)[0]
+
+
+def test_a_page_that_was_not_written_with_its_new_learns_is_found_at_night(library: MaterialsMachine) -> None:
+    library.step(Upload(PAGE, {"rule-a": A}))
+    library.workers.finish_all()
+    library.step(File(LEARNS, 1))
+    library.step(NEXT)
+    assert "reindex" in bodies(library)[0]
+    library.step(Forget(None))
+    library.step(A_NIGHT)
+    library.step(NEXT)
+    assert "reindex" in bodies(library)[0]
+    library.step(NEXT)
+    library.step(A_NIGHT)
+    assert bodies(library) == []
 
 
 # ---------------------------------------------------------------- learns of a language model

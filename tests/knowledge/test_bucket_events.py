@@ -1,15 +1,11 @@
 """Events of the bucket, and the index after them."""
 
-import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
-from tests.effort import times
 from tests.worlds import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
@@ -139,22 +135,3 @@ def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable
     world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
-
-
-@given(st.data())
-@settings(max_examples=times(12))
-def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
-    world = a_world()
-    keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
-    for number in range(data.draw(st.integers(1, 5))):
-        key = data.draw(st.sampled_from(keys))
-        if data.draw(st.booleans()) or number == 0:
-            world.bucket.write(key, a_page({"rule-a": f"名: 第{number}版。"}))
-        else:
-            world.bucket.remove(key)
-    messages = world.bucket.take_messages()
-    for body in data.draw(st.permutations(messages + messages[:2])):
-        world.deliver(body)
-    alive = [world.bucket.read(key, max_bytes=9999).body.decode() for key in world.bucket.keys("")]
-    shown = re.findall("第.版", text(world, "が"))
-    assert shown in [re.findall("第.版", page) for page in alive] if alive else shown == []

@@ -1,15 +1,10 @@
 """Reset sequencers and lost events: the index ends at the state of the bucket."""
 
 import unicodedata
-from dataclasses import dataclass
-from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.builders import a_page
-from tests.effort import times
 from tests.worlds import World, Worlds
 
 KEY, MATERIAL = "junior/a.html", "junior/a"
@@ -27,11 +22,6 @@ def text(world: World, material: str = MATERIAL) -> str:
 @pytest.fixture
 def world(a_world: Worlds) -> World:
     return a_world()
-
-
-def deliver(world: World, *bodies: str) -> None:
-    for body in bodies:
-        world.deliver(body)
 
 
 def recheck(world: World, key: str) -> None:
@@ -98,63 +88,3 @@ def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
     recheck(world, "junior/learns.yml")
     assert world.followed_files() == {"junior/learns.yml": version}
     assert "公式で解く方法" in world.chunks(MATERIAL)[0].learns.items
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers are reset), `lose` the events."""
-
-    kind: str
-    key: str = NFC
-
-
-steps = st.lists(
-    st.one_of(
-        st.builds(Step, st.sampled_from(["write", "write", "remove"]), st.sampled_from([NFC, NFD])),
-        st.builds(Step, st.sampled_from(["kill", "lose", "deliver"])),
-    ),
-    max_size=12,
-)
-
-
-@given(steps, st.randoms(use_true_random=False))
-@settings(max_examples=times(12))
-def test_rechecks_end_at_the_state_of_the_bucket_after_any_history(
-    a_world: Worlds, history: list[Step], random: Random
-) -> None:
-    world, told = a_world(), list[str]()
-    for number, step in enumerate(history):
-        if step.kind == "write":
-            world.bucket.write(step.key, page(f"版{number}"))
-        elif step.kind == "remove":
-            world.bucket.remove(step.key)
-        elif step.kind == "kill":
-            told += world.bucket.take_messages()
-            world.bucket.begin_anew()
-        elif step.kind == "lose":
-            world.bucket.forget_messages()
-        else:
-            told += world.bucket.take_messages()
-            random.shuffle(told)
-            deliver(world, *told[: len(told) // 2 + 1])
-    told += world.bucket.take_messages()
-    random.shuffle(told)
-    deliver(world, *told, *told)
-    world.settle()
-    for _ in range(2):
-        for key in (NFC, NFD):
-            recheck(world, key)
-    assert_is_what_the_bucket_holds(world)
-
-
-def assert_is_what_the_bucket_holds(world: World) -> None:
-    """Checks that one present key owns the material and its current version answers."""
-    bodies = {key: world.bucket.read(key, max_bytes=9999).body for key in world.bucket.keys("")}
-    answers = text(world, "junior/が")
-    if not bodies:
-        assert answers == ""
-        return
-    owner = world.state("junior/が").source.key
-    assert owner in bodies
-    assert answers.removeprefix("解の公式\n") in bodies[owner].decode()
-    assert answers

@@ -110,25 +110,6 @@ def _unavailable(error: BaseException | None) -> bool:
     return error is not None
 
 
-def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(world: TableWorld) -> None:
-    table, _, endpoint = world.documented({"a": A})
-    world.settle()
-    late: list[tuple[Any, ...]] = []
-    sweep = world.store.sweep
-    world.store = WatchedStore(world.store, before={"sweep": down})
-    world.replace(table, {"a": B})
-    late = scanned(world)
-    with pytest.raises(Unavailable):
-        world.deliver(late[0])
-    between = world.index.nodes_to_sweep(table)
-    assert between
-    world.replace(table, {"a": A})
-    world.settle()
-    sweep(f"project_{world.project}_table_{table}", between)
-    assert texts(world, endpoint) == {A[:4]}
-    assert len(world.rows(table)) == 2
-
-
 def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -> None:
     table, tool, endpoint = world.documented({"a": A})
     world.settle()
@@ -154,25 +135,6 @@ def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) 
     late.deliver(message)
     assert texts(world, endpoint) == {B[:4]}
     assert len(world.rows(table)) == 2
-
-
-@pytest.mark.parametrize("what", ["table", "project"])
-def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: TableWorld, what: str) -> None:
-    table, _, _ = world.documented({"a": A})
-    (message,) = scanned(world)
-
-    def deleted() -> None:
-        if what == "table":
-            world.call("delete_table", table=table)
-        else:
-            world.call("delete_project", project=world.project)
-            world.maintain()
-        world.queues.index(world.project, table)
-        world.settle()
-
-    late = replace(world, store=WatchedStore(world.store, before={"upsert": deleted}))
-    late.deliver(message)
-    assert world.store.namespaces(f"project_{world.project}") == []
 
 
 def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
@@ -203,16 +165,3 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     )
     world.index.record_failure(table, scan.generation, "An old worker failed.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
-
-
-def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A})
-    world.call("delete_tool", tool=tool)
-    # What was changed just now is left to its event.
-    for seconds in (60, 300):
-        aged = "update context_table set updated_at = now() - make_interval(secs => %s) where id = %s"
-        world.sql(aged, seconds, table)
-        assert world.maintain().restarted == (seconds > 120)
-        world.settle()
-        assert (world.rows(table) == {}) == (seconds > 120)
-    assert world.maintain().restarted == 0

@@ -1,12 +1,8 @@
 """How frequent the terms of a Table are: counted in its chunks, in a sample of a large one."""
 
-from collections import Counter
-from random import Random
-
-from sakuin.language.indexing import index_words
 from sakuin.retrieval.ranking import Frequencies
 
-from tests.worlds import FINGERPRINT, TableWorld, long
+from tests.worlds import TableWorld, long
 
 WORDS = ("公式", "傾き", "確率", "friction", "Reibung")
 
@@ -16,43 +12,10 @@ def frequencies(world: TableWorld, tool: str, *terms: str, endpoint: str | None 
     return found
 
 
-def counted(world: TableWorld, table: str) -> dict[str, int]:
-    """What is recorded for a Table, the number of its counted chunks under the empty term."""
-    asked = "select written, chunks from table_reading where table_id = %s and fingerprint = %s and reading = ''"
-    return dict(world.sql(asked, table, FINGERPRINT.id))
-
-
-def standing(world: TableWorld, table: str) -> Counter[str]:
-    """What its chunks have now."""
-    rows = world.sql("select chunk_text from chunks where table_id = %s and fingerprint = %s", table, FINGERPRINT.id)
-    terms = [("", *index_words(title="", learns=(), body=text).impacts) for (text,) in rows]
-    return Counter(term for each in terms for term in each)
-
-
 def test_a_term_is_counted_in_the_chunks_that_have_it(world: TableWorld) -> None:
     _, tool, _ = world.indexed({"a": long("公式", 300), "b": long("公式と傾き", 300), "c": long("friction", 300)})
 
     assert frequencies(world, tool, "公式", "傾き", "^公式", "猫") == Frequencies(3, {"公式": 2, "傾き": 1, "^公式": 2})
-
-
-def test_after_any_edits_the_frequencies_are_those_of_the_chunks(world: TableWorld) -> None:
-    random = Random(5)
-    table = world.table({})
-    world.tool(table, "")
-    for _ in range(6):
-        words = [random.sample(WORDS, random.randint(1, 3)) for _ in range(random.randint(0, 4))]
-        world.replace(table, {f"/{place}": long("と".join(each), 1200) for place, each in enumerate(words)})
-        # Now and then a newer generation comes before the last one is stored.
-        if random.random() < 0.7:
-            world.settle()
-    world.replace(table, {"a": long("公式", 1200), "b": long("friction", 300)})
-    world.settle()
-
-    assert counted(world, table) == standing(world, table)
-    assert counted(world, table)[""] == 3
-    world.replace(table, {"a": "short"})
-    world.settle()
-    assert counted(world, table) == {}
 
 
 def test_of_a_large_table_a_part_of_the_chunks_is_counted(world: TableWorld) -> None:

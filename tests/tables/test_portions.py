@@ -41,6 +41,10 @@ def portions(world: TableWorld, limit: int) -> list[Any]:
     return done
 
 
+def die() -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_deleted_table_is_gone_at_once_and_its_rows_go_in_portions(world: TableWorld) -> None:
     portions(world, 1000)
     table, tool, endpoint = world.indexed(DOCUMENT)
@@ -171,10 +175,6 @@ def test_a_message_deletes_so_many_portions_and_another_one_the_rest(world: Tabl
 def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
     world.replace(table, [long("章0", 300)])
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
     dying = replace(world, store=WatchedStore(world.store, before={"delete": die}))
     with pytest.raises(KeyboardInterrupt):
         replace(dying.scan, nodes_a_deletion=2)(world.project, table)
@@ -182,6 +182,21 @@ def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_th
     world.settle()
     assert world.status(tool)["state"] == "ready"
     assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
+
+
+def test_a_last_page_whose_worker_dies_before_it_deletes_is_done_when_it_comes_again(world: TableWorld) -> None:
+    paged = replace(world, chunks_a_page=2)
+    table, tool, _ = paged.indexed([long(f"章{number}", 300) for number in range(6)])
+    paged.replace(table, [long(f"節{number}", 300) for number in range(4)])
+    paged.deliver(paged.queues.asked.pop(0))
+    last = next(message for message in paged.queues.asked if message[0] == "index")
+    paged.queues.asked.remove(last)
+    with pytest.raises(KeyboardInterrupt):
+        replace(paged, store=WatchedStore(paged.store, before={"delete": die})).deliver(last)
+    paged.settle()
+    assert paged.status(tool)["state"] == "indexing"
+    paged.deliver(last)
+    assert (paged.status(tool)["state"], len(paged.rows(table))) == ("ready", 4)
 
 
 def test_a_vector_of_a_table_goes_thirty_days_after_its_last_text(world: TableWorld) -> None:

@@ -1,9 +1,7 @@
 """The readings of the words that a Table has now."""
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any
 
 from sakuin.language.model import LexiconEntries, LexiconLookup
@@ -22,9 +20,6 @@ READ = {
 ALL = LexiconLookup(readings=frozenset(READ.values()), words={})
 COUNTED = """
     select r.reading, r.written, r.chunks from table_reading r where r.table_id = %s and r.fingerprint = %s"""
-STANDING = """
-    select r.reading, r.written, count(*) from chunks c cross join unnest(c.readings) u(id)
-    join table_reading r on r.id = u.id where c.table_id = %s and c.fingerprint = %s group by r.reading, r.written"""
 
 
 @dataclass(frozen=True)
@@ -90,24 +85,6 @@ def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
     world.settle()
     assert known(world, tool).spellings == {}
     assert counts(world, table, COUNTED) == {}
-
-
-def test_after_any_edits_the_words_are_those_of_the_chunks(world: TableWorld) -> None:
-    world, random = reading(world), Random(7)
-    table = world.table({})
-    world.tool(table, "")
-    for _ in range(8):
-        words = [random.sample(sorted(READ), random.randint(0, 3)) for _ in range(random.randint(0, 4))]
-        document = {f"/{place}": long("と".join(each), 1200) for place, each in enumerate(words)}
-        world.replace(table, document)
-        # Now and then a newer generation comes before the last one is stored.
-        if random.random() < 0.7:
-            world.settle()
-    world.settle()
-
-    assert counts(world, table, COUNTED) == counts(world, table, STANDING)
-    standing = Counter(pair for text in _texts(world, table) for pair in readings(text))
-    assert counts(world, table, COUNTED) == standing
 
 
 def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
@@ -186,8 +163,3 @@ def test_an_index_that_is_forgotten_and_a_table_that_is_deleted_leave_no_words(w
     world.call("delete_table", table=second)
     world.maintain()
     assert counts(world, first, COUNTED) == counts(world, second, COUNTED) == {}
-
-
-def _texts(world: TableWorld, table: str) -> list[str]:
-    rows = world.sql("select chunk_text from chunks where table_id = %s and fingerprint = %s", table, FINGERPRINT.id)
-    return [text for (text,) in rows]
