@@ -194,7 +194,7 @@ class Traffic:
                 yield f"{material}#rule-{box}: not version {version}"
 
     def _table_differs(self) -> Iterator[str]:
-        status: Any = self._client.tool(self.table["tool"])["metadata"]["search_index"]
+        status: Any = self._client.call("GET", "tools", self.table["tool"])["metadata"]["search_index"]
         if status["state"] != "ready":
             yield f"the tool is {status['state']}: {status.get('last_error')}"
             return

@@ -106,8 +106,10 @@ def test_every_rule_of_validation_is_listed() -> None:
 
 
 def test_every_variable_that_the_reference_shows_is_read_and_no_other() -> None:
-    shown = {name for each in fields(CommandSettings) for name in each.metadata["variables"]}
-    read = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text().partition("def read(")[2]
+    # Texts are read by what the reference shows.
+    others = [each for each in fields(CommandSettings) if each.type is not str]
+    shown = {name for each in others for name in each.metadata["variables"]}
+    read = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text().partition("def read(")[2].partition("@property")[0]
     assert shown == set(re.findall(r'environ\.get\("([A-Z_0-9]+)"', read))
 
 

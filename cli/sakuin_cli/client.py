@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -33,12 +33,12 @@ class DeploymentClient:
 
     def status(self) -> Record:
         """Returns counts of the whole library."""
-        return self._call("GET", "status")
+        return self.call("GET", "status")
 
     def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[Record]:
         """Yields the materials that begin with `prefix`, by name, without deleted ones; `limit` per request."""
         asked = _given(prefix=prefix, limit=limit)
-        for page in _pages(lambda after: self._call("GET", "materials", params=asked | _given(after=after))):
+        for page in _pages(lambda after: self.call("GET", "materials", params=asked | _given(after=after))):
             yield from page["materials"]
 
     def material(self, name: str) -> Record | None:
@@ -52,43 +52,31 @@ class DeploymentClient:
         results: list[Record] = []
         for some in portions(versions, _A_REQUEST):
             asked = [{"key": key, "version_id": version_id} for key, version_id in some]
-            results += self._call("POST", "receipts", json={"versions": asked})["receipts"]
+            results += self.call("POST", "receipts", json={"versions": asked})["receipts"]
         return results
 
     def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
         """Returns the indexed anchors of these materials; those not indexed are left out."""
         found: dict[str, IndexedMaterial] = {}
         for some in portions(sorted(materials), _A_REQUEST):
-            chunks_of = self._call("POST", "anchors", json=some)["materials"]
+            chunks_of = self.call("POST", "anchors", json=some)["materials"]
             found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
         return found
 
-    def material_prefix(self) -> str:
-        """Returns how the keys of all files begin."""
-        return str(self._call("GET", "files", params={"limit": 1})["material_prefix"])
-
     def file_tags(self) -> dict[str, str]:
         """Returns the ETags of the library's files by key, of a key that pushes those in its folder."""
-        pages = _pages(lambda after: self._call("GET", "files", params=_given(after=after)))
+        pages = _pages(lambda after: self.call("GET", "files", params=_given(after=after)))
         return {key: tag for page in pages for key, tag in page["files"].items()}
-
-    def file_text(self, key: str) -> str:
-        """Returns a `learns.yml` or `synonyms.yml` of the library."""
-        return str(self._call("GET", "files", "text", params={"key": key})["text"])
 
     def announce_files(self, files: Sequence[Record]) -> list[Record]:
         """Announces uploads of at most 100 files; returns their targets in the same order."""
         asked = {"files": list(files)}
-        return self._list("uploads", "POST", "files", "uploads", json=asked)
-
-    def remove_file(self, key: str) -> str:
-        """Removes a file and returns the id of its delete marker."""
-        return str(self._call("DELETE", "files", params={"key": key})["version_id"])
+        return list(self.call("POST", "files", "uploads", json=asked)["uploads"])
 
     def findings(self, *, prefix: str, strict: bool, limit: int) -> Iterator[list[Finding]]:
         """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
         asked = _given(prefix=prefix, strict=strict, limit=limit)
-        for page in _pages(lambda after: self._call("GET", "validation", params=asked | _given(after=after))):
+        for page in _pages(lambda after: self.call("GET", "validation", params=asked | _given(after=after))):
             yield [
                 Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
                 for item in page["findings"]
@@ -97,24 +85,24 @@ class DeploymentClient:
     def work(self, subjects: Sequence[str] = ()) -> Record:
         """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
         pages: list[Record] = [
-            self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
+            self.call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in addressable(subjects)
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
 
     def queues(self) -> Record:
         """Returns the queues' messages, and the work that is in flight for some seconds."""
-        return self._call("GET", "queues")
+        return self.call("GET", "queues")
 
     def dead_letters(self, queue: str | None) -> list[Record]:
         """Returns the first dead letters of a queue or, with None, of each queue."""
-        return self._list("dead_letters", "GET", "dead-letters", params=_given(queue=queue))
+        return list(self.call("GET", "dead-letters", params=_given(queue=queue))["dead_letters"])
 
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
     ) -> list[Record]:
         """Sends dead letters again (`send_again`) or deletes them (`discard`), those of `ids` or the first `limit`."""
         asked = {"action": action, **_given(queue=queue, ids=ids and list(ids), limit=limit)}
-        return self._list("dead_letters", "POST", "dead-letters", json=asked)
+        return list(self.call("POST", "dead-letters", json=asked)["dead_letters"])
 
     def change_all_dead_letters(self, action: str, queue: str | None) -> list[Record]:
         """Changes as many dead letters as there are now: one that fails again at once is not sent twice."""
@@ -132,49 +120,19 @@ class DeploymentClient:
     def reconcile(self, kind: str, *, dry_run: bool) -> Iterator[list[Record]]:
         """Compares one part page by page and, unless `dry_run`, repairs it; yields the differences of each page."""
         asked = {"kind": kind, "dry_run": dry_run}
-        for page in _pages(
-            lambda after: self._call("POST", "reconcile", json={**asked, "after": after}), cursor="next"
-        ):
+        for page in _pages(lambda after: self.call("POST", "reconcile", json={**asked, "after": after}), cursor="next"):
             yield page["differences"]
 
     def keys(self) -> list[Record]:
         """Returns the keys of the deployment."""
-        return self._list("keys", "GET", "keys")
+        return list(self.call("GET", "keys")["keys"])
 
     def create_key(
         self, name: str, purpose: str, *, folder: str, project: str | None, expires_at: str | None
     ) -> Record:
         """Creates a key to search, push or read."""
         asked = {"name": name, "purpose": purpose, "folder": folder} | _given(project=project, expires_at=expires_at)
-        return self._call("POST", "keys", json=asked)
-
-    def remove_key(self, key_hash: str) -> None:
-        """Removes a key that searches, pushes or reads."""
-        self._call("DELETE", "keys", key_hash)
-
-    def descriptions(self) -> list[Record]:
-        """Returns what the owner says of the library and of folders."""
-        return self._list("descriptions", "GET", "descriptions")
-
-    def describe(self, folder: str, description: str) -> None:
-        """Replaces the description of the library ("") or of a folder; an empty one deletes it."""
-        self._call("PUT", "descriptions", json={"folder": folder, "description": description})
-
-    def gaps(self) -> Record:
-        """Returns the questions of the last 30 days without a good answer, in groups."""
-        return self._call("GET", "gaps")
-
-    def feedback(self) -> list[Record]:
-        """Returns what agents said of answers in the last 30 days, the most frequent first."""
-        return self._list("feedback", "GET", "feedback")
-
-    def remedy(self, gap: str) -> Record:
-        """Returns what a page that answers a gap would need."""
-        return self._call("GET", f"gaps/{quote(gap, safe='')}")
-
-    def doctor(self) -> Record:
-        """Has the deployment check its database and its vendors' keys."""
-        return self._call("GET", "doctor")
+        return self.call("POST", "keys", json=asked)
 
     # Questions
 
@@ -204,78 +162,22 @@ class DeploymentClient:
         asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
         asked |= {"filters": dict(filters or {}), "legs": legs, "without": list(without)}
         asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
-        return self._call("POST", "explain", json=asked)
-
-    def indexes(self) -> list[Record]:
-        """Returns the index versions with their progress, oldest first."""
-        return self._list("indexes", "GET", "index")
-
-    def activate_index(self, name: str, *, force: bool) -> Record:
-        """Activates an index version, by fingerprint, its beginning, or `next`.
-
-        One that is incomplete or not evaluated raises `Conflict`, unless forced.
-        """
-        return self._call("POST", "index", "activate", json={"index": name, "force": force})
-
-    def record_evaluation(self, name: str, evaluation: Mapping[str, Any]) -> None:
-        """Records an evaluation of an index version, which its activation needs."""
-        self._call("POST", "index", "evaluations", json={"index": name, **evaluation})
+        return self.call("POST", "explain", json=asked)
 
     def vectors(self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()) -> Record:
         """Returns vectors of the live index version: stored ones by name, and of texts and questions, not stored."""
         asked = {"names": list(names), "texts": list(texts), "queries": list(queries)}
-        return self._call("POST", "index", "vectors", json=asked)
-
-    def delete_index(self, name: str) -> str:
-        """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""
-        return str(self._call("DELETE", "index", name)["fingerprint"])
+        return self.call("POST", "index", "vectors", json=asked)
 
     # Projects
 
     def create_project(self, name: str) -> str:
         """Creates a project and returns its id."""
-        return str(self._call("POST", "projects", json={"name": name})["id"])
-
-    def projects(self) -> list[Record]:
-        """Returns all projects."""
-        return self._list("projects", "GET", "projects")
-
-    def tables(self, project_id: str) -> list[Record]:
-        """Returns the Tables of a project."""
-        return self._list("tables", "GET", "projects", project_id, "tables")
-
-    def tools(self, project_id: str) -> list[Record]:
-        """Returns the Search Tools of a project."""
-        return self._list("tools", "GET", "projects", project_id, "tools")
-
-    def endpoints(self, project_id: str) -> list[Record]:
-        """Returns the endpoints of a project."""
-        return self._list("mcps", "GET", "projects", project_id, "mcps")
-
-    def members(self, project_id: str) -> list[Record]:
-        """Returns a project's members, oldest first."""
-        return self._list("members", "GET", "projects", project_id, "members")
+        return str(self.call("POST", "projects", json={"name": name})["id"])
 
     def add_member(self, project_id: str, user_id: str, role: str) -> None:
         """Makes a user a member with a role, or gives a member this role; the last owner raises `Conflict`."""
-        self._call("POST", "projects", project_id, "members", json={"user_id": user_id, "role": role})
-
-    def remove_member(self, project_id: str, user_id: str) -> None:
-        """Removes a member from a project; the last owner raises `Conflict`."""
-        self._call("DELETE", "projects", project_id, "members", user_id)
-
-    def transfer_project(self, project_id: str, user_id: str) -> None:
-        """Makes a member the only owner of a project; those before become editors."""
-        self._call("POST", "projects", project_id, "transfer", json={"user_id": user_id})
-
-    def synonyms(self, project_id: str) -> list[list[str]]:
-        """Returns the groups of synonyms of a project."""
-        return self._list("groups", "GET", "projects", project_id, "synonyms")
-
-    def replace_synonyms(self, project_id: str, groups: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Replaces the synonyms of a project and returns them; no groups delete them."""
-        asked = {"groups": list(map(list, groups))}
-        return self._list("groups", "PUT", "projects", project_id, "synonyms", json=asked)
+        self.call("POST", "projects", project_id, "members", json={"user_id": user_id, "role": role})
 
     def create_table(
         self, project_id: str, *, name: str, document: bytes, chunk_threshold_chars: int | None = None
@@ -293,11 +195,7 @@ class DeploymentClient:
     ) -> Record:
         """Creates a Table whose document of `size` bytes will be uploaded."""
         asked = _given(name=name, size=size, chunk_threshold_chars=chunk_threshold_chars)
-        return self._call("POST", "projects", project_id, "tables", "uploads", json=asked)
-
-    def announce_document(self, table_id: str, *, size: int) -> Record:
-        """Announces the upload of a Table's next document of `size` bytes."""
-        return self._call("POST", "tables", table_id, "uploads", json={"size": size})
+        return self.call("POST", "projects", project_id, "tables", "uploads", json=asked)
 
     def upload(self, target: Record, body: bytes) -> str:
         """Uploads an announced document or file, and returns the id of its version."""
@@ -306,66 +204,31 @@ class DeploymentClient:
     def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Record:
         """Changes what is not None. Another threshold has the Table scanned again."""
         asked = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
-        return self._call("PATCH", "tables", table_id, json=asked)
-
-    def table(self, table_id: str) -> Record:
-        """Returns a Table without its document."""
-        return self._call("GET", "tables", table_id)
-
-    def delete_table(self, table_id: str) -> None:
-        """Deletes a Table with its Tools."""
-        self._call("DELETE", "tables", table_id)
+        return self.call("PATCH", "tables", table_id, json=asked)
 
     def create_tool(
         self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
     ) -> Record:
         asked = {"table_id": table_id, "json_path": json_path, "name": name, "description": description}
-        return self._call("POST", "projects", project_id, "tools", json={"type": "search", **asked})
-
-    def tool(self, tool_id: str) -> Record:
-        """Returns a Search Tool with its status."""
-        return self._call("GET", "tools", tool_id)
-
-    def reindex_tool(self, tool_id: str) -> Record:
-        """Starts indexing a Search Tool again; what turbopuffer has lost is stored again."""
-        return self._call("POST", "tools", tool_id, "reindex")
-
-    def delete_tool(self, tool_id: str) -> None:
-        self._call("DELETE", "tools", tool_id)
+        return self.call("POST", "projects", project_id, "tools", json={"type": "search", **asked})
 
     def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> Record:
         """Creates an endpoint with its Tools, all or nothing."""
         asked = {"name": name, "tool_ids": list(tools)}
-        return self._call("POST", "projects", project_id, "mcps", json=asked)
+        return self.call("POST", "projects", project_id, "mcps", json=asked)
 
-    def bind_tool(self, mcp_id: str, tool_id: str) -> Record:
-        return self._call("PUT", "mcps", mcp_id, "tools", tool_id)
-
-    def unbind_tool(self, mcp_id: str, tool_id: str) -> Record:
-        return self._call("DELETE", "mcps", mcp_id, "tools", tool_id)
-
-    def set_endpoint_status(self, mcp_id: str, status: Literal["enabled", "disabled"]) -> Record:
-        return self._call("PATCH", "mcps", mcp_id, json={"status": status})
-
-    def rotate_key(self, mcp_id: str) -> Record:
-        """Creates a new key for an endpoint."""
-        return self._call("POST", "mcps", mcp_id, "rotate")
-
-    def _call(self, method: str, *segments: str, **sent: Any) -> Record:
+    def call(self, method: str, *segments: str, **sent: Any) -> Record:
+        """Sends one request below `/v1` and returns its answer; `sent` are httpx's arguments of a request."""
         # Quoted, because a person may have typed any text.
         path = "/".join(("/v1", *(quote(segment, safe="") for segment in segments)))
         answer: Record = answer_of(self.http, self.http.build_request(method, path, **sent))
         return answer
 
-    def _list(self, name: str, method: str, *segments: str, **sent: Any) -> list[Any]:
-        """Returns the member `name` of an answer."""
-        return list(self._call(method, *segments, **sent)[name])
-
     def _send(self, method: str, *segments: str, members: Mapping[str, Any], document: bytes) -> Record:
         # The document is sent unchanged: decoding and encoding it might change it.
         head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
         content = head.encode() + document.removeprefix(_BOM) + b"}"
-        return self._call(method, *segments, content=content, headers={"Content-Type": "application/json"})
+        return self.call(method, *segments, content=content, headers={"Content-Type": "application/json"})
 
 
 def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:

@@ -106,7 +106,9 @@ def push_settings(data: Path | None) -> "CommandSettings":
     settings = settings_of(data)
     if not settings.has_only_push_key:
         return settings
-    return replace(settings, material_prefix=deployment_of(settings).material_prefix())
+    return replace(
+        settings, material_prefix=deployment_of(settings).call("GET", "files", params={"limit": 1})["material_prefix"]
+    )
 
 
 def bucket_of(settings: "CommandSettings") -> "Bucket":

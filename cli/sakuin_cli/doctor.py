@@ -135,7 +135,7 @@ class Examination:
 
     def _inside(self, settings: CommandSettings) -> Iterator[Problem]:
         """Has the deployment check itself, and compares the clocks."""
-        answer = deployment_of(settings).doctor()
+        answer = deployment_of(settings).call("GET", "doctor")
         yield from (Problem(**one) for one in answer["problems"])
         apart = abs((self.now() - datetime.fromisoformat(answer["time"])).total_seconds())
         if apart > MOST_SECONDS_APART:

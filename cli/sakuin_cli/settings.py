@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +112,17 @@ class CommandSettings:
         # `sakuin --help` does not need them.
         from sakuin.settings import css_selectors, folder_prefix
 
+        texts = {
+            each.name: environ.get(each.metadata["variables"][0], "").strip()
+            for each in fields(cls)
+            if each.type is str
+        }
         return cls(
-            url=environ.get("SAKUIN_URL", "").strip().rstrip("/"),
-            api_key=environ.get("SAKUIN_API_KEY", "").strip(),
-            admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
-            push_key=environ.get("SAKUIN_PUSH_KEY", "").strip(),
-            bucket=environ.get("SAKUIN_BUCKET", "").strip(),
-            material_prefix=folder_prefix(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
-            secret=environ.get("SAKUIN_SECRET", "").strip(),
-            stack=environ.get("SAKUIN_STACK", "").strip(),
-            project=environ.get("SAKUIN_PROJECT", "").strip(),
-            tools_mcp_url=environ.get("SAKUIN_TOOLS_MCP_URL", "").strip(),
-            tools_api_key=environ.get("SAKUIN_TOOLS_API_KEY", "").strip(),
+            **texts
+            | {
+                "url": texts["url"].rstrip("/"),
+                "material_prefix": folder_prefix(texts["material_prefix"]),
+            },
             box_selectors=css_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,

@@ -320,10 +320,24 @@ def inside(target: Target) -> Doctor:
     )
 
 
-def test_a_model_that_ends_soon_is_found(target: Target) -> None:
-    assert inside(target)() == []
-    soon = replace(inside(target), shutdown_of={"gpt-new": datetime.now(UTC).date() + timedelta(days=30)}.get)
-    assert [one.check for one in soon()] == ["model shutdown"]
+@pytest.mark.parametrize(
+    ("changed", "check", "said"),
+    [
+        ({"shutdown_of": lambda _model: datetime.now(UTC).date() + timedelta(days=30)}, "model shutdown", "gpt-new"),
+        ({"lacks_base_url": True}, "chatgpt tools", "BaseUrl=https://"),
+        ({"database_bytes": 1_000_000}, "disk", "of 0.0 GB"),
+        ({"dimensions": 3}, "vector dimensions", "knowledge_vector.embedding is"),
+        ({"clock": itertools.count(step=0.2).__next__}, "region", ""),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_is_wrong_inside_is_found(target: Target, changed: dict[str, Any], check: str, said: str) -> None:
+    (found,) = replace(inside(target), **changed)()
+    assert (found.check, said in found.problem + found.advice) == (check, True)
+
+
+def test_inside_of_a_healthy_deployment_nothing_is_found(target: Target) -> None:
+    assert inside(target)() == replace(inside(target), database_bytes=0)() == []
 
 
 @pytest.mark.parametrize(
@@ -345,22 +359,6 @@ def test_a_wrong_key_of_searches_is_found(target: Target, key: str) -> None:
     assert (found.check, "supabase_search_key" in found.advice) == ("search key", True)
 
 
-def test_tools_for_chatgpt_without_a_base_url_are_found(target: Target) -> None:
-    (found,) = replace(inside(target), lacks_base_url=True)()
-    assert (found.check, "BaseUrl=https://" in found.advice) == ("chatgpt tools", True)
-
-
-def test_a_database_that_is_nearly_full_is_found(target: Target) -> None:
-    (found,) = replace(inside(target), database_bytes=1_000_000)()
-    assert (found.check, "of 0.0 GB" in found.problem) == ("disk", True)
-    assert replace(inside(target), database_bytes=0)() == []
-
-
-def test_vectors_of_another_length_than_the_models_are_found(target: Target) -> None:
-    (found,) = replace(inside(target), dimensions=3)()
-    assert (found.check, "knowledge_vector.embedding is" in found.problem) == ("vector dimensions", True)
-
-
 def test_a_version_of_postgres_that_no_test_ran_on_is_found(target: Target) -> None:
     state = call(inside(target).client, "database_state", {}) | {"postgres": 15}
     (found,) = database_problems(state, DIMENSIONS, datetime.now(UTC))
@@ -370,11 +368,6 @@ def test_a_version_of_postgres_that_no_test_ran_on_is_found(target: Target) -> N
 def test_a_read_only_database_is_found() -> None:
     (found,) = disk_problems({"bytes": 0, "is_read_only": True}, 8_000_000_000)
     assert (found.check, "read-only" in found.problem) == ("disk", True)
-
-
-def test_a_region_that_is_far_away_is_found(target: Target) -> None:
-    far = replace(inside(target), clock=itertools.count(step=0.2).__next__)
-    assert [one.check for one in far()] == ["region"]
 
 
 def test_a_machine_is_checked_without_a_deployment(tmp_path: Path) -> None:

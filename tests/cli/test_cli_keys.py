@@ -140,9 +140,8 @@ def test_each_key_is_listed_with_the_day_on_which_it_was_last_used(operator: Ope
     listed = operator.sakuin("keys", "list", "--json", SAKUIN_SECRET=deployment.functions.secret).document["keys"]
     assert [(each["for"], each["last_used_on"]) for each in listed] == [("knowledge", None), ("admin", today)]
     shown = operator.sakuin("keys", "list", SAKUIN_SECRET=deployment.functions.secret).out
-    assert [line.split() for line in shown.splitlines()] == [
-        ["hash", "for", "last", "used"],
-        [agent[:12], "knowledge", "—"],
+    assert [line.split()[:3] for line in shown.splitlines()[1:]] == [
+        [agent[:12], "knowledge", "–"],
         [admin[:12], "admin", today],
     ]
 
@@ -193,7 +192,7 @@ def test_a_key_with_a_purpose_is_made_listed_and_removed_without_aws(operator: O
     }
     lines = [line.split() for line in operator.sakuin("keys", "list").out.splitlines()]
     (search,) = (line for line in lines if line[1] == "search")
-    assert search[:8] == [made["search"]["hash"], "search", "—", "of", "search", "in", "math/7", "until"]
+    assert search[:6] == [made["search"]["hash"], "search", "–", "of", "search", "math/7"]
     assert {line[1] for line in lines[1:]} == {"knowledge", "admin", "search", "push", "read"}
     for each in made.values():
         removed = operator.sakuin("keys", "rm", each["hash"], "--json").document

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from sakuin.errors import Misconfigured
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin_cli.settings import CommandSettings, environment, required
 
 LOCAL = """\
@@ -73,19 +72,6 @@ def test_a_secret_in_the_cloud_is_not_looked_for_on_this_machine(project: Path) 
 
 def test_before_the_first_deployment_the_secrets_name_is_enough(tmp_path: Path) -> None:
     assert environment({"SAKUIN_SECRET": "sakuin/prod"}, None, here=tmp_path) == {"SAKUIN_SECRET": "sakuin/prod"}
-
-
-@pytest.mark.parametrize(("given", "folder"), [("", ""), ("/", ""), ("site", "site/"), ("/a/site/", "a/site/")])
-def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
-    assert CommandSettings.read({"SAKUIN_MATERIAL_PREFIX": given}).material_prefix == folder
-
-
-@pytest.mark.parametrize(
-    ("given", "selectors"),
-    [(" , ", DEFAULT_BOX_SELECTORS), (".rule-box,  aside.hint ", (".rule-box", "aside.hint"))],
-)
-def test_box_selectors_stand_between_commas(given: str, selectors: tuple[str, ...]) -> None:
-    assert CommandSettings.read({"SAKUIN_BOX_SELECTORS": given}).box_selectors == selectors
 
 
 def test_no_secret_is_in_a_representation() -> None:

@@ -124,7 +124,7 @@ def eval(
             write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
         report = report_of(run, before=before, floors=floors)
         if index is not None and run.questions:
-            client.record_evaluation(index, report.as_evaluation())
+            client.call("POST", "index", "evaluations", json={"index": index, **report.as_evaluation()})
         if html is not None:
             from sakuin_cli.evaluation.page import page
 
@@ -148,7 +148,7 @@ def _write_starter_set(
         raise Invalid(f"{file} exists already: name a new file, so that no edited questions are lost")
     settings = settings_of(data)
     if feedback:
-        judged = judged_questions(deployment_of(settings).feedback(), prefix)
+        judged = judged_questions(deployment_of(settings).call("GET", "feedback")["feedback"], prefix)
         write_text(file, as_lines(judged))
         return {"file": str(file), "questions": len(judged)}
     if sources:

@@ -20,7 +20,7 @@ app = typer.Typer(name="index", help="The index versions of a deployment.", no_a
 def status(as_json: JsonOption = False, data: DataOption = None) -> None:
     """Show each index version: its settings, whether it is live, how much is built, what is missing."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        indexes = deployment(data).indexes()
+        indexes = deployment(data).call("GET", "index")["indexes"]
     if as_json:
         terminal.document({"indexes": [_document(index) for index in indexes]})
     else:
@@ -42,7 +42,7 @@ def activate(
     The current one is kept, so that you can go back.
     """
     with reporting_errors(as_json) as terminal:
-        index = deployment(data).activate_index(fingerprint, force=force)
+        index = deployment(data).call("POST", "index", "activate", json={"index": fingerprint, "force": force})
     if as_json:
         terminal.document(_document(index))
     else:
@@ -57,7 +57,7 @@ def drop(
 ) -> None:
     """Delete an index version that is not live; its content is removed within minutes."""
     with reporting_errors(as_json) as terminal:
-        deleted = deployment(data).delete_index(fingerprint)
+        deleted = deployment(data).call("DELETE", "index", fingerprint)["fingerprint"]
     terminal.fields({"fingerprint": deleted, "dropped": True})
 
 

@@ -10,7 +10,7 @@ from sakuin.errors import SakuinError
 
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
@@ -89,11 +89,13 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
             | {name: value for name, value in key.items() if name in ("name", "folder", "project", "expires_at")}
             for key in made
         ]
-    if as_json:
-        terminal.document({"keys": rows})
-        return
-    if rows:
-        _show(terminal, rows)
+    if not as_json:
+        rows = [
+            {"hash": key["hash"], "for": key["for"], "last used": key["last_used_on"], "name": key.get("name")}
+            | {"of": key.get("folder") or key.get("project"), "until": (key.get("expires_at") or "")[:10] or None}
+            for key in rows
+        ]
+    terminal.rows("keys", rows)
 
 
 @app.command()
@@ -110,7 +112,7 @@ def rm(
         made = {key["hash"]: key["purpose"] for key in _of_api(settings) if key["name"]}
         if any(each.startswith(hash) for each in made):
             whole = only_hash(made, hash)
-            deployment_of(settings).remove_key(whole)
+            deployment_of(settings).call("DELETE", "keys", whole)
             shown = {"hash": whole[:_SHOWN], "for": made[whole]}
         else:
             shown = _shown(_keys(settings).remove(hash))
@@ -135,17 +137,6 @@ def _of_api(settings: "CommandSettings") -> "Sequence[Record]":
 
 def _last_use(key: "Record | None") -> str | None:
     return key["last_used_on"] if key else None
-
-
-def _show(terminal: Terminal, keys: Sequence[dict[str, Any]]) -> None:
-    terminal.out.print(f"{'hash':<{_SHOWN}}  {'for':<9}  last used", highlight=False)
-    for key in keys:
-        more = [key["name"]] if key.get("name") else []
-        more += [f"in {place}" for place in (key.get("folder"), key.get("project")) if place]
-        more += [f"until {key['expires_at'][:10]}"] if key.get("expires_at") else []
-        words = f"{key['hash']:<{_SHOWN}}  {key['for']:<9}  {key['last_used_on'] or '—':<10}"
-        line = "  ".join([words, *more])
-        terminal.out.print(line.rstrip(), highlight=False, soft_wrap=True)
 
 
 def _shown(key: "StoredKey") -> dict[str, str]:

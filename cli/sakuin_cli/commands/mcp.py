@@ -38,7 +38,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
     """List the endpoints of a project with their ids and the names of their Search Tools."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
-        endpoints = client.endpoints(project_id)
+        endpoints = client.call("GET", "projects", project_id, "mcps")["mcps"]
     rows: list[dict[str, Any]] = [
         {"mcp_id": one["id"], "name": one["name"], "status": one["status"], "tools": _names(one)} for one in endpoints
     ]
@@ -52,7 +52,7 @@ def bind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: Da
     """Add Search Tools to an endpoint; their names must differ."""
     with reporting_errors(as_json) as terminal:
         client = deployment(data)
-        _show(terminal, [client.bind_tool(id, one) for one in tool][-1])
+        _show(terminal, [client.call("PUT", "mcps", id, "tools", one) for one in tool][-1])
 
 
 @app.command()
@@ -60,28 +60,28 @@ def unbind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: 
     """Remove Search Tools from an endpoint."""
     with reporting_errors(as_json) as terminal:
         client = deployment(data)
-        _show(terminal, [client.unbind_tool(id, one) for one in tool][-1])
+        _show(terminal, [client.call("DELETE", "mcps", id, "tools", one) for one in tool][-1])
 
 
 @app.command()
 def disable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Disable an endpoint."""
     with reporting_errors(as_json) as terminal:
-        _show(terminal, deployment(data).set_endpoint_status(id, "disabled"))
+        _show(terminal, deployment(data).call("PATCH", "mcps", id, json={"status": "disabled"}))
 
 
 @app.command()
 def enable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Enable an endpoint again."""
     with reporting_errors(as_json) as terminal:
-        _show(terminal, deployment(data).set_endpoint_status(id, "enabled"))
+        _show(terminal, deployment(data).call("PATCH", "mcps", id, json={"status": "enabled"}))
 
 
 @app.command()
 def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Give an endpoint another key and show it, only once. The old key stays valid for one more hour."""
     with reporting_errors(as_json) as terminal:
-        terminal.fields(_with_key(deployment(data).rotate_key(id)))
+        terminal.fields(_with_key(deployment(data).call("POST", "mcps", id, "rotate")))
 
 
 def _show(terminal: Terminal, endpoint: "Record") -> None:

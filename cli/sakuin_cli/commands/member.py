@@ -18,7 +18,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
     """List the members of a project, oldest first."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
-        members = client.members(project_id)
+        members = client.call("GET", "projects", project_id, "members")["members"]
     terminal.rows("members", members, project_id=project_id)
 
 
@@ -44,7 +44,7 @@ def transfer(
     """Make a member the only owner of a project; the owners before become editors."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
-        client.transfer_project(project_id, id)
+        client.call("POST", "projects", project_id, "transfer", json={"user_id": id})
     terminal.fields({"user_id": id, "role": "owner"})
 
 
@@ -53,5 +53,5 @@ def rm(id: IdArgument, project: ProjectOption = None, as_json: JsonOption = Fals
     """Remove a member from a project; the last owner cannot be removed."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
-        client.remove_member(project_id, id)
+        client.call("DELETE", "projects", project_id, "members", id)
     terminal.fields({"user_id": id, "removed": True})

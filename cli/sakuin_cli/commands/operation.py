@@ -50,8 +50,8 @@ def describe(
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client = deployment(data)
         if description is not None:
-            client.describe(folder, description)
-        found = client.descriptions()
+            client.call("PUT", "descriptions", json={"folder": folder, "description": description})
+        found = client.call("GET", "descriptions")["descriptions"]
     terminal.rows("descriptions", found)
     if not found and not as_json:
         terminal.out.print('There is none: sakuin describe "Mathematics for junior high schools"', soft_wrap=True)
@@ -66,9 +66,9 @@ def gaps(
     """List what was asked in the last 30 days without a good answer, the most frequent first."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client = deployment(data)
-        remedy = client.remedy(gap) if gap else None
-        judgements = client.feedback() if feedback else None
-        found = None if gap or feedback else client.gaps()
+        remedy = client.call("GET", "gaps", gap) if gap else None
+        judgements = client.call("GET", "feedback")["feedback"] if feedback else None
+        found = None if gap or feedback else client.call("GET", "gaps")
     if judgements is not None:
         terminal.rows("feedback", judgements)
     elif as_json:

@@ -18,5 +18,5 @@ def project() -> None:
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the projects with their ids."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        projects = deployment(data).projects()
+        projects = deployment(data).call("GET", "projects")["projects"]
     terminal.rows("projects", [{"project_id": one["id"], "name": one["name"]} for one in projects])

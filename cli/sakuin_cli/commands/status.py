@@ -34,7 +34,7 @@ def status(
         client = deployment(data)
         if tool is not None:
             with terminal.waiting():
-                found = client.tool(tool)
+                found = client.call("GET", "tools", tool)
             index = found["metadata"].get("search_index", {})
             names = {"tool_id": found["id"], "name": found["name"]}
             terminal.fields({**names, "search_index": index} if as_json else {**names, **index_fields(index)})

@@ -86,7 +86,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
     """List the Tables of a project with their ids."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
-        tables = client.tables(project_id)
+        tables = client.call("GET", "projects", project_id, "tables")["tables"]
     rows = [
         {"table_id": one["id"], "name": one["name"], "version": one["version"]}
         | {"chunk_threshold_chars": one["chunk_threshold_chars"]}
@@ -104,7 +104,7 @@ def rm(
 ) -> None:
     """Delete a Table with its Tools."""
     with reporting_errors(as_json) as terminal:
-        deployment(data).delete_table(id)
+        deployment(data).call("DELETE", "tables", id)
     terminal.fields({"table_id": id, "removed": True})
 
 
@@ -123,7 +123,8 @@ def synonyms(
     """Show the synonyms for a project's Search Tools, or replace them with those of a file like synonyms.yml."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
-        groups = client.synonyms(project_id) if file is None else client.replace_synonyms(project_id, _groups(file))
+        sent = {} if file is None else {"json": {"groups": _groups(file)}}
+        groups = client.call("PUT" if sent else "GET", "projects", project_id, "synonyms", **sent)["groups"]
     if as_json:
         terminal.document({"project_id": project_id, "groups": groups})
     else:
@@ -154,7 +155,8 @@ def create_table(
 def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Record":
     if len(document) <= REQUEST_BYTES:
         return client.replace_table(table_id, document=document)
-    return _imported(client, client.announce_document(table_id, size=len(document)), document, seconds)
+    announced = client.call("POST", "tables", table_id, "uploads", json={"size": len(document)})
+    return _imported(client, announced, document, seconds)
 
 
 def _groups(file: Path) -> list[tuple[str, ...]]:
@@ -171,7 +173,7 @@ def _imported(client: "DeploymentClient", announced: "Record", document: bytes, 
     client.upload(announced["upload"], document)
     table: Record = announced["table"]
     for _ in poll(seconds):
-        table = client.table(table["id"])
+        table = client.call("GET", "tables", table["id"])
         if not table["pending_upload"]:
             break
     if table["pending_upload"]:

@@ -47,7 +47,7 @@ def create(
         tool = client.create_tool(project_id, table_id=table, json_path=json_path, name=name, description=description)
         with terminal.progress("indexed") as on_progress:
             for _ in poll(timeout) if wait else ():
-                tool = client.tool(tool["id"])
+                tool = client.call("GET", "tools", tool["id"])
                 index = tool["metadata"].get("search_index", {})
                 on_progress("indexed", index.get("indexed_chunks_count") or 0, index.get("chunks_count"))
                 if _state(tool) in ("ready", "error"):
@@ -61,7 +61,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
     """List the Search Tools of a project with their ids."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client, project_id = project_of(data, project)
-        tools = client.tools(project_id)
+        tools = client.call("GET", "projects", project_id, "tools")["tools"]
     rows = [
         {"tool_id": one["id"], "name": one["name"], "state": _state(one)}
         | {"json_path": one["json_path"], "table_id": one["table_id"]}
@@ -74,7 +74,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
 def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Delete a Search Tool; its Table stays."""
     with reporting_errors(as_json) as terminal:
-        deployment(data).delete_tool(id)
+        deployment(data).call("DELETE", "tools", id)
     terminal.fields({"tool_id": id, "removed": True})
 
 
@@ -82,7 +82,7 @@ def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> 
 def reindex(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Index a Search Tool again; unchanged texts are not embedded again."""
     with reporting_errors(as_json) as terminal:
-        tool = deployment(data).reindex_tool(id)
+        tool = deployment(data).call("POST", "tools", id, "reindex")
     _show(terminal, tool)
 
 

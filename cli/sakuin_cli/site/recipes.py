@@ -105,75 +105,27 @@ def config_text(generator: Generator, prefix: str) -> str:
     )
 
 
-def _check(generator: Generator) -> tuple[str, ...]:
-    """Returns the steps that predict the answers of golden questions, with the pages of the last push to compare."""
-    kept = ".sakuin-check"
-    has_both = f"hashFiles('{GOLDEN_FILE}') != '' && hashFiles('{kept}/pages/**') != ''"
-    return (
-        "- uses: actions/cache@v4",
-        f"  with: {{path: {kept}, key: 'sakuin-${{{{ github.sha }}}}', restore-keys: sakuin-}}",
-        f"- run: sakuin check --before {kept}/pages --cache {kept}/check.sqlite"
-        " --markdown sakuin.md --sarif sakuin-check.sarif",
-        f"  if: github.event_name == 'pull_request' && {has_both}",
-        "  env:",
-        "    SAKUIN_URL: ${{ vars.SAKUIN_URL }}",
-        "    SAKUIN_PUSH_KEY: ${{ secrets.SAKUIN_PUSH_KEY }}",
-        "- run: gh pr comment ${{ github.event.number }} --body-file sakuin.md",
-        "  if: failure() && hashFiles('sakuin.md') != ''",
-        "  env: {GH_TOKEN: '${{ github.token }}'}",
-        "- uses: github/codeql-action/upload-sarif@v3",
-        "  if: always() && hashFiles('sakuin-check.sarif') != ''",
-        "  with: {sarif_file: sakuin-check.sarif, category: sakuin-check}",
-        f"- run: rm -rf {kept}/pages && mkdir -p {kept}/pages && cp -r {generator.pages}/. {kept}/pages",
-        "  if: github.ref == 'refs/heads/main'",
-    )
-
-
 def workflow_text(generator: Generator, prefix: str) -> str:
     """Returns a workflow for GitHub Actions: build, check, push. Only the main branch is pushed."""
-    key = f"sakuin keys new --for push --name NAME{f' --in {shlex.quote(prefix)}' if prefix else ''}"
-    folder = f" --prefix {shlex.quote(prefix)}" if prefix else ""
-    # Below a prefix of its own, the library has nothing of other sites. The dry run fails if pages lose much.
-    push = "sakuin push --dry-run && sakuin push --delete --yes" if prefix else "sakuin push"
-    steps = "".join(
-        f"      {line}\n"
-        for line in (
-            "- uses: actions/checkout@v4",
-            "- uses: actions/setup-python@v5",
-            "  with: {python-version: '3.13'}",
-            *generator.steps.splitlines(),
-            "- name: Install Sakuin",
-            "  run: |",
-            "    git clone --depth 1 --branch ${{ vars.SAKUIN_VERSION }} ${{ vars.SAKUIN_REPOSITORY }} ../sakuin",
-            "    python -m venv ../sakuin-env",
-            "    ../sakuin-env/bin/pip install --require-hashes -r ../sakuin/requirements/dev.txt",
-            "    ../sakuin-env/bin/pip install --no-deps ../sakuin",
-            '    echo "$(realpath ../sakuin-env/bin)" >> "$GITHUB_PATH"',
-            *(() if generator.name in WITHOUT_BOX_IDS else (f"- run: sakuin annotate {generator.pages} --check",)),
-            f"- run: sakuin validate {generator.pages}{folder} --offline --sarif sakuin.sarif",
-            "- uses: github/codeql-action/upload-sarif@v3",
-            "  if: always() && hashFiles('sakuin.sarif') != ''",
-            "  with: {sarif_file: sakuin.sarif}",
-            *_check(generator),
-            f"- run: {push}",
-            "  if: github.ref == 'refs/heads/main'",
-            "  env:",
-            "    SAKUIN_URL: ${{ vars.SAKUIN_URL }}",
-            "    SAKUIN_PUSH_KEY: ${{ secrets.SAKUIN_PUSH_KEY }}",
-        )
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    # GitHub's own expressions stand in double braces.
+    templates = Environment(
+        loader=PackageLoader("sakuin_cli", "site"),
+        undefined=StrictUndefined,
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - YAML
     )
-    return f"""\
-# Builds the site, checks its pages, and pushes them to Sakuin from the main branch. In a pull request it comments on
-# golden questions ({GOLDEN_FILE}) that would lose their answer.
-# Variables of the repository: SAKUIN_URL, and SAKUIN_REPOSITORY with SAKUIN_VERSION (a tag or branch), from which the
-# command is installed. Secret: SAKUIN_PUSH_KEY, which an operator makes with `{key}`.
-name: sakuin
-on:
-  push: {{branches: [main]}}
-  pull_request:
-permissions: {{contents: read, pull-requests: write, security-events: write}}
-jobs:
-  pages:
-    runs-on: ubuntu-latest
-    steps:
-{steps}"""
+    return templates.get_template("workflow.yml").render(
+        golden=GOLDEN_FILE,
+        pages=generator.pages,
+        prefix=shlex.quote(prefix) if prefix else "",
+        steps=generator.steps.splitlines(),
+        has_box_ids=generator.name not in WITHOUT_BOX_IDS,
+    )

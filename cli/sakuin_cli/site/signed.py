@@ -43,7 +43,8 @@ class SignedBucket:
 
     def read(self, key: str, *, max_bytes: int) -> StoredObject:
         """Returns a `learns.yml` or `synonyms.yml`; the API limits its size."""
-        return StoredObject(self.client.file_text(key).encode()[:max_bytes], None)
+        text: str = self.client.call("GET", "files", "text", params={"key": key})["text"]
+        return StoredObject(text.encode()[:max_bytes], None)
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
         """Uploads a file and returns the id of its version. The API gives the same `content_type`."""
@@ -55,7 +56,7 @@ class SignedBucket:
 
     def remove(self, key: str) -> str:
         """Writes a delete marker and returns its version id."""
-        return self.client.remove_file(key)
+        return str(self.client.call("DELETE", "files", params={"key": key})["version_id"])
 
 
 Bucket = S3Bucket | SignedBucket

@@ -9,7 +9,6 @@ import pytest
 from moto import mock_aws
 from sakuin.errors import Unavailable
 from sakuin.platform.retry import QUEUES, QueueName
-from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 
@@ -88,25 +87,6 @@ def test_while_one_operator_has_them_nobody_else_receives_them(queues: Queues) -
     assert len(queues.dead.receive("embed")) == 1
 
 
-def test_a_letter_that_is_sent_again_is_in_its_queue_and_no_dead_letter_any_more(queues: Queues) -> None:
-    queues.put("tool", "first")
-    queues.put("tool", "second")
-    found = queues.dead.receive("tool")
-    chosen = next(letter for letter in found if letter.body == "second")
-    queues.dead.send_again(chosen)
-    queues.dead.release(found)
-    assert queues.arrived("tool") == ["second"]
-    assert queues.listed("tool") == ["first"]
-
-
-def test_a_letter_that_is_discarded_is_gone(queues: Queues) -> None:
-    queues.put("tool", "poison")
-    (letter,) = queues.dead.receive("tool")
-    queues.dead.discard(letter)
-    queues.dead.release([letter])
-    assert (queues.listed("tool"), queues.arrived("tool")) == ([], [])
-
-
 def test_a_letter_whose_queue_takes_nothing_stays(queues: Queues) -> None:
     queues.put("embed", "{}")
     dead = DeadLetterQueues(
@@ -117,25 +97,3 @@ def test_a_letter_whose_queue_takes_nothing_stays(queues: Queues) -> None:
         dead.send_again(letter)
     dead.release([letter])
     assert len(dead.receive("embed")) == 1
-
-
-def test_what_the_bus_could_not_deliver_says_why(queues: Queues) -> None:
-    said = {"ERROR_MESSAGE": "Access denied", "ERROR_CODE": "NO_PERMISSIONS", "RETRY_ATTEMPTS": "185"}
-    queues.client.send_message(
-        QueueUrl=queues.dead_urls["tool"],
-        MessageBody="{}",
-        MessageAttributes={name: {"DataType": "String", "StringValue": value} for name, value in said.items()},
-    )
-    (letter,) = queues.dead.receive("tool")
-    assert (letter.reason, letter.tries) == ("Access denied", 185)
-
-
-def test_a_letter_keeps_its_correlation_id_when_it_is_sent_again(queues: Queues) -> None:
-    attribute = {"DataType": "String", "StringValue": "r1"}
-    queues.client.send_message(
-        QueueUrl=queues.dead_urls["material"], MessageBody="body", MessageAttributes={MESSAGE_ATTRIBUTE: attribute}
-    )
-    (letter,) = queues.dead.receive("material")
-    queues.dead.send_again(letter)
-    (sent,) = queues.client.receive_message(QueueUrl=queues.urls["material"], MessageAttributeNames=["All"])["Messages"]
-    assert sent["MessageAttributes"][MESSAGE_ATTRIBUTE]["StringValue"] == "r1"

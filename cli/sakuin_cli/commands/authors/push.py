@@ -72,7 +72,8 @@ def push(
                 )
             # A key that pushes writes pages, and no word about them.
             if site.description is not None and not settings.has_only_push_key:
-                deployment_of(settings).describe(site.prefix, site.description)
+                described = {"folder": site.prefix, "description": site.description}
+                deployment_of(settings).call("PUT", "descriptions", json=described)
             pushed = push_plan(terminal, plan, settings, delete=delete, seconds=timeout)
             seconds = time.monotonic() - began
             document = push_document(pushed, seconds)
