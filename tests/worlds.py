@@ -324,7 +324,7 @@ class World(Outside):
     @property
     def operation(self) -> Operation:
         """Returns the services of the console's pages of operation."""
-        return api.operation_of(self.clients, self.records, self.queue_states)
+        return api.operation_of(self.clients, self.library, self.queue_states)
 
     @property
     def queue_states(self) -> Queues:

@@ -118,6 +118,23 @@ def test_findings_are_grouped_by_rule_with_what_they_cost(console: ConsoleClient
     assert "There are no findings" in console.get("/findings").text
 
 
+def test_a_page_that_an_upload_took_much_of_is_named_with_the_version_before(
+    console: ConsoleClient, world: World
+) -> None:
+    whole = {f"rule-{n}": f"Rule {n}: text." for n in range(9)}
+    good = world.put("lost.html", a_page(whole))
+    assert "took" not in texts_of(console.get("/").text)
+    world.put("lost.html", a_page({"rule-1": "Rule 1: text."}))
+    for path in ("/", "/pages/page?material=lost"):
+        page = texts_of(console.get(path).text)
+        assert "took 8 of the 9 explanations of the page" in page
+        assert f"versionId={good}" in page
+    assert "An upload took much of 1 page." in texts_of(console.get("/").text)
+    assert "1ページの多くがなくなりました。" in texts_of(console_of(world, "ja").sign_in_admin().get("/").text)
+    world.put("lost.html", a_page(whole))
+    assert "took" not in texts_of(console.get("/").text)
+
+
 def test_japanese_pages_are_japanese(world: World) -> None:
     console = console_of(world, "ja").sign_in_admin()
     for path in ("/pages", "/pages/page?material=bad", "/pages/page?material=code", "/findings?rule=duplicate-id", "/"):

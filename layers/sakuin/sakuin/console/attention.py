@@ -34,17 +34,22 @@ def needs_of(
     queues: Sequence[QueueState] | None,
     competing: int,
     broken: int,
+    collapsed: int,
     night: Any,
     *,
     is_disk_full: bool,
 ) -> list[Need]:
-    """Returns what needs attention, from what the first page reads. `competing` and `broken` are numbers of keys
-    in the bucket, and of `learns.yml` and `synonyms.yml` that cannot be read."""
+    """Returns what needs attention, from what the first page reads.
+
+    `competing` and `broken` are numbers of keys in the bucket, and of `learns.yml` and `synonyms.yml` that cannot be
+    read, `collapsed` of pages that an upload took much of.
+    """
     # What failed stays unfinished work when its letter is discarded.
     letters = max(sum(each.dead_letters for each in queues or ()), work.get("failed", 0))
     needs = [
         Need("disk", int(is_disk_full), command="docs/runbooks/database-full.md"),
         Need("pages", pages.get("failed", 0), command="sakuin push", hides=True),
+        Need("collapsed", collapsed, command="sakuin push", hides=True),
         Need("tools", projects.tools.get("error", 0), path="/projects", hides=True),
         Need("letters", letters, path="/work#dead-letters", hides=True),
         Need("files", broken, command="sakuin push"),

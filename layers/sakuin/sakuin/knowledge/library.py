@@ -11,6 +11,7 @@ from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
@@ -158,7 +159,7 @@ class Library:
         keys = {material: key for key in stored_keys if (material := material_of_key(key, prefix=self.prefix))}
         indexed = self.records.materials(prefix=prefix, after=after, limit=limit)
         stored = {state.material: state.source.key for state in indexed.items}
-        lost = {state.material: state.collapse for state in indexed.items if state.collapse}
+        lost = {one.material: one for one in map(self.collapsed, indexed.items) if one}
         names = sorted(name for name in {*keys, *stored} if after is None or name > after)
         page, following = names[:limit], names[limit - 1] if len(names) > limit else None
         if following is None:
@@ -172,11 +173,15 @@ class Library:
             key = stored.get(material) or keys.get(material, "")
             findings += self._findings_of_page(material, key, anchors.get(material), strict=strict)
             if material in lost:
-                findings.append(collapsed_page(material, lost[material], self.bucket.name))
+                findings.append(lost[material])
         if after is None:
             findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
             findings += [file for key in stored_keys if (file := self._finding_of_file(key))]
         return findings, following
+
+    def collapsed(self, state: MaterialState) -> Finding | None:
+        """Returns the finding about a page that an upload took much of, None about any other."""
+        return collapsed_page(state.material, state.collapse, self.bucket.name) if state.collapse else None
 
     def reapply_outdated(self) -> int:
         """Asks to reindex every material of another index version. Returns how many there are."""

@@ -210,11 +210,19 @@ class MaterialRecords:
     client: Client
 
     def materials(
-        self, *, prefix: str = "", status: Status | None = None, after: str | None = None, limit: int = 200
+        self,
+        *,
+        prefix: str = "",
+        status: Status | None = None,
+        after: str | None = None,
+        limit: int = 200,
+        collapsed: bool = False,
     ) -> MaterialPage:
-        """Returns materials by name, all of a status, or all but deleted ones."""
+        """Returns materials by name, all of a status, or all but deleted ones; or those that an upload took much of."""
         request = self.client.table("material").select("*").order("material")
         request = request.neq("status", "deleted") if status is None else request.eq("status", status)
+        if collapsed:
+            request = request.not_.is_("collapse", "null")
         if after is not None:
             request = request.gt("material", after)
         if prefix:

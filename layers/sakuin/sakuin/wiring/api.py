@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sakuin.explain.ask_mcp import AskMcp
     from sakuin.http.projects import ProjectServices
     from sakuin.knowledge.library import Library
-    from sakuin.knowledge.postgres import MaterialRecords
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.upkeep.doctor import Doctor
@@ -135,7 +134,7 @@ def handler(clients: Clients) -> Handler:
         return console_app(
             shell,
             sign_in.routes(shell, record_use, auth),
-            operation.routes(shell, operation_of(clients, library.records, queues)),
+            operation.routes(shell, operation_of(clients, library, queues)),
             playground.routes(shell, searches),
             library_pages.routes(shell, pages),
             gap_pages.routes(shell, gaps),
@@ -224,7 +223,7 @@ def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Pl
     return Playground(places, ask.playground, read.filter_values, ask.explanation, other_versions)
 
 
-def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues") -> "Operation":
+def operation_of(clients: Clients, library: "Library", queues: "Queues") -> "Operation":
     """Returns what the console's pages of operation read and change."""
     from sakuin.console.pages.operation import Operation
     from sakuin.platform.openai.models import model_facts
@@ -236,7 +235,7 @@ def operation_of(clients: Clients, records: "MaterialRecords", queues: "Queues")
     client, settings = clients.supabase, clients.settings
     embedding, learns = model_facts(settings.embedding_model.name), model_facts(settings.learns_model)
     return Operation(
-        records=records,
+        library=library,
         unfinished=queues.unfinished,
         queues=queues,
         runs=ReconciliationRuns(client),

@@ -56,10 +56,11 @@ class LibraryPages:
             raise NotFound("There is no such page")
         return state
 
-    def findings(self, material: str) -> Sequence[Finding]:
-        """Returns the recorded findings about a page."""
-        listed, _ = self.library.records.findings(material=material, limit=1)
-        return listed
+    def findings(self, state: MaterialState) -> Sequence[Finding]:
+        """Returns what an upload took of a page, and the recorded findings about it."""
+        listed, _ = self.library.records.findings(material=state.material, limit=1)
+        collapsed = self.library.collapsed(state)
+        return (collapsed, *listed) if collapsed else listed
 
     def explanations(
         self, material: str, after: int, findings: Iterable[Finding]
@@ -112,7 +113,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
     def show_page(visit: admin, material: str, after: int = -1) -> Response:
         """Shows what the index has of a page."""
         state = pages.state(visit.text("material") or material)
-        findings = pages.findings(state.material)
+        findings = pages.findings(state)
         shown, last = pages.explanations(state.material, after, findings)
         anchors = {one.chunk.anchor for one in shown}
         original, frames = _original(pages.read.url(state.material, ""), visit) if shown else ("", "")

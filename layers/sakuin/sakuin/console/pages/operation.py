@@ -16,7 +16,7 @@ from sakuin.console.attention import needs_of, state_of
 from sakuin.console.charts import charts_of
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import Invalid
-from sakuin.knowledge.postgres import MaterialRecords
+from sakuin.knowledge.library import Library
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.texts.catalogue import Texts
@@ -30,6 +30,8 @@ from sakuin.upkeep.reconcile import ReconciliationRuns
 
 # How many of each kind the first page names.
 _NAMED = 5
+# How many pages that an upload took much of are counted.
+_LISTED = 1000
 _ROWS = 50
 _LETTERS = 20
 # API Gateway ends a request after 30 seconds.
@@ -43,7 +45,7 @@ class Operation:
     `usd_per_million` are the prices of the tokens of embeddings and of learns; the price of a model may be unknown.
     """
 
-    records: MaterialRecords
+    library: Library
     unfinished: UnfinishedWorkStore
     queues: Queues
     runs: ReconciliationRuns
@@ -55,12 +57,15 @@ class Operation:
 
     def attention(self, t: Texts) -> dict[str, Any]:
         """Returns what the first page shows."""
-        pages, projects, work = self.records.counts(), self.counts(_NAMED), self.unfinished.counts().states
-        broken = self.records.broken_files()
+        library, records = self.library, self.library.records
+        pages, projects, work = records.counts(), self.counts(_NAMED), self.unfinished.counts().states
+        broken = records.broken_files()
+        collapsed = list(filter(None, map(library.collapsed, records.materials(collapsed=True, limit=_LISTED).items)))
         queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
-        competing, disk, usage = self.records.competing_keys(), self.database_percent(), self.usage()
+        competing, disk, usage = records.competing_keys(), self.database_percent(), self.usage()
         is_full = disk > NEARLY_FULL * 100
-        needs = needs_of(pages, projects, work, queues, len(competing), len(broken), night, is_disk_full=is_full)
+        numbers = (len(competing), len(broken), len(collapsed))
+        needs = needs_of(pages, projects, work, queues, *numbers, night, is_disk_full=is_full)
         is_new = not pages.get("ready", 0) and not projects.tools
         live = next((version for version in self.indexes.all() if version.live), None)
         return {
@@ -72,9 +77,10 @@ class Operation:
             "usd": self._usd(usage),
             "pages": pages,
             "projects": projects,
-            "failed": self.records.failed(limit=_NAMED),
+            "failed": records.failed(limit=_NAMED),
             "broken": broken[:_NAMED],
             "competing": competing[:_NAMED],
+            "collapsed": collapsed[:_NAMED],
             "night": night,
             "index": live.settings if live else None,
             "disk": disk,
