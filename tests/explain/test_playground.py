@@ -1,14 +1,12 @@
 """The playground of the console: an agent's answer, its explanation, and what a call of the function may cost."""
 
 import json
-from string import Formatter
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from sakuin.errors import Misconfigured, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import AskMcp, PlaygroundAnswer, PlaygroundQuestion
-from sakuin.explain.sentences import SENTENCES
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.aws import LambdaFunction
 
@@ -120,13 +118,6 @@ def test_a_hostile_page_travels_as_it_is(world: World) -> None:
     said = asked_of_pages(world, expected="<script>alert(1)</script>")
     assert said.explanation is not None
     assert said.explanation["expected"]["id"] == "<script>alert(1)</script>"
-
-
-def test_each_sentence_names_the_same_values_in_both_languages() -> None:
-    for name, sentence in SENTENCES.items():
-        values = [{field for _, field, _, _ in Formatter().parse(text) if field} for text in sentence.values()]
-        assert set(sentence) == {"en", "ja"}, name
-        assert values[0] == values[1], name
 
 
 def aws_error(code: str) -> ClientError:

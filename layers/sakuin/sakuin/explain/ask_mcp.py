@@ -10,7 +10,6 @@ from typing import Any
 
 from sakuin.errors import Invalid, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.explain.requests import ExplanationAsked
-from sakuin.explain.sentences import Language
 from sakuin.platform.aws import LambdaFunction
 from sakuin.platform.http_errors import http_error
 
@@ -31,7 +30,7 @@ class PlaygroundQuestion:
     mcp_id: str | None = None
     tool_id: str | None = None
     expected: str | None = None
-    language: Language = "en"
+    language: str = "en"
     user_id: str | None = None
 
 

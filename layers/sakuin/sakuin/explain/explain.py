@@ -8,7 +8,6 @@ from typing import Any
 from sakuin.errors import Invalid, NotFound
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
 from sakuin.explain.requests import ExplanationAsked, FiltersAsked
-from sakuin.explain.sentences import ENGLISH, Sentences
 from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
@@ -20,11 +19,13 @@ from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
 from sakuin.tables.postgres import ToolSearch
 from sakuin.tables.search import TableCandidate, TableSearches
+from sakuin.texts.catalogue import Texts, texts_in
 
 # The rank of an expected chunk is searched so far.
 _DEEPEST = 200
 
 _TITLE = 40
+ENGLISH = texts_in("en")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ExplainKnowledge:
         filters: Filters = EVERYTHING,
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
-        say: Sentences = ENGLISH,
+        say: Texts = ENGLISH,
     ) -> SearchExplanation:
         """Explains the best `depth` chunks, even if an agent that asks for `top_k` would get none.
 
@@ -70,10 +71,10 @@ class ExplainKnowledge:
         why = self._absent(chunk, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
         return replace(explanation, expected=Expected(chunk, hit, why))
 
-    def _absent(self, id: str, filters: Filters, say: Sentences) -> str:
+    def _absent(self, id: str, filters: Filters, say: Texts) -> str:
         """Returns why a chunk has no scores."""
         (chunk,) = self.read.chunks([id])
-        return (chunk and outside(chunk, filters, say)) or say("not_indexed")
+        return (chunk and outside(chunk, filters, say)) or say("why.not_indexed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class ExplainTool:
         depth: int = 10,
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
-        say: Sentences = ENGLISH,
+        say: Texts = ENGLISH,
     ) -> SearchExplanation:
         """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
@@ -116,9 +117,9 @@ class ExplainTool:
         if hit is not None:
             why = found_or_not(explanation, hit, say, top_k=top_k)
         elif not is_within(expected, bound.json_path):
-            why = say("outside_tool", path=bound.json_path or say("whole_table"))
+            why = say("why.outside_tool", path=bound.json_path or say("why.whole_table"))
         else:
-            why = say("no_node")
+            why = say("why.no_node")
         return replace(explanation, expected=Expected(expected, hit, why))
 
     def _tool(self, mcp_id: str, name: str) -> BoundTool:

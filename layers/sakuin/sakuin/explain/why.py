@@ -1,18 +1,18 @@
 """The reason why an answer has or lacks an expected chunk."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sakuin.explain.explanation import ExplainedHit, SearchExplanation
-from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.model import Filters, StoredChunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.retrieval.weights import NEAREST
+from sakuin.texts.catalogue import Texts
 
 # Smaller differences are not mentioned.
 _SLIGHT = 0.05
 
 
-def outside(chunk: StoredChunk, filters: Filters, say: Sentences) -> str | None:
+def outside(chunk: StoredChunk, filters: Filters, say: Texts) -> str | None:
     """Returns which filter excludes the chunk, None if none does."""
     wanted: Mapping[str, str | None] = {
         "type": filters.type,
@@ -22,55 +22,55 @@ def outside(chunk: StoredChunk, filters: Filters, say: Sentences) -> str | None:
     }
     for name, value in wanted.items():
         if value is not None and (has := getattr(chunk, name)) != value:
-            return say("outside_filter", name=name, value=value, has=has or say("not_given"))
+            return say("why.outside_filter", name=name, value=value, has=has or say("why.not_given"))
     if not chunk.material.startswith(filters.beginning or ""):
         has = chunk.material.rpartition("/")[0]
-        return say("outside_filter", name="folder", value=filters.folder, has=has or say("not_given"))
+        return say("why.outside_filter", name="folder", value=filters.folder, has=has or say("why.not_given"))
     return None
 
 
-def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Sentences, *, top_k: int) -> str:
+def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, say: Texts, *, top_k: int) -> str:
     """Returns whether an agent that asks for `top_k` gets the chunk, and if not, the reasons."""
     shown = explanation.results
     if explanation.refused and shown:
         best, threshold = shown[0].evidence, explanation.threshold
-        reasons = [say("refused", place=_place(hit, say), best=best, threshold=threshold, nearest=NEAREST)]
-        return say.joined(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
+        reasons = [say("why.refused", place=_place(hit, say), best=best, threshold=threshold, nearest=NEAREST)]
+        return _joined(say, reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood, say)))
     if hit.rank is not None and hit.rank <= top_k:
-        return say("found", place=_place(hit, say))
-    reasons = [say("below", place=_place(hit, say), top_k=top_k), *_weaknesses(hit, explanation.understood, say)]
+        return say("why.found", place=_place(hit, say))
+    reasons = [say("why.below", place=_place(hit, say), top_k=top_k), *_weaknesses(hit, explanation.understood, say)]
     if len(shown) >= top_k:
         reasons.append(_comparison(hit, shown[top_k - 1], say))
-    return say.joined(reasons)
+    return _joined(say, reasons)
 
 
-def _place(hit: ExplainedHit, say: Sentences) -> str:
+def _place(hit: ExplainedHit, say: Texts) -> str:
     legs = [
-        say(leg, place=place)
+        say(f"why.{leg}", place=place)
         for place, leg in ((hit.nearest_rank, "by_meaning"), (hit.matching_rank, "by_words"))
         if place is not None
     ]
-    place = say("rank", rank=hit.rank) if hit.rank is not None else say("no_rank")
-    return say("legs", place=place, legs=say.joined(legs, "legs")) if legs else place
+    place = say("why.rank", rank=hit.rank) if hit.rank is not None else say("why.no_rank")
+    return say("why.legs", place=place, legs=_joined(say, legs, "legs")) if legs else place
 
 
-def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery, say: Sentences) -> list[str]:
+def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery, say: Texts) -> list[str]:
     reasons = []
     words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
     if words and not hit.matched:
-        reasons.append(say("no_common_word"))
+        reasons.append(say("why.no_common_word"))
     if hit.evidence is not None and hit.cosine is None and hit.z is not None:
-        reasons.append(say("no_vector"))
+        reasons.append(say("why.no_vector"))
     if hit.type == "example":
-        reasons.append(say("example"))
+        reasons.append(say("why.example"))
     return reasons
 
 
-def _comparison(hit: ExplainedHit, last: ExplainedHit, say: Sentences) -> str:
+def _comparison(hit: ExplainedHit, last: ExplainedHit, say: Texts) -> str:
     """Compares the scores with those of the last shown chunk."""
     scores = (("score_by_meaning", hit.z, last.z), ("score_by_words", hit.words, last.words))
     points = [
-        say(what, mine=mine, its=its)
+        say(f"why.{what}", mine=mine, its=its)
         for what, mine, its in scores
         if mine is not None and its is not None and its > mine + _SLIGHT
     ]
@@ -79,9 +79,14 @@ def _comparison(hit: ExplainedHit, last: ExplainedHit, say: Sentences) -> str:
         ("leg_by_words", hit.matching_rank, last.matching_rank),
     )
     points = points or [
-        say(what, mine=mine or say("nowhere"), its=its)
+        say(f"why.{what}", mine=mine or say("why.nowhere"), its=its)
         for what, mine, its in ranks
         if its is not None and (mine is None or its < mine)
     ]
     ahead = {"title": last.title or last.id, "rank": last.rank}
-    return say("ahead_by", points=say.joined(points, "points"), **ahead) if points else say("ahead", **ahead)
+    return say("why.ahead_by", points=_joined(say, points, "points"), **ahead) if points else say("why.ahead", **ahead)
+
+
+def _joined(say: Texts, parts: Iterable[str], between: str = "sentences") -> str:
+    """Returns the parts as one text."""
+    return say(f"why.between.{between}").join(parts)

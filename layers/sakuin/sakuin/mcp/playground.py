@@ -13,7 +13,6 @@ from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import Expected, SearchExplanation
-from sakuin.explain.sentences import Sentences
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -21,6 +20,7 @@ from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool, Endpoint
+from sakuin.texts.catalogue import Texts, texts_in
 
 _ToolOfEndpoint = tuple[Endpoint, BoundTool]
 
@@ -84,7 +84,7 @@ class AnswerPlayground:
         return result
 
     def _explanation(self, asked: PlaygroundQuestion, of_tool: _ToolOfEndpoint | None) -> SearchExplanation:
-        say, expected = Sentences(asked.language), (asked.expected or "").strip() or None
+        say, expected = texts_in(asked.language), (asked.expected or "").strip() or None
         if of_tool is None:
             return self._explain_knowledge(SearchArguments.model_validate(asked.arguments), expected, say)
         arguments = ToolSearchArguments.model_validate(asked.arguments)
@@ -102,7 +102,7 @@ class AnswerPlayground:
             say=say,
         )
 
-    def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Sentences) -> SearchExplanation:
+    def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Texts) -> SearchExplanation:
         chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
         explanation = self.explain_knowledge(
             wanted.questions[0],
@@ -114,7 +114,7 @@ class AnswerPlayground:
         )
         if expected is None or chunk is not None:
             return explanation
-        return replace(explanation, expected=Expected(expected, None, say("no_id")))
+        return replace(explanation, expected=Expected(expected, None, say("why.no_id")))
 
     def _tool(self, mcp_id: str, tool_id: str) -> _ToolOfEndpoint:
         endpoint = self.explain_tool.records.endpoint(mcp_id)

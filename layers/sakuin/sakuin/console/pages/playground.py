@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -13,7 +13,6 @@ from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.requests import ExplanationAsked
-from sakuin.explain.sentences import Language
 from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error
 
@@ -85,7 +84,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             mcp_id,
             tool.id if tool else None,
             expected.strip() or None,
-            cast("Language", language_of(visit.request).language),
+            language_of(visit.request).language,
             visit.user.id if visit.user else None,
         )
         try:
