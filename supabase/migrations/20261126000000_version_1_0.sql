@@ -4233,7 +4233,7 @@ $$;
 
 -- Who is sent events (docs/decisions/0132). `principal`: a key, as 'key:' and its hash, or a user, as 'user:' and the UUID;
 -- `payer`: whose quota it uses. `owner`: the feed that it follows, read up to `position`. `cursor`: of MCP, after the last
--- event that was received. The secrets are encrypted. `question` and `vector` are of a standing question (is_touched), as
+-- event that was received. The secrets are encrypted. `question` and `vector` are of a standing question (touched_questions), as
 -- it was `asked_at`. `attempt` numbers its messages in the queue; none is sent before
 -- `due_at`.
 create table public.event_subscription (
@@ -4320,24 +4320,46 @@ language sql set search_path = public, extensions as $$
   select exists (select from gone g where g.expires_at > now())
 $$;
 
--- Whether a change that a standing question has not seen may give it another answer: it is on the page of the present one,
--- or the changed explanation alone may be a good match. `question`: {page, space, least, per_cosine, terms: [{term, slot,
--- value}]}; a good match has per_cosine * cosine + the value of its best term of each slot >= least. docs/decisions/0133
-create function public.is_touched(s public.event_subscription) returns boolean
+-- The subscriptions to questions that a change which they have not seen may give another answer: it is of one of the
+-- explanations that they watch, or the changed explanation alone may be as good as the present answer. `question`:
+-- {space, in, watched: [id], least, per_cosine, words, covered, terms: [{term, slot, value}]}; that is if per_cosine *
+-- cosine + for each slot words * the best value * impact + covered * the best value >= least. docs/decisions/0142
+create function public.touched_questions() returns setof text
 language sql stable set search_path = public, extensions as $$
-  select exists (
-    select from change c
-    where c.owner = '' and c.topic = 'explanation' and (c.number is null or c.number > s.position)
-      and (split_part(c.subject, '#', 1) = s.question->>'page'
-           or c.event in ('added', 'changed') and coalesce((s.question->>'least')::float8, '-Infinity') <=
-             coalesce((s.question->>'per_cosine')::float8 * (
-               select max(1 - (v.embedding <=> s.vector)) from embedded_text e join knowledge_vector v using (space, text_hash)
-               where e.id = c.subject and e.space = s.question->>'space'), 0)
-             + coalesce((
-               select sum(x.value) from (
-                 select max(t.value) as value from chunk_words w
-                 cross join lateral jsonb_to_recordset(s.question->'terms') as t(term text, slot integer, value float8)
-                 where w.id = c.subject and w.is_current and t.term = any (w.terms) group by t.slot) x), 0)))
+  with asked as materialized (
+    select s.id, s.position, s.vector, q.*
+    from event_subscription s cross join lateral jsonb_to_record(s.question) as q(
+      space text, "in" text, watched jsonb, least float8, per_cosine float8, words float8, covered float8, terms jsonb)
+    where s.question is not null and s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
+  ), changed as materialized (
+    select c.subject, c.event, coalesce(c.number, 9223372036854775807) as number from change c
+    where c.owner = '' and c.topic = 'explanation'
+      and (c.number is null or c.number > (select min(a.position) from asked a))
+  ), explanation as materialized (
+    -- A concept may be placed as high as an example that shows it.
+    select e.id, max(c.number) as number
+    from changed c join knowledge_chunks k on k.id = c.subject
+    join knowledge_chunks e on e.material = k.material and (e.id = k.id or k.anchor = any (e.illustrates))
+    where c.event in ('added', 'changed') group by e.id
+  ), words as materialized (
+    select v.asked, v.id, sum(v.value) as value from (
+      select a.id as asked, w.id, a.words * max(t.value * w.impact / 32767) + a.covered * max(t.value) as value
+      from asked a cross join lateral jsonb_to_recordset(a.terms) as t(term text, slot integer, value float8)
+      join (select w.id, u.term, u.impact from explanation e join chunk_words w on w.id = e.id and w.is_current
+            cross join unnest(w.terms, w.impacts) as u(term, impact)) w using (term)
+      group by a.id, a.words, a.covered, t.slot, w.id) v
+    group by v.asked, v.id
+  )
+  select a.id from asked a
+  -- To compare so many takes longer than to ask.
+  where case when a.least is null or (select count(*) from changed) > 100 then true else
+    exists (select from changed c where c.number > a.position and a.watched ? c.subject)
+    or exists (
+      select from explanation e left join words w on w.asked = a.id and w.id = e.id
+      where e.number > a.position and starts_with(e.id, a."in")
+        and a.least <= coalesce(w.value, 0) + coalesce(a.per_cosine * (
+          select max(1 - (v.embedding <=> a.vector)) from embedded_text t join knowledge_vector v using (space, text_hash)
+          where t.id = e.id and t.space = a.space), 0)) end
 $$;
 
 -- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
@@ -4354,7 +4376,8 @@ language sql set search_path = public, extensions as $$
     from (select distinct s.owner from event_subscription s where s.due_at <= now()) o
   ), moved as materialized (
     select s.id, f.last, case when s.question is null then true
-                              when p_match then s.asked_at < now() - interval '1 day' or is_touched(s) end as is_due
+                              when p_match then s.asked_at < now() - interval '1 day'
+                                         or s.id in (select touched_questions()) end as is_due
     from event_subscription s join feed f on f.owner = s.owner
     where s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
       and (f.is_read or f.last > s.position or s.asked_at < now() - interval '1 day')

@@ -67,7 +67,7 @@ def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     listed, _ = world.read.concepts(Filters(), None)
     assert {concept.id for concept in listed} == ids, "concepts"
     asked = Question(tuple(vector_of("説明")), (), FINGERPRINT, Filters(), 50)
-    assert {match.id for match in world.search.matches(asked)} == ids, "matches"
+    assert {match.id for match in world.search.answer(asked).matches} == ids, "matches"
 
 
 def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, contents: Mapping[str, str]) -> None:

@@ -1,13 +1,13 @@
 """Searching pages: links, or `no_good_match`."""
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
-from sakuin.knowledge.model import Filters, Match
-from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
+from sakuin.knowledge.model import Filters
+from sakuin.knowledge.postgres_search import IndexAnswer, KnowledgeSearch, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
 
 from tests.builders import a_page
@@ -100,12 +100,11 @@ def test_a_question_off_the_topic_has_no_good_match_and_still_the_nearest(world:
 class _Near(KnowledgeSearch):
     """Finds four chunks, two of them nearly."""
 
-    def matches(self, question: Question) -> Sequence[Match]:
+    def answer(self, question: Question) -> IndexAnswer:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
-        (first, *_) = super().matches(question)
-        return [
-            replace(first, title=title, similarity=similarity, evidence=first.needed - 1) for title, similarity in found
-        ]
+        answer = super().answer(question)
+        few = partial(replace, answer.matches[0], evidence=answer.matches[0].needed - 1)
+        return replace(answer, matches=[few(title=title, similarity=similarity) for title, similarity in found])
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:

@@ -229,7 +229,7 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     knowledge.embed(list(chunks.values()))
     assert unused() == {"一", "二"}
     # No search finds a vector that is stored before its page.
-    assert knowledge.search.matches(Question(vector_of("一"), (), FINGERPRINT, EVERYTHING, 5)) == []
+    assert knowledge.search.answer(Question(vector_of("一"), (), FINGERPRINT, EVERYTHING, 5)).matches == []
     apply("a", 1, "一")
     assert unused() == {"二"}
     # Another page has the same text, then the first one has another, and the other one is deleted.
@@ -329,7 +329,7 @@ def found_by(knowledge: Knowledge, version: int) -> set[str]:
     """The contents that the words of a version find."""
     slots = [Slot("word", (WeightedTerm(f"版{version}の0", 1.0),))]
     question = Question(None, slots, FINGERPRINT, EVERYTHING, 50)
-    return {match.content for match in knowledge.search.matches(question)}
+    return {match.content for match in knowledge.search.answer(question).matches}
 
 
 def test_a_long_page_is_written_in_portions_and_becomes_current_without_writing_a_vector(

@@ -66,7 +66,7 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
         knowledge.empty(sql)
         knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
-        found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
+        found = knowledge.search.answer(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50)).matches
         assert len(found) == len(texts)
         expected = shares(texts, asked)
         covered = coverage(texts, asked)
@@ -99,7 +99,7 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
         folder_slots = {folder: own[folder] for folder in ("a/", "a/b/")}
         question = Question(vector_of("問い"), own[""], FINGERPRINT, EVERYTHING, 50, folder_slots=folder_slots)
         by_words: dict[str, list[tuple[int, float]]] = {folder: [] for folder in own}
-        for match in knowledge.search.matches(question):
+        for match in knowledge.search.answer(question).matches:
             number = int(match.anchor.removeprefix("rule-"))
             folder = folders[pages[number][0]]
             assert match.words == pytest.approx(shares([words for _, words in pages], own[folder])[number], abs=1e-4)
@@ -173,25 +173,25 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
     narrow = KnowledgeSearch(PostgresChunks(service, posting_budget=1), WEIGHTS)
-    assert len(knowledge.search.matches(question)) == 32
-    (found,) = narrow.matches(question)
+    assert len(knowledge.search.answer(question).matches) == 32
+    (found,) = narrow.answer(question).matches
     # Each candidate is scored by all slots, not only by the one that found it.
     assert (found.anchor, found.matched) == ("rule-31", ("公式", "式"))
-    assert len(narrow.matches(replace(question, slots=ASKED[:1]))) == 32
+    assert len(narrow.answer(replace(question, slots=ASKED[:1])).matches) == 32
 
 
 def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("m", 1), [a_text(number, {"式": 1 / (number + 1)}) for number in range(80)])
     question = Question(vector_of("rule-12"), ASKED[:1], FINGERPRINT, EVERYTHING, 5, expected="m#rule-79")
-    *best, last = knowledge.search.matches(question)
-    assert best == list(knowledge.search.matches(replace(question, expected=None)))
+    *best, last = knowledge.search.answer(question).matches
+    assert best == list(knowledge.search.answer(replace(question, expected=None)).matches)
     assert last.anchor == "rule-79"
     assert last.nearest_rank is not None
     assert last.nearest_rank > 1
     assert last.words == pytest.approx(1 / 80, abs=1e-4)
     inside = replace(question, expected=best[0].id)
-    assert [match.id for match in knowledge.search.matches(inside)] == [match.id for match in best]
-    assert len(knowledge.search.matches(replace(question, expected="no#rule-such"))) == 5
+    assert [match.id for match in knowledge.search.answer(inside).matches] == [match.id for match in best]
+    assert len(knowledge.search.answer(replace(question, expected="no#rule-such")).matches) == 5
 
 
 def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge: Knowledge) -> None:
@@ -200,7 +200,7 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
     first = knowledge.apply(a_source("m", 1), [chunk])
     knowledge.index.record_index_version(other)
     assert knowledge.index.missing_vectors(chunk.text_hashes, other) == set()
-    (match,) = knowledge.search.matches(Question(vector_of("1"), (), other, EVERYTHING, 5))
+    (match,) = knowledge.search.answer(Question(vector_of("1"), (), other, EVERYTHING, 5)).matches
     assert match.cosine is not None
     again = knowledge.index.apply(
         PageChange("m", None, chunks=[chunk], fingerprint=other.id), expected_generation=first.generation

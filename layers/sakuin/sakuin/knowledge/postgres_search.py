@@ -45,13 +45,14 @@ from sakuin.retrieval.ranking import (
     Frequencies,
     Ranked,
     Reach,
+    Unrelated,
     WordMatch,
     rank,
     reach,
     unrelated,
     word_matches,
 )
-from sakuin.retrieval.weights import SAMPLE, Weights
+from sakuin.retrieval.weights import SAMPLE, Scale, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +154,34 @@ class PostgresChunks:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexAnswer:
+    """The matches of a question, best first, and what their scores depend on."""
+
+    matches: Sequence[Match]
+    frequencies: Frequencies
+    others: Unrelated
+    weights: Weights
+    scale: Scale
+
+    def reach(self, slots: Sequence[Slot]) -> Reach:
+        """Returns what another chunk needs to be the best good match, without slots of folders."""
+        best = next(iter(self.matches), None)
+        if best is None or not best.is_good:
+            return reach(slots, self.frequencies, self.others, self.weights, self.scale.least)
+        # What its example lends a concept depends on other concepts, too.
+        own = self.weights.score(best.z, best.words, best.covered) + self.weights.scattered * best.scattered
+        score = max(self.scale.least, min(best.evidence, own))
+        return reach(slots, self.frequencies, self.others, self.weights, score)
+
+
+@dataclass(frozen=True, slots=True)
 class KnowledgeSearch:
     """Searches chunks."""
 
     chunks: CandidateStore
     weights: Weights
 
-    def matches(self, question: Question) -> Sequence[Match]:
+    def answer(self, question: Question) -> IndexAnswer:
         """Returns the best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
 
         The expected chunk follows if it is not among them and passes the filters. Vectors of another `space` are
@@ -175,12 +197,14 @@ class KnowledgeSearch:
         words: dict[str, WordMatch] = {}
         for folder, those in in_folder.items():
             words |= word_matches(question.slots_of(folder), frequencies, those)
+        others = unrelated(found["cosines"], self.weights)
+        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
         ranked = partial(
             rank,
             candidates,
-            others=unrelated(found["cosines"], self.weights),
+            others=others,
             weights=self.weights,
-            scale=self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None),
+            scale=scale,
             lowers_examples=question.filters.type is None and not question.wants_example,
         )
         first = [each for each in ranked(words) if rows[each.id]["is_found"]][: max(question.limit, COMPARED)]
@@ -194,14 +218,8 @@ class KnowledgeSearch:
         ranking = ranked_by_texts(ranked, words, first, by_slots, frequencies)
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
-        return [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
-
-    def reach(self, question: Question) -> Reach:
-        """Returns what a chunk needs to be a good match of a question without slots of folders."""
-        answer = self.chunks.candidates(question)
-        frequencies = Frequencies(answer["total"], answer["frequency"])
-        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
-        return reach(question.slots, frequencies, unrelated(answer["cosines"], self.weights), self.weights, scale)
+        matches = [_match(each, rows[each.id], texts[each.id]) for each in shown if each.id in texts]
+        return IndexAnswer(matches, frequencies, others, self.weights, scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import DEPTH, KnowledgeSearch, Question
+from sakuin.knowledge.postgres_search import DEPTH, IndexAnswer, KnowledgeSearch, Question
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import folded
@@ -36,10 +36,19 @@ class RankedMatches:
     """
 
     understood: AnalyzedQuery
-    matches: Sequence[Match]
-    version: PageIndexVersion
+    asked: Question
+    answer: IndexAnswer
     degraded: str | None = None
-    asked: Question | None = None
+
+    @property
+    def matches(self) -> Sequence[Match]:
+        """Returns the matches, best first."""
+        return self.answer.matches
+
+    @property
+    def version(self) -> PageIndexVersion:
+        """Returns the index version that was searched."""
+        return self.asked.version
 
     @property
     def is_refused(self) -> bool:
@@ -117,7 +126,7 @@ class SearchKnowledge:
             expected=expected,
             wants_example=question.wants_example,
         )
-        return RankedMatches(question, self.index.matches(asked), self.version, degraded, asked)
+        return RankedMatches(question, asked, self.index.answer(asked), degraded)
 
     def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
         body = plain_text(match.body)

@@ -151,28 +151,30 @@ def word_matches(
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a candidate needs to be a good match.
+    """What a candidate needs for a score.
 
-    That is `per_cosine` times its cosine, and of each slot the value of its best term, together at least `least`.
-    `terms` have the number of their slot, and their value. More is never needed: scattered words only lower a score.
+    That is `per_cosine` times its cosine, and of each slot `words` times the greatest value of its terms times their
+    impact, and `covered` times their greatest value; together at least `least`. `terms` have the number of their slot,
+    and their value. More is never needed: scattered words, and a concept's example, only lower a score.
     """
 
-    per_cosine: float
     least: float
+    per_cosine: float
+    words: float
+    covered: float
     terms: Sequence[tuple[str, int, float]]
 
 
-def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, weights: Weights, scale: Scale) -> Reach:
-    """Returns what the candidates of a question need."""
-    possible = sum(_greatest(slot, frequencies) for slot in slots)
-    share = (weights.words + weights.covered) / possible if possible else 0.0
+def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, weights: Weights, score: float) -> Reach:
+    """Returns what the candidates of a question need for `score`."""
+    possible = sum(_greatest(slot, frequencies) for slot in slots) or 1.0
     terms = [
-        (each.term, place, share * each.weight * frequencies.rarity(each.term))
+        (each.term, place, each.weight * frequencies.rarity(each.term) / possible)
         for place, slot in enumerate(slots)
         for each in slot.terms
     ]
     per_cosine = weights.meaning / others.spread
-    return Reach(per_cosine, scale.least + per_cosine * others.mean, terms)
+    return Reach(score + per_cosine * others.mean, per_cosine, weights.words, weights.covered, terms)
 
 
 def _greatest(slot: Slot, frequencies: Frequencies) -> float:

@@ -17,7 +17,9 @@ from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.mcp.schemas import record
 from sakuin.platform.embedding import QuestionEmbedder, Vector
 from sakuin.platform.supabase.client import vector_text
+from sakuin.retrieval.proximity import COMPARED
 from sakuin.retrieval.vectors import text_hash
+from sakuin.retrieval.weights import NEAREST
 
 ANSWERED, CHANGED = "question.answered", "question.changed"
 TYPES = {
@@ -110,24 +112,27 @@ class StandingQuestions:
         return [{"eventId": id, "name": name, "timestamp": time, "data": data}], after, read, ranked
 
     def matching(self, question: str, folder: str, ranked: RankedMatches | None) -> tuple[Mapping[str, Any], str]:
-        """Returns what changes are compared with (`is_touched` in SQL), and the vector of the question.
+        """Returns what changes are compared with (`touched_questions` in SQL), and the vector of the question.
 
         `ranked`: what the question found, if it was just asked.
         """
         ranked = ranked or self._ranked(question, folder)
-        asked = ranked.asked
-        page = "" if ranked.is_refused else ranked.matches[0].material
-        if asked is None or asked.vector is None or asked.folder_slots:
+        asked, matches = ranked.asked, ranked.matches
+        if asked.vector is None or asked.folder_slots:
             # Each change may touch it.
-            return {"page": page}, ""
-        needed = self.searches.knowledge_search().index.reach(asked)
+            return {}, ""
+        needed = ranked.answer.reach(asked.slots)
+        # The others held the first place, or what an example lends, from one another.
+        first = [each for each in matches if each.evidence == matches[0].evidence]
+        watched = list(dict.fromkeys(each.id for each in (*first, *matches[:NEAREST])))
         terms = [{"term": term, "slot": slot, "value": value} for term, slot, value in needed.terms]
-        least, space = needed.least - _MARGIN, asked.version.space
-        compared = {"page": page, "space": space, "least": least, "per_cosine": needed.per_cosine, "terms": terms}
-        return compared, vector_text(asked.vector)
+        weights = {"per_cosine": needed.per_cosine, "words": needed.words, "covered": needed.covered}
+        places = {"space": asked.version.space, "in": asked.filters.beginning or "", "watched": watched}
+        return {**places, **weights, "least": needed.least - _MARGIN, "terms": terms}, vector_text(asked.vector)
 
     def _ranked(self, question: str, folder: str) -> RankedMatches:
-        ranked = self.searches.knowledge_search().ranked_matches(question, limit=1, filters=Filters(folder=folder))
+        search, filters = self.searches.knowledge_search(), Filters(folder=folder)
+        ranked = search.ranked_matches(question, limit=COMPARED, filters=filters)
         if ranked.degraded:
             # By words alone the answer may be another one.
             raise Unavailable("Questions cannot be embedded now")
