@@ -35,7 +35,7 @@ PARTS = (
     ("browser/", "console/"),
     ("test_", "conformance/", "local_invoke/", "wiring/", "platform/", "doubles/"),
     ("isolation/",),
-    ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
+    ("hostile/test_large_pages.py", "hostile/test_growth.py", "hostile/test_fail_alone.py"),
     ("cli/",),
     ("hostile/",),
     ("general/",),  # the model stays in the memory of its process

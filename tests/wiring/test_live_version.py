@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from sakuin.platform.secrets import Secrets
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients, start_telemetry
-from sakuin.wiring.index_versions import kept_or_own, own_index
+from sakuin.wiring.index_versions import kept_or_own, live_last, own_index, recent
 from sakuin.wiring.mcp import Searches
 
-from tests.worlds import TableWorld, World, long
+from tests.worlds import SETTINGS, TableWorld, World, long
 
 AN_HOUR = 3600.0
 
@@ -108,3 +109,39 @@ def test_reading_on_asks_which_version_is_live(worker: Worker) -> None:
     worker.indexes.activate(worker.other.id, force=True)
     assert worker.calls(worker.searches.table_records) == ["index_versions"]
     assert worker.searches.table_records().fingerprint == worker.other.tables.id
+
+
+OTHER_MODEL = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
+SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))
+OLD_TEMPLATE = replace(SETTINGS, text_template="before/1")
+
+
+def kept(settings: IndexVersion, *, live: bool = False) -> StoredIndexVersion:
+    return StoredIndexVersion(settings, live, live, settings.tables.id, "")
+
+
+def test_what_is_kept_is_asked_again_only_after_some_seconds() -> None:
+    now, asked = [0.0], []
+
+    def read() -> int:
+        asked.append(now[0])
+        return len(asked)
+
+    latest = recent(read, seconds=5, clock=lambda: now[0])
+    assert (latest(), latest()) == (1, 1)
+    now[0] = 5.1
+    assert (latest(), asked) == (2, [0.0, 5.1])
+
+
+def test_other_versions_of_pages_are_those_of_another_model_with_the_texts_of_this_code(world: World) -> None:
+    indexes = [kept(SETTINGS, live=True), kept(SMALLER), kept(OTHER_MODEL), kept(OLD_TEMPLATE)]
+    pages = replace(world.apply_page, versions=lambda: indexes)
+    assert set(pages.other_versions()) == {OTHER_MODEL.pages.id}
+    assert set(replace(pages, versions=lambda: [kept(OTHER_MODEL, live=True)]).other_versions()) == set()
+    assert set(replace(pages, versions=lambda: [kept(OLD_TEMPLATE, live=True)]).other_versions()) == set()
+
+
+def test_a_table_is_scanned_once_for_equal_cuts_and_last_for_the_live_index() -> None:
+    live = kept(SETTINGS, live=True)
+    indexes = [live, kept(OLD_TEMPLATE), kept(SMALLER)]
+    assert [each.settings for each in live_last(lambda: indexes)] == [SMALLER, SETTINGS]

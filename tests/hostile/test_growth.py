@@ -1,0 +1,90 @@
+"""A page, a text or a log line of any shape costs what its size costs."""
+
+import pytest
+from sakuin.knowledge.learns.writer import complete_learns
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.platform.redaction import redacted
+from sakuin.tables.chunking import chunks
+
+from tests.hostile.growth import grows_with_its_input, peak_bytes
+from tests.hostile.pages import GROWING, page
+
+
+def read_with_its_learns(html: bytes) -> None:
+    """Reads all of a page that needs no other system."""
+    read = read_page(html)
+    for explanation in read.explanations:
+        complete_learns((), explanation, read)
+
+
+@pytest.mark.parametrize("shape", GROWING)
+def test_a_page_costs_in_time_what_its_size_costs(shape: str) -> None:
+    assert grows_with_its_input(read_with_its_learns, GROWING[shape], size=1000)
+
+
+@pytest.mark.parametrize("shape", ["nested tags", "ids", "attributes", "combining marks", "headings in headings"])
+def test_a_page_costs_in_memory_what_its_size_costs(shape: str) -> None:
+    once, four_times = (peak_bytes(lambda times=times: read_page(GROWING[shape](times))) for times in (250, 1000))
+    assert four_times < 6 * once
+
+
+def test_what_the_head_says_is_not_copied_into_every_chunk_without_a_bound() -> None:
+    long = "あ" * 100_000
+    read = read_page(page("<p id='rule-a'>x", head=f"<meta name='category' content='{long}'>"))
+    assert len(read.category or "") == 500
+    read = read_page(page("<p id='rule-a'>x", head=f"<meta name='prerequisites' content='{long}{'、あ' * 10_000}'>"))
+    assert len("".join(read.prerequisites)) <= 501
+    many = "、".join(map(str, range(10_000)))
+    assert len(read_page(page("x", head=f"<meta name='prerequisites' content='{many}'>")).prerequisites) == 100
+
+
+PIECES = {
+    "letters": "x",
+    "spaces": " ",
+    "lines": "\n",
+    "sentences": "。",
+    "marks": "\u0323\u0301",
+    "zalgo": "a" + "\u0323\u0301" * 40,
+    "families": "👨\u200d👩\u200d👧",
+    "flags": "🇯🇵",
+    "joiners": "\u200d",
+    "right to left": "\u202eאב",
+    "hangul": "ᄀ",
+    "half surrogates": "\ud800",
+    "pairs": "\ud83d\ude00",
+    "brackets": "」）",
+    "carriage returns": "\r\n",
+    "prepended": "\u0600",
+    "nul": "\0",
+}
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_a_text_is_cut_in_the_time_that_its_length_takes(shape: str) -> None:
+    assert grows_with_its_input(chunks, lambda times: (PIECES[shape] * times)[:times], size=20_000)
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_no_character_but_white_space_is_lost(shape: str) -> None:
+    text = f"前{PIECES[shape] * 3000}後"
+    found = chunks(text)
+    held: set[int] = set()
+    for chunk in found:
+        assert text[chunk.char_start : chunk.char_end] == chunk.text
+        assert 0 < len(chunk.text) <= 1000
+        held.update(range(chunk.char_start, chunk.char_end))
+    assert all(place in held for place, sign in enumerate(text) if not sign.isspace())
+
+
+# Beginnings of everything that looks like a secret, again and again, without the end that would make it one.
+SHAPES = (
+    *("eyJ-", r"eyJ\n", "eyJaaaaa.", "eyJaaaaa.b.", "-a.bcdef", "sk-", "sk_sakuin_", r"sk_sakuin_\n"),
+    *("sb_secret_-", "tpuf_", "tpuf_-", "AKIA", "://a:", "://", ":a@", "X-Amz-Signature=", "X-Amz-Credential=&"),
+    "Bearer ",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("before", ["", "://", "eyJaaaaa.eyJaaaaa"])
+def test_looking_for_secrets_costs_what_the_text_s_size_costs(shape: str, before: str) -> None:
+    assert grows_with_its_input(redacted, lambda times: before + shape * times, size=2000)
