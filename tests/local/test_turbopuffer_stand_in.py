@@ -1,6 +1,7 @@
-"""The stand-in for turbopuffer answers and refuses as turbopuffer does."""
+"""The stand-in for turbopuffer answers and refuses as turbopuffer does, as slow, as late and as narrow."""
 
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from math import log
 from pathlib import Path
@@ -10,10 +11,10 @@ import httpx2
 import pytest
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.limits import Refused
-from sakuin_local.turbopuffer.pace import AT_ONCE
+from sakuin_local.turbopuffer.pace import AT_ONCE, Pace, QuerySlots, WriteAheadLog
 from sakuin_local.turbopuffer.schema import Attribute, FullText, document_of
 from sakuin_local.turbopuffer.store import Store
-from turbopuffer import APIStatusError, NotFoundError, Turbopuffer
+from turbopuffer import APIStatusError, NotFoundError, RateLimitError, Turbopuffer
 from turbopuffer.lib.namespace import Namespace
 
 from tests.doubles.real_pace import RealPace, real_pace
@@ -102,15 +103,6 @@ def test_a_namespace_that_is_not_there_is_404(namespace: Namespace) -> None:
             call()
 
 
-@pytest.mark.parametrize("name", ["a" * 129, "日本語", "a b", "a~b", "a:b"])
-def test_a_namespace_s_name_is_plain(client: Turbopuffer, name: str) -> None:
-    assert status(lambda: put(client.namespace(name), {"id": "1"})) == 400
-
-
-def test_a_name_of_128_characters_is_one(client: Turbopuffer, namespace: Namespace) -> None:
-    put(client.namespace("a.b-c_" + "d" * 122), {"id": "1"})
-
-
 def test_namespaces_are_listed_by_pages(client: Turbopuffer, namespace: Namespace) -> None:
     for name in (*(f"n{number}" for number in range(5)), "other"):
         put(client.namespace(name), {"id": "1"})
@@ -121,24 +113,59 @@ def test_namespaces_are_listed_by_pages(client: Turbopuffer, namespace: Namespac
     assert status(lambda: client.namespaces(page_size=1_001)) == 400
 
 
+def test_a_namespace_s_name_is_plain_and_has_at_most_128_characters(client: Turbopuffer, namespace: Namespace) -> None:
+    put(client.namespace("a.b-c_" + "d" * 122), {"id": "1"})
+    for name in ("a" * 129, "日本語", "a b", "a~b", "a:b"):
+        assert status(lambda name=name: put(client.namespace(name), {"id": "1"})) == 400, name
+
+
 # ---------------------------------------------------------------- writing
 
 
-def test_ids_are_strings_of_64_bytes(namespace: Namespace) -> None:
-    put(namespace, {"id": "a" * 64})
-    assert status(lambda: put(namespace, {"id": "a" * 65})) == 400
-    assert status(lambda: put(namespace, {"id": "a"}, {"id": "a"})) == 400
-    assert status(lambda: put(namespace, {"id": "あ" * 22})) == 400
-    assert status(lambda: put(namespace, {"id": 7})) == 422
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        *(({"id": id}, 400) for id in ("a" * 65, "あ" * 22)),
+        ({"id": 7}, 422),
+        *(({"n": value}, 400) for value in ("one", True, 2**63)),
+        *(({"names": value}, 400) for value in ("a", [1], ["あ" * 1_366])),
+        *(({name: value}, 400) for name, value in {"undeclared": 1, "s": "a" * 4_097, "vector": [1.0]}.items()),
+        ({"long": "a" * (limits.VALUE_BYTES + 1)}, 400),
+    ],
+    ids=lambda given: str(given)[:20],
+)
+def test_a_row_that_does_not_fit_is_refused(namespace: Namespace, row: Json, code: int) -> None:
+    put(namespace, {"id": "a" * 64, "s": "a" * 4_096, "n": 1, "names": ["a"], "long": "あ" * 100_000})
+    assert status(lambda: put(namespace, {"id": "2", **row})) == code
+    assert ids(namespace, "s", "Eq", "a" * 4_096) == ids(namespace) == ["a" * 64]
+
+
+@pytest.mark.parametrize(
+    ("name", "definition", "code"),
+    [
+        *(("n", "string", 400), ("$n", "int", 400), ("x" * 129, "int", 400)),
+        ("s", {"type": "string", "filterable": False}, 400),
+        ("vector", {"type": "[3]f32", "ann": True}, 400),
+        *(("new", {"type": "string", "full_text_search": {"max_token_length": most}}, 400) for most in (0, 255)),
+        ("new", {"type": "string", "full_text_search": {"tokenizer": "pre_tokenized_array"}}, 400),
+        *(("new", definition, 422) for definition in ("uuid", {"type": "string", "glob": True})),
+        ("new", {"type": "string", "full_text_search": {"b": 0.5}}, 422),
+    ],
+    ids=lambda given: str(given)[-30:],
+)
+def test_a_schema_that_changes_or_that_there_is_not_is_refused(
+    namespace: Namespace, name: str, definition: Any, code: int
+) -> None:
+    put(namespace, {"id": "1"})
+    assert status(lambda: put(namespace, {"id": "2"}, schema={name: definition})) == code
+    assert status(lambda: namespace.write(patch_rows=[{"id": "1", "n": 2}])) == 422
 
 
 def test_dimensions_and_metric_never_change(namespace: Namespace) -> None:
     row = {"id": "1", "vector": [1.0, 0.0]}
     assert status(lambda: namespace.write(upsert_rows=[row], schema=SCHEMA)) == 400
     put(namespace, row)
-    assert status(lambda: put(namespace, {"id": "2", "vector": [1.0]})) == 400
     assert status(lambda: namespace.write(upsert_rows=[{"id": "2"}])) == 400
-    assert status(lambda: put(namespace, row, schema={"vector": {"type": "[3]f32", "ann": True}})) == 400
     assert status(lambda: namespace.query(rank_by=("vector", "ANN", [1.0]), limit=1)) == 400
     other: Any = "euclidean_squared"
     assert status(lambda: namespace.write(upsert_rows=[row], distance_metric=other)) == 400
@@ -150,34 +177,13 @@ def test_vectors_come_with_the_first_write_or_never(namespace: Namespace) -> Non
     assert status(lambda: put(namespace, {"id": "2"})) == 400
 
 
-def test_a_vector_has_at_most_10752_dimensions(namespace: Namespace) -> None:
-    schema: Any = {"vector": {"type": "[10753]f32", "ann": True}}
-    assert status(lambda: put(namespace, {"id": "1", "vector": [1.0] * 10_753}, schema=schema)) == 400
-
-
-def test_a_value_has_the_type_of_its_attribute(namespace: Namespace) -> None:
-    put(namespace, {"id": "1", "n": 1, "names": ["a"]})
-    for value in ({"n": "one"}, {"n": True}, {"names": "a"}, {"names": [1]}, {"n": 2**63}, {"undeclared": 1}):
-        assert status(lambda value=value: put(namespace, {"id": "2", **value})) == 400, value
-    for schema in ({"n": "string"}, {"$n": "int"}, {"x" * 129: "int"}, {"s": {"type": "string", "filterable": False}}):
-        assert status(lambda schema=schema: put(namespace, {"id": "2"}, schema=schema)) == 400, schema
-
-
-def test_a_filterable_value_has_at_most_4_kib(namespace: Namespace) -> None:
-    put(namespace, {"id": "1", "s": "a" * 4_096})
-    assert status(lambda: put(namespace, {"id": "2", "s": "a" * 4_097})) == 400
-    assert status(lambda: put(namespace, {"id": "2", "names": ["あ" * 1_366]})) == 400
-    put(namespace, {"id": "2", "long": "あ" * 100_000})
-    assert ids(namespace, "s", "Eq", "a" * 4_096) == ["1"]
-    assert status(lambda: ids(namespace, "s", "In", ["b", "a" * 4_097])) == 400
-    assert status(lambda: put(namespace, {"id": "3", "long": "a" * (limits.VALUE_BYTES + 1)})) == 400
-
-
 def test_a_document_has_at_most_64_mib_and_a_namespace_1024_attributes(namespace: Namespace) -> None:
     long: Json = {f"a{number}": "a" * limits.VALUE_BYTES for number in range(8)}
     schema = {name: Attribute("string", filterable=False) for name in long}
     with pytest.raises(Refused, match="64 MiB"):
         document_of({"id": "1", **long}, schema)
+    wide: Any = {"vector": {"type": "[10753]f32", "ann": True}}
+    assert status(lambda: put(namespace, {"id": "1", "vector": [1.0] * 10_753}, schema=wide)) == 400
     # The id is one of them.
     put(namespace, {"id": "1"}, schema={f"a{number}": "int" for number in range(1_023)})
     assert status(lambda: put(namespace, {"id": "1"}, schema={"one more": "int"})) == 400
@@ -250,31 +256,32 @@ def test_a_filter_lets_the_right_documents_through(filled: Namespace, filter: An
     assert ids(filled, *filter) == [*expected]
 
 
-@pytest.mark.parametrize(
-    "filter",
-    [
-        ("text", "Eq", "red fox"),
-        ("long", "Eq", "p"),
-        ("unknown", "Eq", 1),
-        ("n", "Eq", "1"),
-        ("n", "In", 1),
-        ("n", "Contains", 1),
-        ("names", "Eq", "x"),
-        ("n", "Almost", 1),
-        ("Not", ("n", "Eq", 1)),
-        "n",
-    ],
-)
-def test_a_filter_that_no_index_serves_is_refused(filled: Namespace, filter: Any) -> None:
-    assert status(lambda: filled.query(rank_by=("id", "asc"), limit=1, filters=filter)) in (400, 422)
-
-
 # ---------------------------------------------------------------- queries
 
 
-@pytest.mark.parametrize("limit", [0, 10_001, -1])
-def test_an_answer_has_1_to_10000_rows(filled: Namespace, limit: int) -> None:
-    assert status(lambda: filled.query(rank_by=("id", "asc"), limit=limit)) == 400
+BY_ID: Json = {"rank_by": ("id", "asc"), "limit": 1}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *({**BY_ID, "limit": limit} for limit in (0, 10_001, -1)),
+        *(
+            {**BY_ID, "rank_by": rank_by}
+            for rank_by in (("id", "desc"), ("n", "Gt", 1), ("text", "BM25", "あ" * 1_025))
+        ),
+        *({**BY_ID, "include_attributes": [name]} for name in ("vector", "nothing")),
+        {**BY_ID, "exclude_attributes": ["n"]},
+        {"aggregate_by": {"all": ("Count",)}},
+        *({**BY_ID, "filters": (name, "Eq", 1)} for name in ("text", "long", "unknown", "s", "names")),
+        *({**BY_ID, "filters": ("n", *test)} for test in (("Eq", "1"), ("In", 1), ("Contains", 1), ("Almost", 1))),
+        *({**BY_ID, "filters": filter} for filter in (("s", "In", ["a" * 4_097]), ("Not", ("n", "Eq", 1)), "n")),
+    ],
+    ids=lambda query: str(query)[:80],
+)
+def test_a_query_that_there_is_not_or_that_no_index_serves_is_refused(filled: Namespace, query: Json) -> None:
+    assert status(lambda: filled.query(**query)) in (400, 422)
+    assert filled.query(rank_by=("text", "BM25", "fox " * 256), limit=5).rows
 
 
 @pytest.mark.parametrize("count", [0, 17])
@@ -282,11 +289,6 @@ def test_a_multi_query_has_1_to_16_queries(filled: Namespace, count: int) -> Non
     one: Any = {"rank_by": ("id", "asc"), "limit": 1}
     assert len(filled.multi_query(queries=[one] * 16).results) == 16
     assert status(lambda: filled.multi_query(queries=[one] * count)) == 400
-
-
-def test_a_full_text_query_has_at_most_1024_characters(filled: Namespace) -> None:
-    assert filled.query(rank_by=("text", "BM25", "fox " * 256), limit=5).rows
-    assert status(lambda: filled.query(rank_by=("text", "BM25", "あ" * 1_025), limit=5)) == 400
 
 
 def test_the_nearest_come_first_with_their_exact_distance(namespace: Namespace) -> None:
@@ -375,33 +377,6 @@ def test_a_token_over_its_limit_is_dropped_without_a_word(longest: int) -> None:
     assert FullText("pre_tokenized_array", longest).tokens([fits, is_longer]) == [fits]
 
 
-@pytest.mark.parametrize("longest", [0, 255])
-def test_the_limit_of_tokens_is_1_to_254_bytes(namespace: Namespace, longest: int) -> None:
-    schema: Any = {"text": {"type": "string", "full_text_search": {"max_token_length": longest}}}
-    assert status(lambda: put(namespace, {"id": "1"}, schema=schema)) == 400
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"rank_by": ("id", "desc"), "limit": 1},
-        {"rank_by": ("n", "Gt", 1), "limit": 1},
-        {"rank_by": ("id", "asc"), "limit": 1, "exclude_attributes": ["n"]},
-        {"rank_by": ("id", "asc"), "limit": 1, "include_attributes": ["vector"]},
-        {"rank_by": ("id", "asc"), "limit": 1, "include_attributes": ["nothing"]},
-        {"aggregate_by": {"all": ("Count",)}},
-    ],
-)
-def test_an_unsupported_query_is_refused(filled: Namespace, query: Json) -> None:
-    assert status(lambda: filled.query(**query)) in (400, 422)
-
-
-def test_an_unsupported_write_is_refused(filled: Namespace) -> None:
-    assert status(lambda: filled.write(patch_rows=[{"id": "1", "n": 2}])) == 422
-    for definition in ("uuid", {"type": "string", "glob": True}, {"type": "string", "full_text_search": {"b": 0.5}}):
-        assert status(lambda definition=definition: put(filled, {"id": "4"}, schema={"g": definition})) == 422
-
-
 def test_only_the_attributes_of_the_query_are_returned(filled: Namespace) -> None:
     [bare, *_] = filled.query(rank_by=("id", "asc"), limit=1).rows or []
     [row, *_] = filled.query(rank_by=("id", "asc"), limit=1, include_attributes=["n", "text"]).rows or []
@@ -409,7 +384,7 @@ def test_only_the_attributes_of_the_query_are_returned(filled: Namespace) -> Non
     assert row.model_dump(exclude_none=True) == {"id": "1", "n": 1, "text": "red fox"}
 
 
-# ---------------------------------------------------------------- keeping
+# ---------------------------------------------------------------- data on disk
 
 
 def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -437,3 +412,107 @@ def test_a_namespace_that_lost_most_of_its_rows_answers_as_before(tmp_path: Path
     store.write("n", {"upsert_rows": rows[8:12]})
     found = store.query("n", {"rank_by": ["vector", "ANN", [1.0, 0.0]], "limit": 100})["rows"]
     assert [row["id"] for row in found] == [f"{number:04}" for number in range(12)]
+
+
+TEXT: Json = {"rank_by": ["id", "asc"], "limit": 100}
+VECTOR: Json = {"rank_by": ["vector", "ANN", [1.0, 0.0]], "limit": 100}
+EXACT: Json = {"rank_by": ["vector", "kNN", [1.0, 0.0]], "limit": 100, "filters": ["id", "Gt", "0"]}
+
+
+def test_a_namespace_has_one_commit_a_second(running: RealPace, namespace: Namespace, client: Turbopuffer) -> None:
+    started = running.time.now
+    for id in "1234":
+        put(namespace, {"id": id})
+    assert running.time.now - started == pytest.approx(0.165 + 3)
+    put(client.namespace("other"), {"id": "1"})
+    assert running.time.now - started == pytest.approx(0.165 + 3 + 0.165)
+
+
+def test_concurrent_writes_share_a_commit_until_its_upload_begins() -> None:
+    now, naps = [0.0], list[float]()
+    log = WriteAheadLog(Pace(clock=lambda: now[0], sleep=naps.append))
+    for at in (0.0, 0.5, 0.8, 0.9):
+        now[0] = at
+        log.wait_for_commit()
+    # At 0.165, and at 1.165 those which came before 1.0; each waits for its own.
+    assert naps == pytest.approx([0.165, 0.665, 0.365, 0.265])
+    now[0] = 1.1
+    log.wait_for_commit()
+    assert naps[-1] == pytest.approx(2.165 - 1.1)
+
+
+def test_rows_beyond_128_mib_of_unindexed_writes_are_hidden_until_they_are_indexed(
+    running: RealPace, namespace: Namespace
+) -> None:
+    put(namespace, {"id": "1", "n": 1})
+    running.store.add_backlog("test", limits.UNINDEXED_SEARCHED_BYTES - 1_000)
+    put(namespace, {"id": "2", "n": 1})
+    running.store.add_backlog("test", 1_000)
+    put(namespace, {"id": "3", "n": 1})
+    assert ids(namespace) == ids(namespace, "id", "In", ["1", "2", "3"]) == ["1", "2"]
+    assert [row.id for row in namespace.query(rank_by=("vector", "ANN", [1.0, 0.0]), limit=5).rows or ()] == ["1", "2"]
+    # A filter does not find them, an id does.
+    assert namespace.write(delete_by_filter=("n", "Eq", 1)).rows_deleted == 2
+    assert put(namespace, {"id": "3", "n": 2}, upsert_condition=("n", "Eq", 2)).rows_affected == 0
+    index = namespace.metadata().index
+    assert index.status == "updating"
+    assert index.unindexed_bytes > limits.UNINDEXED_SEARCHED_BYTES
+    running.time.now += 30
+    assert namespace.metadata().index.status == "up-to-date"
+    assert ids(namespace) == ["3"]
+
+
+def test_beyond_2_gb_of_unindexed_writes_a_write_is_429(running: RealPace, namespace: Namespace) -> None:
+    put(namespace, {"id": "1"})
+    running.store.add_backlog("test", limits.UNINDEXED_BYTES)
+    with pytest.raises(RateLimitError) as refused:
+        put(namespace, {"id": "2"})
+    assert set(refused.value.body or ()) == {"status", "error"}
+    running.time.now += 30
+    put(namespace, {"id": "2"})
+    assert ids(namespace) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("free", "query"),
+    [
+        (1, TEXT),
+        (2, VECTOR),
+        (2, EXACT),
+        (3, {"queries": [TEXT, VECTOR]}),
+        (7, {"queries": [EXACT, VECTOR, VECTOR, TEXT]}),
+    ],
+)
+def test_a_namespace_has_16_queries_in_flight_of_which_vectors_count_twice(
+    running: RealPace, namespace: Namespace, free: int, query: Json
+) -> None:
+    put(namespace, {"id": "1"})
+
+    def asked(name: str = "test") -> httpx2.Response:
+        url, headers = f"{running.url}/v2/namespaces/{name}/query", {"Authorization": "Bearer any"}
+        return httpx2.post(url, headers=headers, json=query, timeout=60)
+
+    with running.store.slots.taken("test", limits.QUERIES_IN_FLIGHT - free):
+        assert asked().status_code == 200
+    with running.store.slots.taken("test", limits.QUERIES_IN_FLIGHT - free + 1):
+        refused = asked()
+        assert asked("nowhere").status_code == 404
+    assert refused.status_code == 429
+    assert refused.json().keys() == {"status", "error"}
+    assert refused.json()["status"] == "error"
+    assert asked().status_code == 200
+
+
+def test_a_query_beyond_the_limit_waits_for_a_moment() -> None:
+    slots, answered = QuerySlots(patience=30), threading.Event()
+
+    def ask() -> None:
+        with slots.taken("n", 1):
+            answered.set()
+
+    with slots.taken("n", limits.QUERIES_IN_FLIGHT):
+        waiting = threading.Thread(target=ask)
+        waiting.start()
+        assert not answered.is_set()
+    waiting.join(30)
+    assert answered.is_set()
