@@ -298,14 +298,6 @@ def test_where_a_vendor_is_away_the_work_waits_before_its_deliveries_are_used_up
     assert (queue.row.state, queue.row.vendor, queue.work.gave_up) == ("waiting", "turbopuffer", [])
 
 
-def test_what_looks_like_an_outage_for_days_becomes_a_dead_letter(queue: Queue) -> None:
-    queue.work.error = CircuitOpen("openai keeps failing", vendor="openai")
-    assert queue.deliver()
-    time_passes_in(queue.dsn, 2 * A_DAY + 60)
-    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * 4 + [True]
-    assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", "openai keeps failing")])
-
-
 # ---------------------------------------------------------------- messages that a vendor asks to wait
 
 
@@ -329,7 +321,14 @@ def test_a_rate_limit_uses_up_no_delivery_and_leaves_no_failure(queue: Queue) ->
     assert (queue.handle(message.as_record()), queue.rows.rows(), queue.work.gave_up) == ([], [], [])
 
 
-@pytest.mark.parametrize("error", [RateLimited("embeddings", vendor="openai", retry_after=70), OutOfTime("No time")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RateLimited("embeddings", vendor="openai", retry_after=70),
+        OutOfTime("No time"),
+        CircuitOpen("openai keeps failing", vendor="openai"),
+    ],
+)
 def test_work_that_waits_for_days_becomes_a_dead_letter(queue: Queue, error: SakuinError) -> None:
     queue.work.error = error
     assert queue.deliver()

@@ -95,10 +95,19 @@ def test_what_looks_like_a_secret_is_hidden_wherever_it_begins(secret: str, befo
 
 
 @pytest.mark.parametrize(
-    "plain", ["greyjoy123.example.com", "a.bcdef.ghijk", "eyJ.eyJ.eyJ", "eyJabcdef.abcdef", "task-force-of-sixteen", ""]
+    "plain",
+    [
+        *("greyjoy123.example.com", "a.bcdef.ghijk", "eyJ.eyJ.eyJ", "eyJabcdef.abcdef", "task-force-of-sixteen", ""),
+        *(
+            "二次方程式の解の公式は sk-1 の節にあります",
+            "ask-me-anything-about-equations",
+            "https://example.org/a:b?x=1",
+        ),
+        '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
+    ],
 )
 def test_a_word_that_only_resembles_one_stays(plain: str) -> None:
-    assert redacted(plain) == plain
+    assert redacted(plain, ["local", ""]) == plain
 
 
 def test_each_of_several_tokens_is_hidden() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 from sakuin.platform.retry import Defer
@@ -89,21 +88,6 @@ def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) 
     reason = "Its indexing was started 5 times and stalled each time"
     assert stalled.gave_up == [(stalled.table, reason, FINGERPRINT.id)]
     assert len(stalled.queues.asked) == 5
-
-
-def test_restarts_are_counted_for_each_index_and_for_a_day(stalled: Stalled) -> None:
-    def count(index: str) -> int | None:
-        found = stalled.world.call("record_table_restart", table=stalled.table, fingerprint=index, seconds=120)
-        return None if found is None else int(found)
-
-    assert (count("one"), count("one"), count("other")) == (1, None, 1)
-    stalled.passes(121)
-    assert (count("one"), count("other"), count("other")) == (2, 2, None)
-    stalled.passes(A_DAY)
-    assert count("one") == 1
-    with psycopg.connect(stalled.dsn, autocommit=True) as sql:
-        sql.execute("update context_table set generation = generation + 1")
-    assert count("one") == 1
 
 
 WRONG = [

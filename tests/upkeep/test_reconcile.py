@@ -199,23 +199,6 @@ def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> No
     assert [one.where for one in busy(whole=True).differences] == ["old.html"]
 
 
-def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
-    world.put("learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
-    world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())
-    for key in ("a.html", "junior/b.html"):
-        world.put(key, ONE)
-    before, embedded = texts(world), len(world.embedder.embedded)
-    world.sql.execute("truncate public.material, public.authored_file, public.site_synonyms cascade")
-    assert texts(world) == {}
-    assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
-    world.settle()
-    assert texts(world) == before
-    assert len(world.embedder.embedded) == embedded
-    assert world.synonyms()
-    assert "公式で解く方法" in world.chunks("a")[0].learns.items
-    assert found(world) == []
-
-
 def test_a_recent_upload_is_missing_only_on_command(world: World) -> None:
     world.bucket.now = NOW - timedelta(minutes=1)
     world.bucket.write("a.html", ONE)
