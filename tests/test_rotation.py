@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
-import jwt
 import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
-from sakuin.errors import Unauthorized
-from sakuin.platform.keys import LibraryKeys, hash_of_key, new_key
+from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import Secrets, search_secret
 from sakuin.platform.supabase.client import call, connected
-from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.wiring import mcp
 from sakuin.wiring.clients import Clients
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
@@ -116,13 +113,6 @@ def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_bef
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
 
-def test_a_key_that_the_console_made_opens_the_library_and_nothing_else(deployment: Deployment) -> None:
-    client = connected(deployment.database.rest_url, deployment.database.service_key)
-    key = LibraryKeys(client).create("Tutor")
-    assert deployment.status(key) == 200
-    assert deployment.status(key, f"/mcp/{deployment.endpoint(new_key())}") == 401
-
-
 def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
     deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
@@ -139,31 +129,6 @@ def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, d
 
 def secrets(**members: object) -> Secrets:
     return Secrets.read({**MEMBERS, **members}, NAME)
-
-
-def test_tokens_signed_with_the_jwt_secret_of_before_are_taken_until_it_is_removed() -> None:
-    old, new = "the old secret, of thirty-two bytes or more", "the new secret, of thirty-two bytes or more"
-    claims = {
-        "sub": "5c43d2a6-6f3b-4c1e-9a55-0d1f4a1b2c3d",
-        "aud": "authenticated",
-        "role": "authenticated",
-        "iss": "http://127.0.0.1:9/auth/v1",
-        "exp": 4_000_000_000,
-    }
-    present = [secrets(supabase_jwt_secret=old)]
-    tokens = tokens_of("http://127.0.0.1:9", lambda: present[0].jwt_secrets)
-
-    def taken(secret: str) -> bool:
-        try:
-            return bool(tokens.user_of(jwt.encode(claims, secret, "HS256")))
-        except Unauthorized:
-            return False
-
-    assert (taken(old), taken(new)) == (True, False)
-    present[0] = secrets(supabase_jwt_secret=new, previous_jwt_secrets=[old])
-    assert (taken(old), taken(new)) == (True, True)
-    present[0] = secrets(supabase_jwt_secret=new)
-    assert (taken(old), taken(new)) == (False, True)
 
 
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
