@@ -30,12 +30,7 @@ def test_every_parameter_that_is_named_is_one() -> None:
 
 
 # As AWS names them, where its types of resources have shorter or other names.
-SERVICES = {
-    "Serverless": "Lambda",
-    "ApiGatewayV2": "API Gateway",
-    "Events": "EventBridge",
-    "Logs": "CloudWatch Logs",
-}
+SERVICES = {"Serverless": "Lambda", "ApiGatewayV2": "API Gateway", "Events": "EventBridge", "Logs": "CloudWatch Logs"}
 
 
 def test_the_rights_name_every_service_that_the_template_uses() -> None:

@@ -17,7 +17,7 @@ TABLE = SAMPLES / "tables" / "学習コラム.json"
 FILES = ("knowledge", "pages", "table")
 MEMBERS = {"query", "gold", "category", "half"}
 CATEGORIES = {
-    *("natural", "paraphrase", "kana-only", "typo", "english", "keyword", "conversational", "notation", "off-topic"),
+    *("natural", "paraphrase", "kana-only", "typo", "english", "keyword", "conversational", "notation", "off-topic")
 }
 # What a new Table indexes, in characters.
 LARGE = 200

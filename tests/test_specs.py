@@ -21,8 +21,7 @@ NOTHING = "none yet"
 MARKER = "mark.scenario"
 
 SCENARIO = re.compile(
-    r"^### Scenario: (?P<title>.+)\n\nId: `(?P<id>.+)`\n(?P<body>(?:(?!^#).*\n)*?)\nTests: (?P<tests>.+)$",
-    re.MULTILINE,
+    r"^### Scenario: (?P<title>.+)\n\nId: `(?P<id>.+)`\n(?P<body>(?:(?!^#).*\n)*?)\nTests: (?P<tests>.+)$", re.MULTILINE
 )
 
 

@@ -716,9 +716,7 @@ def _store_at(address: str) -> Turbopuffer:
 
 def world_of(database: Database, stand_in: str) -> TableWorld:
     world = TableWorld(
-        connected(database.rest_url, database.service_key),
-        TurbopufferChunkStore(_store_at(stand_in)),
-        dsn=database.dsn,
+        connected(database.rest_url, database.service_key), TurbopufferChunkStore(_store_at(stand_in)), dsn=database.dsn
     )
     world.project = world.call("create_project", name="p")["id"]
     return world

@@ -30,9 +30,7 @@ class CommandSettings:
     """
 
     url: str = _variable(
-        "SAKUIN_URL",
-        "the URL of the HTTP API, without `/mcp`",
-        needed_by="all; `keys` shows less without it",
+        "SAKUIN_URL", "the URL of the HTTP API, without `/mcp`", needed_by="all; `keys` shows less without it"
     )
     api_key: str = _variable(
         "SAKUIN_API_KEY",
@@ -118,11 +116,7 @@ class CommandSettings:
             if each.type is str
         }
         return cls(
-            **texts
-            | {
-                "url": texts["url"].rstrip("/"),
-                "material_prefix": folder_prefix(texts["material_prefix"]),
-            },
+            **texts | {"url": texts["url"].rstrip("/"), "material_prefix": folder_prefix(texts["material_prefix"])},
             box_selectors=css_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,

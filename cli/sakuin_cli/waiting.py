@@ -21,10 +21,7 @@ _FAILURES_IN_A_ROW = 12
 
 
 def poll(
-    seconds: float,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    seconds: float, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
     """Yields at once, then at growing intervals until `seconds` are over: `for _ in poll(300): if done(): break`."""
     until, pause = clock() + seconds, _FIRST_PAUSE

@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK, stable_ports
-from sakuin_local.aws.emulator import (
-    ACCESS_KEY,
-    REGION,
-    SECRET_KEY,
-    Emulator,
-    edge,
-    minor_version,
-    wipe_temporary,
-)
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, edge, minor_version, wipe_temporary
 from sakuin_local.aws.emulator import install as install_emulator
 from sakuin_local.aws.emulator import start as start_emulator
 from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values

@@ -64,10 +64,7 @@ def author(operator: Operator) -> Author:
 
 
 def test_a_removed_element_is_named_with_its_line_and_the_questions_that_opened_it(author: Author) -> None:
-    author.operator.file(
-        "site/junior/x.html",
-        _lines(a_page(BOXES)).replace(b"id='rule-formula'", b"id='rule-other'"),
-    )
+    author.operator.file("site/junior/x.html", _lines(a_page(BOXES)).replace(b"id='rule-formula'", b"id='rule-other'"))
     found = author.check("--json")
     (loss,) = found.document["losses"]
     assert (found.code, found.document["lost"], found.document["unpredicted"]) == (1, 1, [])

@@ -154,10 +154,7 @@ def test_keys_are_listed_where_the_deployment_does_not_tell_when_they_were_used(
 ) -> None:
     keys.put("admin", admin_key_hashes=["b" * 64])
     listed = keys.sakuin("list", "--json", **away)
-    assert (listed.code, listed.document) == (
-        0,
-        {"keys": [{"hash": "b" * 12, "for": "admin", "last_used_on": None}]},
-    )
+    assert (listed.code, listed.document) == (0, {"keys": [{"hash": "b" * 12, "for": "admin", "last_used_on": None}]})
 
 
 def test_what_a_key_opens_must_be_given(keys: Keys) -> None:

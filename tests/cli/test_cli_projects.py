@@ -116,10 +116,7 @@ def test_a_large_file_and_its_next_version_travel_through_the_bucket(
 def test_a_document_that_is_not_imported_is_a_sentence(operator: Operator, bucket: Bucket) -> None:
     file = operator.file("columns.json", LARGE)
     late = operator.sakuin("table", "put", file, "--project", "p", "--timeout", "0", SAKUIN_URL=bucket.url)
-    assert (late.code, late.err) == (
-        1,
-        "sakuin: The table t1 is uploaded, but was not imported within 0 seconds\n",
-    )
+    assert (late.code, late.err) == (1, "sakuin: The table t1 is uploaded, but was not imported within 0 seconds\n")
     bucket.refused = "It has too many strings."
     refused = operator.sakuin("table", "put", file, "--project", "p", SAKUIN_URL=bucket.url)
     assert (refused.code, refused.err) == (1, "sakuin: The table t1 was not imported: It has too many strings.\n")

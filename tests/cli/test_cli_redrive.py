@@ -248,10 +248,7 @@ def test_all_of_one_queue_or_of_all_are_sent_again(dead: DeadLetters) -> None:
 def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
     first = dead.add()
     output = dead.redrive("--id", first, "--id", "m7", "--json")
-    assert (output.code, output.document) == (
-        1,
-        {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"},
-    )
+    assert (output.code, output.document) == (1, {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"})
     assert dead.sent_again("material") == []
     assert [letter["id"] for letter in dead.listed()] == [first]
 

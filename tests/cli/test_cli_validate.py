@@ -136,8 +136,5 @@ def test_pages_are_checked_without_a_deployment_and_written_as_sarif(operator: O
         *("unreadable-learns", "unreadable-synonyms", "box-without-id", "broken-link"),
         *("learns-completed", "learns-no-action", "learns-without-anchor"),
     }
-    assert places["broken-link"] == {
-        "artifactLocation": {"uri": "site/junior/x.html"},
-        "region": {"startLine": 2},
-    }
+    assert places["broken-link"] == {"artifactLocation": {"uri": "site/junior/x.html"}, "region": {"startLine": 2}}
     assert operator.sakuin("validate", "--offline").code == 2

@@ -212,10 +212,7 @@ class TablesWorld:
             return {version: replace(scan, chunks_a_page=2) for version, scan in tool.scans().items()}
 
         imports: Any = self._import
-        works: dict[str, QueueWork[Any]] = {
-            _TOOLS: replace(tool, scans=small, import_document=imports),
-            _EMBEDS: embed,
-        }
+        works: dict[str, QueueWork[Any]] = {_TOOLS: replace(tool, scans=small, import_document=imports), _EMBEDS: embed}
         handlers = {
             queue: handler_of(sqs, queue, surprises.of_work(work), self.unfinished) for queue, work in works.items()
         }

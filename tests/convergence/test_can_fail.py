@@ -263,11 +263,7 @@ def test_a_story_of_pages_ends_well(materials: MaterialsBackend, story: Callable
     ],
 )
 def test_page_indexing_that_is_broken_is_found(
-    materials: MaterialsBackend,
-    part: str,
-    broken: type[Broken],
-    story: Callable[[MaterialsMachine], None],
-    found: str,
+    materials: MaterialsBackend, part: str, broken: type[Broken], story: Callable[[MaterialsMachine], None], found: str
 ) -> None:
     with pytest.raises(AssertionError, match=found):
         ends_well(scripted(MaterialsMachine, materials, **{part: broken}), story)

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from sakuin.explain.ask_mcp import (
-    EXPLANATION,
-    PLAYGROUND,
-    AskMcp,
-    PlaygroundAnswer,
-    PlaygroundQuestion,
-    answer_event,
-)
+from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, AskMcp, PlaygroundAnswer, PlaygroundQuestion, answer_event
 from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge_tools import KnowledgeTools

@@ -84,10 +84,7 @@ class Account:
             StackName="sakuin", LogicalResourceId="SakuinHttpApi"
         )["StackResources"][0]["PhysicalResourceId"]
         return httpx.request(
-            method,
-            f"http://127.0.0.1:{self.emulator.port}/_aws/execute-api/{api}/$default{path}",
-            timeout=60,
-            **parts,
+            method, f"http://127.0.0.1:{self.emulator.port}/_aws/execute-api/{api}/$default{path}", timeout=60, **parts
         )
 
 

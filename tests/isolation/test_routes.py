@@ -147,10 +147,7 @@ def test_an_owner_is_removed_by_that_owner_or_an_operator_alone(stack: Stack, ow
     assert stack.ask("POST", members, invited, bearer=shared.token).status == 204
     assert stack.ask("DELETE", f"{members}/{other.user}", bearer=stack.admin_key).status == 204
     listed = stack.ask("GET", members, bearer=shared.token).json["members"]
-    assert {each["user_id"]: each["role"] for each in listed} == {
-        shared.user: "owner",
-        shared.ids["user_id"]: "viewer",
-    }
+    assert {each["user_id"]: each["role"] for each in listed} == {shared.user: "owner", shared.ids["user_id"]: "viewer"}
 
 
 def test_the_last_owner_stays_until_the_project_is_transferred(stack: Stack) -> None:

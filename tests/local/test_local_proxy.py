@@ -69,10 +69,7 @@ def ask(
 
 
 def test_a_header_of_an_answer_is_renamed_as_api_gateway_does(upstream: Upstream) -> None:
-    with (
-        served(upstream) as behind,
-        served(Proxy(lambda path: Target(behind, path), renamed=REMAPPED)) as port,
-    ):
+    with served(upstream) as behind, served(Proxy(lambda path: Target(behind, path), renamed=REMAPPED)) as port:
         response, _ = ask(port, "POST", "/mcp")
     assert response.headers["x-amzn-remapped-www-authenticate"] == 'Bearer realm="sakuin"'
     assert "www-authenticate" not in response.headers

@@ -49,10 +49,7 @@ class Api:
     @contextmanager
     def running(self) -> Iterator[dict[str, str]]:
         """The environment of commands that talk to it."""
-        routes = [
-            Route("/v1/reconcile", self.reconcile, methods=["POST"]),
-            Route("/v1/status", self.counts),
-        ]
+        routes = [Route("/v1/reconcile", self.reconcile, methods=["POST"]), Route("/v1/status", self.counts)]
         with served(Starlette(routes=routes)) as port:
             yield {"SAKUIN_URL": f"http://127.0.0.1:{port}", "SAKUIN_ADMIN_KEY": "key"}
 

@@ -156,9 +156,7 @@ def test_a_part_that_dies_is_started_again(data: Path) -> None:
     for name in ("postgrest", "postgres"):
         os.kill(first[name], signal.SIGKILL)
         awaited(
-            f"another {name}",
-            lambda name=name: records(data).get(name, first[name]) != first[name],
-            within_s=PART_S,
+            f"another {name}", lambda name=name: records(data).get(name, first[name]) != first[name], within_s=PART_S
         )
     assert "postgrest ended (killed by SIGKILL): restarting it" in data.with_suffix(".log").read_text()
     awaited("an answer of the API", lambda: answers(data), within_s=PART_S)

@@ -14,12 +14,7 @@ from sakuin_local.serving import served
 from starlette.responses import Response
 
 NAMES_OF_OURS = ["127.0.0.1:8787", "127.0.0.1", "localhost:8787", "api.localhost:8787", "[::1]:8787", "172.17.0.1:9000"]
-NAMES_OF_OTHERS = [
-    "evil.example",
-    "evil.example:8787",
-    "127.0.0.1.evil.example:8787",
-    "localhost.evil.example",
-]
+NAMES_OF_OTHERS = ["evil.example", "evil.example:8787", "127.0.0.1.evil.example:8787", "localhost.evil.example"]
 FROM_PAGES = [
     {"Origin": "https://evil.example"},
     {"Origin": "null"},

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
-from sakuin.arguments import (
-    ChunkArguments,
-    ListArguments,
-    MaterialArguments,
-    SearchArguments,
-    schema_of,
-    sentence,
-)
+from sakuin.arguments import ChunkArguments, ListArguments, MaterialArguments, SearchArguments, schema_of, sentence
 
 
 def refusal(arguments: dict[str, Any], of: type[BaseModel] = SearchArguments) -> str:

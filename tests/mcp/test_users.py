@@ -51,9 +51,7 @@ def test_without_a_known_address_nobody_is_asked_to_sign_in() -> None:
     assert users().sign_in.metadata({"headers": [(b"host", b"evil.example")]}, "") is None
 
 
-def test_public_keys_that_cannot_be_read_are_503_and_the_key_still_opens(
-    tools: KnowledgeTools,
-) -> None:
+def test_public_keys_that_cannot_be_read_are_503_and_the_key_still_opens(tools: KnowledgeTools) -> None:
     def unread(_token: str) -> str:
         raise Unavailable("no public keys", vendor="supabase")
 

@@ -68,8 +68,7 @@ def sent(to: Webhooks, url: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "addresses",
-    [["127.0.0.1"], ["169.254.169.254"], ["8.8.8.8", "10.0.0.1"], ["::1"], ["fd00:ec2::254"], []],
+    "addresses", [["127.0.0.1"], ["169.254.169.254"], ["8.8.8.8", "10.0.0.1"], ["::1"], ["fd00:ec2::254"], []]
 )
 def test_a_name_is_judged_by_all_its_addresses_at_each_message(
     monkeypatch: pytest.MonkeyPatch, addresses: list[str]

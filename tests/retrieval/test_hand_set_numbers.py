@@ -21,17 +21,13 @@ CHOSEN: dict[str, dict[float, str]] = {
         0.75: "BM25's usual share of the length",
         0.6: "of the saturation: BM25's k1 of 1.2 with half of the weight",
     },
-    "language/questions/slots": {
-        0.2: "a word that says little; with none of it, such words would not be searched",
-    },
+    "language/questions/slots": {0.2: "a word that says little; with none of it, such words would not be searched"},
     "retrieval/ranking": {
         0.5: "BM25's inverse document frequency",
         0.01: "any number above zero would do",
         5.0: "a lead beyond which a logistic regression hardly rises",
     },
-    "retrieval/proximity": {
-        100: "measured: decision 112",
-    },
+    "retrieval/proximity": {100: "measured: decision 112"},
     "retrieval/passages": {
         300: "measured: decision 112",
         5: "five Latin letters say as much as three wide characters",

@@ -4,15 +4,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.retrieval.ranking import (
-    Candidate,
-    Frequencies,
-    Unrelated,
-    WordMatch,
-    rank,
-    unrelated,
-    word_matches,
-)
+from sakuin.retrieval.ranking import Candidate, Frequencies, Unrelated, WordMatch, rank, unrelated, word_matches
 from sakuin.retrieval.weights import weights_of
 
 WEIGHTS = replace(weights_of("any"), mean=0.5, spread=0.1, known=1_000)

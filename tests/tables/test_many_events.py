@@ -147,10 +147,7 @@ def test_each_index_is_scanned_by_itself(line: Line) -> None:
     line.hear()
     other = replace(line.world, settings=replace(SETTINGS, cut=TableCut(chunk_size=500)), chunks_a_page=100)
     outcomes = [other.scan(line.world.project, line.table, for_event=True).outcome for _ in range(2)]
-    assert outcomes == [
-        "scanned",
-        "superseded",
-    ]
+    assert outcomes == ["scanned", "superseded"]
 
 
 def test_a_table_that_cannot_be_indexed_is_read_once_for_many_events(line: Line) -> None:

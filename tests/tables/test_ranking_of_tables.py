@@ -76,12 +76,7 @@ def test_without_a_good_match_the_nearest_chunks_come_whole(world: TableWorld) -
 def test_weak_results_without_a_word_of_the_question_are_left_out(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({name: long(f"{name}章", 300) for name in ("good", "word", "weak", "gram")})
     # "good": both; "word": far, but with the word; "weak": far; "gram": far, with a gram alone.
-    found = {
-        "good": (0.3, {"説明": 3}),
-        "word": (0.0, {"説明": 1}),
-        "weak": (0.05, {}),
-        "gram": (0.0, {"^説明": 1}),
-    }
+    found = {"good": (0.3, {"説明": 3}), "word": (0.0, {"説明": 1}), "weak": (0.05, {}), "gram": (0.0, {"^説明": 1})}
     of = ids(world, table)
     chunks = tuple(
         FoundChunk(of[name], place, None, cosine, counts, 3_000 if name in ("word", "gram") else 100)

@@ -39,10 +39,7 @@ def test_a_question_to_a_tool_is_another_gap_than_one_to_the_library() -> None:
 
 def test_a_gap_has_the_sums_and_the_first_day_and_the_words_that_were_asked_most() -> None:
     (gap,) = gaps_of(
-        [
-            question("renew a passport", 5, weak=2),
-            question("passport photo size to renew", 2, day="2026-11-03"),
-        ]
+        [question("renew a passport", 5, weak=2), question("passport photo size to renew", 2, day="2026-11-03")]
     )
     assert (gap.asked, gap.weak, gap.since, gap.last) == (7, 2, "2026-11-03", "2026-11-27")
     assert gap.name.split()[:2] == ["renew", "passport"]

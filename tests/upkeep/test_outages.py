@@ -173,9 +173,7 @@ def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(stack: Stack) -> None:
     assert (is_all_done(stack), stack.dead, stack.states()) == (True, [], {})
 
 
-def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_other(
-    stack: Stack,
-) -> None:
+def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_other(stack: Stack) -> None:
     stack.pages.poison = "07.html"
     stack.steps(15)
     assert (len(stack.pages.done), stack.states(), stack.dead) == (PAGES - 1, {"waiting": 1}, [])

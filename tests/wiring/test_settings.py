@@ -8,11 +8,7 @@ from sakuin.settings import Settings
 
 from tests.environment import ENVIRONMENT
 
-SECRET = {
-    "supabase_service_key": "service-key",
-    "openai_api_key": "openai-key",
-    "admin_key_hashes": ["admin-hash"],
-}
+SECRET = {"supabase_service_key": "service-key", "openai_api_key": "openai-key", "admin_key_hashes": ["admin-hash"]}
 # That of `mcp`.
 SEARCH_SECRET = {
     "supabase_search_key": "search-key",

@@ -51,19 +51,13 @@ def _documents(splitter: Any) -> Callable[[str], list[str]]:
 
 
 PAGES: dict[str, tuple[str, Callable[[str], list[str]]]] = {
-    "LangChain HTMLHeaderTextSplitter": (
-        "h1 to h3, as its guide",
-        _documents(HTMLHeaderTextSplitter(_HEADINGS)),
-    ),
+    "LangChain HTMLHeaderTextSplitter": ("h1 to h3, as its guide", _documents(HTMLHeaderTextSplitter(_HEADINGS))),
     "LangChain HTMLSectionSplitter": ("h1 to h3, as its guide", _documents(HTMLSectionSplitter(_HEADINGS))),
     "LangChain HTMLSemanticPreservingSplitter": (
         "guide: h1 to h3, 1,000 characters, tables, lists and code whole",
         _documents(
             HTMLSemanticPreservingSplitter(
-                _HEADINGS,
-                max_chunk_size=SIZE,
-                separators=_MARKS,
-                elements_to_preserve=["table", "ul", "ol", "code"],
+                _HEADINGS, max_chunk_size=SIZE, separators=_MARKS, elements_to_preserve=["table", "ul", "ol", "code"]
             )
         ),
     ),

@@ -162,10 +162,7 @@ def _show_hit(out: "Console", result: Mapping[str, Any]) -> None:
     matched = f"  {' '.join(result['matched'])}" if result["matched"] else ""
     type = f"  {result['type']}" if result["type"] else ""
     title = (result["title"] or result["id"], "bold")
-    out.print(
-        Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")),
-        soft_wrap=True,
-    )
+    out.print(Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")), soft_wrap=True)
     part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
     out.print(Text(f"     {result['id']}{part}", "cyan"), soft_wrap=True)
 

@@ -31,11 +31,7 @@ class Prepared:
 
 
 def prepare(
-    settings: CommandSettings,
-    versions: Sequence[Sequence[Path]],
-    folder: str,
-    file: Path,
-    on_progress: OnProgress,
+    settings: CommandSettings, versions: Sequence[Sequence[Path]], folder: str, file: Path, on_progress: OnProgress
 ) -> Prepared:
     """Reads each version of a site from its paths; `folder` is its folder of the library, `file` that of the cache.
 

@@ -16,12 +16,7 @@ RULE = "lost-answer"
 # A message names so many questions, and a comment has so many lines.
 _NAMED, _LINES = 5, 20
 _LONGEST = 80
-_WAYS = {
-    "removed": "is removed",
-    "changed": "has another text",
-    "outranked": "ranks first now",
-    "elsewhere": "changed",
-}
+_WAYS = {"removed": "is removed", "changed": "has another text", "outranked": "ranks first now", "elsewhere": "changed"}
 
 
 @dataclass(frozen=True, slots=True)

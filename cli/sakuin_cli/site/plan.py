@@ -141,11 +141,7 @@ def learns_warnings(
         finding.message
         for file, parsed in files
         for finding in findings_of_learns(
-            file.key,
-            file.key.removeprefix(material_prefix).removesuffix(LEARNS_FILE),
-            parsed,
-            plan.library,
-            known,
+            file.key, file.key.removeprefix(material_prefix).removesuffix(LEARNS_FILE), parsed, plan.library, known
         )
     ]
 

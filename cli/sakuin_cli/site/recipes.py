@@ -51,10 +51,7 @@ GENERATORS = (
         "- uses: peaceiris/actions-hugo@v3\n  with: {hugo-version: latest, extended: true}\n- run: hugo\n",
     ),
     Generator(
-        "astro",
-        ("astro.config.mjs", "astro.config.ts", "astro.config.js"),
-        "dist",
-        f"{_NODE}- run: npx astro build\n",
+        "astro", ("astro.config.mjs", "astro.config.ts", "astro.config.js"), "dist", f"{_NODE}- run: npx astro build\n"
     ),
     Generator(
         "docusaurus",

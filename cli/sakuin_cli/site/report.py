@@ -129,10 +129,7 @@ def _beside(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _skipped(files: "Sequence[SkippedFile]") -> dict[str, Any]:
-    return {
-        "skipped": len(files),
-        "skipped_files": [{"path": one.path, "reason": one.reason} for one in files],
-    }
+    return {"skipped": len(files), "skipped_files": [{"path": one.path, "reason": one.reason} for one in files]}
 
 
 def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bool) -> None:

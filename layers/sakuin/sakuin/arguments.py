@@ -85,20 +85,14 @@ def _one_line(value: str) -> str:
     return value
 
 
-TopK = Annotated[
-    int,
-    Field(ge=1, le=MAX_TOP_K, description="Most results."),
-    _whole(1, MAX_TOP_K),
-]
+TopK = Annotated[int, Field(ge=1, le=MAX_TOP_K, description="Most results."), _whole(1, MAX_TOP_K)]
 MaxTokens = Annotated[
     int,
     Field(ge=0, le=MAX_TOKENS, description="For whole `content`, best first; the rest has excerpts."),
     _whole(0, MAX_TOKENS),
 ]
 TokensToRead = Annotated[
-    int,
-    Field(ge=_LEAST_TOKENS, le=MAX_TOKENS, description="About how much text."),
-    _whole(_LEAST_TOKENS, MAX_TOKENS),
+    int, Field(ge=_LEAST_TOKENS, le=MAX_TOKENS, description="About how much text."), _whole(_LEAST_TOKENS, MAX_TOKENS)
 ]
 LineNumber = Annotated[int, _whole(1, _MOST_LINES)]
 _WHOLE = BeforeValidator(_whole_text)
@@ -106,11 +100,7 @@ Query = Annotated[
     StrictStr,
     BeforeValidator(_not_blank),
     _WHOLE,
-    Field(
-        min_length=1,
-        max_length=MAX_QUERY,
-        description=QUERY_DESCRIPTION,
-    ),
+    Field(min_length=1, max_length=MAX_QUERY, description=QUERY_DESCRIPTION),
 ]
 # Ids and names are NFC in the index; keyboards and file systems may produce another form.
 _NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))

@@ -99,8 +99,7 @@ class Settings:
             webhooks=_text(environ, "WEBHOOKS"),
             turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
             table_cut=TableCut(
-                chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
-                overlap=_number(environ, "CHUNK_OVERLAP_CHARS"),
+                chunk_size=_number(environ, "CHUNK_SIZE_CHARS"), overlap=_number(environ, "CHUNK_OVERLAP_CHARS")
             ),
             vocabulary=_any_text(environ, "VOCABULARY").strip(),
             box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),

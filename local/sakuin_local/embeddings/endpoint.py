@@ -113,8 +113,7 @@ def _count_tokens(model: Model, texts: Sequence[Text]) -> int:
         raise Refused(f"an input has {max(counts)} tokens, the maximum is {MAX_TOKENS}", parameter="input")
     if sum(counts) > MAX_TOKENS_A_REQUEST:
         raise Refused(
-            f"the inputs have {sum(counts)} tokens together, the maximum is {MAX_TOKENS_A_REQUEST}",
-            parameter="input",
+            f"the inputs have {sum(counts)} tokens together, the maximum is {MAX_TOKENS_A_REQUEST}", parameter="input"
         )
     return sum(counts)
 

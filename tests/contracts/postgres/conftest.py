@@ -7,14 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import (
-    ChangeResult,
-    KnowledgeChunk,
-    MaterialState,
-    PageChange,
-    Source,
-    StoredChunk,
-)
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source, StoredChunk
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.platform.supabase.client import Client

@@ -237,7 +237,9 @@ def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledg
 def test_an_example_that_was_asked_for_in_words_has_no_penalty(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk("m", "ex-1", "噴水の高さ"), *(a_chunk("n", f"rule-{n}", f"話{n}") for n in range(9))])
     question = Question(vector_of("噴水の高さ"), (), FINGERPRINT, EVERYTHING, 1)
-    (plain,), (wanted,) = (knowledge.search.answer(replace(question, wants_example=asked)).matches for asked in (False, True))
+    (plain,), (wanted,) = (
+        knowledge.search.answer(replace(question, wants_example=asked)).matches for asked in (False, True)
+    )
     assert wanted.anchor == plain.anchor == "ex-1"
     assert wanted.evidence == pytest.approx(plain.evidence - WEIGHTS.example)
 

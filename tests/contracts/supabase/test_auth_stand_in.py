@@ -252,7 +252,7 @@ def test_a_denial_goes_back_to_the_client_once(project: Project) -> None:
     again = project.call("POST", f"{wanted}/consent", token, json={"action": "approve"})
 
     assert query_of(denied["redirect_url"]) == {
-        **{"error": "access_denied", "error_description": "User denied the request", "state": "s"},
+        **{"error": "access_denied", "error_description": "User denied the request", "state": "s"}
     }
     assert refusal(again) == (400, "validation_failed", "authorization request is no longer pending")
 

@@ -70,11 +70,7 @@ def read(body: str) -> Explanation:
             "- Run\n```\n| a |\n  > b\n\n: c\n```\nit",
         ),
         (r"<ul><li>a \[ x \] b<li>c</ul>", "- a\n  x\n  b\n- c", "- a\nx\nb\n- c"),
-        (
-            r"<table><tr><th>a<th>b<tr><td>\[ x \]<td>c</table>",
-            "| a | b |\n| --- | --- |\n| x | c |",
-            "a | b\nx | c",
-        ),
+        (r"<table><tr><th>a<th>b<tr><td>\[ x \]<td>c</table>", "| a | b |\n| --- | --- |\n| x | c |", "a | b\nx | c"),
         ("<ul><li>📌 one<p>📌 two</p></ul>", "- 📌 one\n  two", "- 📌 one\ntwo"),
         ("a\ufdd2\ufdd8b", "ab", "ab"),
     ],

@@ -29,9 +29,7 @@ def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(de
     assert deployment.waiting == []
 
 
-def test_activation_needs_every_table_and_changes_all_tools_at_once(
-    deployment: Deployment,
-) -> None:
+def test_activation_needs_every_table_and_changes_all_tools_at_once(deployment: Deployment) -> None:
     asked = indexed(deployment, {"a": long("二次方程式")})
     count = deployment.world.status(asked.tool)["chunks_count"]
     deployment.own = GREEN
@@ -152,9 +150,7 @@ def test_an_index_that_comes_back_after_its_removal_ended_half_way_is_built_agai
     assert deployment.pointers(asked.endpoint, "next") == {"/a"}
 
 
-def test_a_message_without_an_index_continues_in_the_live_index_only(
-    deployment: Deployment,
-) -> None:
+def test_a_message_without_an_index_continues_in_the_live_index_only(deployment: Deployment) -> None:
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.indexes.add(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)

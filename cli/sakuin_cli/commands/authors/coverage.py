@@ -100,11 +100,7 @@ def _coverage(
     search = ready.predict.search(pages)
     titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
     return coverage_of(
-        questions,
-        titles,
-        lambda text: search.ranked_matches(text, limit=FIRST).matches,
-        at=at,
-        on_progress=on_progress,
+        questions, titles, lambda text: search.ranked_matches(text, limit=FIRST).matches, at=at, on_progress=on_progress
     )
 
 

@@ -113,11 +113,7 @@ def _uploaded_findings(
 
 
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:
-    return {
-        "errors": errors,
-        "warnings": _warnings(findings),
-        "findings": [asdict(finding) for finding in findings],
-    }
+    return {"errors": errors, "warnings": _warnings(findings), "findings": [asdict(finding) for finding in findings]}
 
 
 def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> None:

@@ -161,13 +161,7 @@ class Shell:
     # ---------------------------------------------------------------- answers
 
     def page(
-        self,
-        request: Request,
-        template: str,
-        session: Session | None = None,
-        *,
-        status: int = 200,
-        **values: Any,
+        self, request: Request, template: str, session: Session | None = None, *, status: int = 200, **values: Any
     ) -> HTMLResponse:
         """Returns the page of a template, which extends `base.html`.
 

@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.model import (
-    ChangeResult,
-    KnowledgeChunk,
-    Learns,
-    MaterialState,
-    PageChange,
-    PageResult,
-    Source,
-)
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, Learns, MaterialState, PageChange, PageResult, Source
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import (
     DEFAULT_BOX_SELECTORS,

@@ -450,11 +450,7 @@ class Lexicon:
         for one in entries["synonyms"]:
             groups[one["folder"]].append(tuple(one["phrases"]))
         return LexiconEntries(
-            _tuples(entries["written"]),
-            _tuples(entries["near"]),
-            groups,
-            frozenset(entries["known"]),
-            entries["live"],
+            _tuples(entries["written"]), _tuples(entries["near"]), groups, frozenset(entries["known"]), entries["live"]
         )
 
 

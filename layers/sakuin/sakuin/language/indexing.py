@@ -21,11 +21,7 @@ LONGEST_BODY = 100_000  # characters
 
 
 def index_words(
-    *,
-    title: str,
-    learns: Sequence[str],
-    body: str,
-    vocabulary: Vocabulary = NO_VOCABULARY,
+    *, title: str, learns: Sequence[str], body: str, vocabulary: Vocabulary = NO_VOCABULARY
 ) -> IndexedWords:
     """Returns the weighted terms, the readings and the spelled words of a text.
 

@@ -3,16 +3,7 @@
 from collections.abc import Sequence
 
 from sakuin.knowledge.model import Place
-from sakuin.mcp.schemas import (
-    NEXT_CURSOR,
-    NO_GOOD_MATCH,
-    SIMILARITY,
-    TRUNCATED,
-    Schema,
-    answer,
-    described,
-    records,
-)
+from sakuin.mcp.schemas import NEXT_CURSOR, NO_GOOD_MATCH, SIMILARITY, TRUNCATED, Schema, answer, described, records
 
 INSTRUCTIONS = """\
 Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,
@@ -127,7 +118,7 @@ SEARCH_OUTPUT = answer(
         "links": _LINKS,
         "truncated": TRUNCATED,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 CHUNK_OUTPUT = answer(
@@ -139,7 +130,7 @@ CHUNK_OUTPUT = answer(
         "links": _LINKS,
         "truncated": TRUNCATED,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 CONCEPTS_OUTPUT = answer(
@@ -147,7 +138,7 @@ CONCEPTS_OUTPUT = answer(
         "concepts": records("In page order.", {"id": _ID, "title": _TITLE, "type": _TYPE, "url": _URL}),
         "links": _LINKS,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 MATERIALS_OUTPUT = answer(
@@ -166,7 +157,7 @@ MATERIALS_OUTPUT = answer(
         "filters": "types, categories, levels, folders.",
         "links": _LINKS,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 PAGE_OUTPUT = answer(
@@ -179,7 +170,7 @@ PAGE_OUTPUT = answer(
         "links": _LINKS,
         "truncated": TRUNCATED,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 FIND_OUTPUT = answer(
@@ -200,7 +191,7 @@ FIND_OUTPUT = answer(
         "links": _LINKS,
         "truncated": TRUNCATED,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 FEEDBACK_OUTPUT = answer({"id": "What was counted.", "answered": "As sent."})
@@ -215,13 +206,7 @@ CHATGPT_SEARCH_OUTPUT: Schema = {
 FETCH_OUTPUT: Schema = {
     "type": "object",
     "properties": described(
-        {
-            "id": "As sent.",
-            "title": _TITLE,
-            "text": _TEXT,
-            "url": _URL,
-            "metadata": "learns, type, page; note: read.",
-        }
+        {"id": "As sent.", "title": _TITLE, "text": _TEXT, "url": _URL, "metadata": "learns, type, page; note: read."}
     ),
     "required": ["id", "title", "text", "url"],
 }

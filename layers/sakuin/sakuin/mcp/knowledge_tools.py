@@ -471,22 +471,8 @@ _TOOLS = (
         schemas.MATERIALS_OUTPUT,
         KnowledgeTools.run_materials,
     ),
-    _tool(
-        "read_page",
-        "Read a page",
-        schemas.PAGE,
-        PageArguments,
-        schemas.PAGE_OUTPUT,
-        KnowledgeTools.run_page,
-    ),
-    _tool(
-        "find_text",
-        "Find exact text",
-        schemas.FIND,
-        FindArguments,
-        schemas.FIND_OUTPUT,
-        KnowledgeTools.run_find,
-    ),
+    _tool("read_page", "Read a page", schemas.PAGE, PageArguments, schemas.PAGE_OUTPUT, KnowledgeTools.run_page),
+    _tool("find_text", "Find exact text", schemas.FIND, FindArguments, schemas.FIND_OUTPUT, KnowledgeTools.run_find),
 )
 
 _FEEDBACK = (
@@ -511,12 +497,7 @@ _CHATGPT_TOOLS = (
         KnowledgeTools.run_chatgpt_search,
     ),
     _tool(
-        "fetch",
-        "Read an explanation",
-        schemas.FETCH,
-        FetchArguments,
-        schemas.FETCH_OUTPUT,
-        KnowledgeTools.run_fetch,
+        "fetch", "Read an explanation", schemas.FETCH, FetchArguments, schemas.FETCH_OUTPUT, KnowledgeTools.run_fetch
     ),
 )
 

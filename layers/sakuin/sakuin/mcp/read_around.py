@@ -44,7 +44,7 @@ TOOL = Tool(
             ),
             "truncated": TRUNCATED,
             "next_cursor": NEXT_CURSOR,
-        },
+        }
     ),
     annotations=READ_ONLY,
 )

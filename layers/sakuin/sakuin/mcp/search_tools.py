@@ -84,7 +84,7 @@ OUTPUT = answer(
         "degraded": "What was unavailable.",
         "truncated": TRUNCATED,
         "next_cursor": NEXT_CURSOR,
-    },
+    }
 )
 
 

@@ -19,11 +19,7 @@ GROUP_ATTRIBUTE = "MessageGroupId"
 # What EventBridge adds to an event that it could not deliver, and a worker to a message that it gives up.
 REASON_ATTRIBUTE, TRIES_ATTRIBUTE = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
 _BATCH = 10
-_COUNTS = (
-    "ApproximateNumberOfMessages",
-    "ApproximateNumberOfMessagesDelayed",
-    "ApproximateNumberOfMessagesNotVisible",
-)
+_COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible")
 # If one extension fails, another one comes in time.
 _EXTENSIONS_PER_LEASE = 3
 # Work of a few seconds is not recorded.

@@ -73,13 +73,7 @@ class IndexTable:
     limits: Limits = field(default_factory=Limits)
 
     def __call__(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        for_event: bool = False,
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, for_event: bool = False
     ) -> ScanResult:
         """Scans one page after `skip` strings, and requests the next. Idempotent, also with several workers.
 

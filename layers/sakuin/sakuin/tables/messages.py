@@ -156,13 +156,7 @@ class TableQueues:
     index_version: str = ""
 
     def index(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        for_event: bool = False,
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, for_event: bool = False
     ) -> None:
         """Asks to scan a Table, or with `generation` to continue the scan of that generation after `skip` strings."""
         table = _request(project_id, table_id, self.index_version)

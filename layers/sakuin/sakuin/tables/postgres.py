@@ -174,12 +174,7 @@ class TableIndex:
 
         If there are any, it records their namespace, so that `orphaned_namespaces` finds it.
         """
-        rows = self._of_table(
-            table_id,
-            "chunks_to_store",
-            p_namespace=namespace,
-            p_ids=sorted(ids),
-        )
+        rows = self._of_table(table_id, "chunks_to_store", p_namespace=namespace, p_ids=sorted(ids))
         return [WantedChunk(**row) for row in rows]
 
     def reserve_chunks(self, table_id: str, chunks: int) -> None:
@@ -202,10 +197,7 @@ class TableIndex:
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
         """Returns the vectors of texts that this project embedded before, by text hash."""
         rows = self._call(
-            "known_vectors",
-            p_project=project_id,
-            p_space=self.built_with.space,
-            p_text_hashes=sorted(text_hashes),
+            "known_vectors", p_project=project_id, p_space=self.built_with.space, p_text_hashes=sorted(text_hashes)
         )
         return {text_hash: json.loads(vector) for text_hash, vector in rows.items()}
 

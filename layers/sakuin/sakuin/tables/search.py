@@ -10,16 +10,7 @@ from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
-from sakuin.retrieval.ranking import (
-    Candidate,
-    Ranked,
-    Unrelated,
-    WordMatch,
-    is_shown,
-    rank,
-    unrelated,
-    word_matches,
-)
+from sakuin.retrieval.ranking import Candidate, Ranked, Unrelated, WordMatch, is_shown, rank, unrelated, word_matches
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace

@@ -7,24 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sakuin.errors import Invalid, NotFound, SakuinError, Unavailable
-from sakuin.knowledge.messages import (
-    AskLearns,
-    ObjectRemoved,
-    RecheckKey,
-    ReindexMaterial,
-    read_event,
-)
+from sakuin.knowledge.messages import AskLearns, ObjectRemoved, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.queue_handler import RESUMED, parsed_message
 from sakuin.platform.retry import MAX_RECEIVES, QueueName
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, REASON_ATTRIBUTE, TRIES_ATTRIBUTE, SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
-from sakuin.tables.messages import (
-    DocumentUploaded,
-    ToolEvent,
-    embed_message,
-    tool_message,
-)
+from sakuin.tables.messages import DocumentUploaded, ToolEvent, embed_message, tool_message
 from sakuin.texts.catalogue import coded, counted
 
 _HIDDEN_SECONDS = 30

@@ -45,10 +45,7 @@ def embedders(clients: Clients, kept: Kept) -> "Callable[[], dict[str, EmbedChun
     def by_version() -> dict[str, EmbedChunks]:
         return {
             each.tables: EmbedChunks(
-                TableIndex(client, each.settings.tables),
-                store,
-                embedder_for(each.settings.model),
-                each.suffix,
+                TableIndex(client, each.settings.tables), store, embedder_for(each.settings.model), each.suffix
             )
             for each in live_last(kept)
         }

@@ -92,10 +92,7 @@ class OAuthServer:
         self._check_user(wanted, user)
         if action == "approve":
             consent = Consent(
-                user_id=user.id,
-                client_id=wanted.client_id,
-                scopes=wanted.scope.split(),
-                granted_at=self.sessions.now(),
+                user_id=user.id, client_id=wanted.client_id, scopes=wanted.scope.split(), granted_at=self.sessions.now()
             )
             self.sessions.records.consents[f"{user.id} {wanted.client_id}"] = consent
             return self._approved(wanted)

@@ -108,11 +108,7 @@ def learns_without_model(page: Page, authored: Mapping[str, Items]) -> dict[str,
 
 
 def _learns(
-    explanation: Explanation,
-    page: Page,
-    authored: Mapping[str, Items],
-    key: str | None,
-    answers: Mapping[str, Items],
+    explanation: Explanation, page: Page, authored: Mapping[str, Items], key: str | None, answers: Mapping[str, Items]
 ) -> Learns:
     if given := authored.get(explanation.anchor):
         return Learns(complete_learns(given, explanation, page), "author", given)

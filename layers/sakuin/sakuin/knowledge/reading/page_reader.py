@@ -52,10 +52,7 @@ LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
 
 
 def read_page(
-    html: bytes,
-    *,
-    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS,
-    most_explanations: int = MOST_EXPLANATIONS,
+    html: bytes, *, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS, most_explanations: int = MOST_EXPLANATIONS
 ) -> Page:
     """Returns what an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
 

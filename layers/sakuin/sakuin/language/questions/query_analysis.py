@@ -88,11 +88,7 @@ def folder_synonyms(query: str, groups: Mapping[str, Sequence[Group]]) -> Mappin
 
 
 def analyze_query(
-    query: str,
-    lexicon: LexiconEntries,
-    vocabulary: Vocabulary = NO_VOCABULARY,
-    *,
-    without: Set[str] = frozenset(),
+    query: str, lexicon: LexiconEntries, vocabulary: Vocabulary = NO_VOCABULARY, *, without: Set[str] = frozenset()
 ) -> AnalyzedQuery:
     """Analyzes a question with the lexicon's entries for it. What was typed stays; variants are added.
 

@@ -6,13 +6,7 @@ from collections.abc import Sequence, Set
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
 from sakuin.language.model import WeightedTerm
-from sakuin.language.questions.slots import (
-    Phrasing,
-    QueryUnit,
-    add_phrasings,
-    merge_concepts,
-    query_units,
-)
+from sakuin.language.questions.slots import Phrasing, QueryUnit, add_phrasings, merge_concepts, query_units
 from sakuin.language.vocabulary import ConceptMention, Vocabulary, longest_mentions
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]*)?")

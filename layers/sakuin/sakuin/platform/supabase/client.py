@@ -8,16 +8,7 @@ from urllib.parse import unquote
 import httpx
 from postgrest import APIError, SyncPostgrestClient
 
-from sakuin.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    OverLimit,
-    Refused,
-    SakuinError,
-    Unavailable,
-)
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, interactive, retry_after
 from sakuin.platform.embedding import Vector
 from sakuin.texts.catalogue import coded
@@ -145,12 +136,7 @@ def connected(url: str, key: str, *, seconds: float | None = None, apikey: str =
     transport = RepeatingTransport(httpx.HTTPTransport(), interactive()) if seconds is None else None
     session = httpx.Client(base_url=address, timeout=seconds or _TIMEOUT, transport=transport)
     # The client's own retries sleep for one, two and four seconds.
-    return Client(
-        address,
-        headers=database_credentials(apikey, key),
-        http_client=session,
-        retry_enabled=False,
-    )
+    return Client(address, headers=database_credentials(apikey, key), http_client=session, retry_enabled=False)
 
 
 def credentials(key: str, token: str = "") -> dict[str, str]:

@@ -4,14 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from turbopuffer import (
-    APIConnectionError,
-    APIError,
-    APIStatusError,
-    DefaultHttpxClient,
-    Timeout,
-    Turbopuffer,
-)
+from turbopuffer import APIConnectionError, APIError, APIStatusError, DefaultHttpxClient, Timeout, Turbopuffer
 
 from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import retry_after
@@ -40,12 +33,7 @@ def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None
     It makes no retries itself: those have no time budget, and sleep for up to half an hour.
     """
     return Turbopuffer(
-        base_url=base_url,
-        api_key=key,
-        timeout=_TIMEOUT,
-        max_retries=0,
-        telemetry=False,
-        http_client=session,
+        base_url=base_url, api_key=key, timeout=_TIMEOUT, max_retries=0, telemetry=False, http_client=session
     )
 
 

@@ -97,11 +97,7 @@ class TableAdmin:
         return self.read(user, table_id), target
 
     def _patched(
-        self,
-        user: User | None,
-        table_id: str,
-        operations: Sequence[Mapping[str, object]],
-        expected_version: int | None,
+        self, user: User | None, table_id: str, operations: Sequence[Mapping[str, object]], expected_version: int | None
     ) -> Table:
         stored = self.records.document(user, table_id)
         if expected_version not in (None, stored.table.version):

@@ -27,12 +27,7 @@ def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
     @router.get("/{project_id}/tables/new")
     def show_new(visit: reader, project_id: UUID) -> Response:
         project = pages.project(visit, project_id, role="editor")
-        return pages.page(
-            visit,
-            "table_new.html",
-            project,
-            largest=_LARGEST_DOCUMENT,
-        )
+        return pages.page(visit, "table_new.html", project, largest=_LARGEST_DOCUMENT)
 
     @router.get("/{project_id}/tables/{table_id}")
     def show_table(visit: reader, project_id: UUID, table_id: UUID) -> Response:
