@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, parse_learns
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.validation import IndexedMaterial
 from sakuin.tables.document import parsed_table
@@ -21,6 +20,7 @@ from sakuin_cli.portions import portions
 from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns
 from sakuin_cli.site.pages import local_page
+from sakuin_cli.site.reviewed_learns import folder_files
 from sakuin_cli.site.uploads import Upload, folder_path, uploads_below
 
 _LONGEST_TITLE = 80
@@ -37,7 +37,7 @@ def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder
     found = [passage for document in documents for passage in _of_document(read_bytes(document.as_posix()))]
     pages = [path for path in paths if path not in documents]
     uploads = uploads_below(pages, folder=folder, material_prefix=settings.material_prefix)
-    learns = {file.key: parse_learns(read_bytes(file.path)) for file in uploads.files if file.key.endswith(LEARNS_FILE)}
+    learns = folder_files(uploads)
     for page in uploads.pages:
         found += _of_page(page, authored_learns(page, learns, settings.material_prefix))
     if not found:

@@ -1,19 +1,17 @@
-"""A report on the terminal: tables, bars and failures."""
+"""A report on the terminal: tables and failures."""
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sakuin_cli.evaluation.figures import WHOLE, Group, measures
+from sakuin_cli.evaluation.figures import WHOLE, Group
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
 from sakuin_cli.evaluation.run import Comparison, FailedQuestion
 from sakuin_cli.evaluation.statistics import CELLS, Estimate
 from sakuin_cli.evaluation.variants import AGENT
 
-_BAR = 40
 _STYLES = {"up": "green", "down": "red", "": ""}
 
 
@@ -31,9 +29,7 @@ def show(out: Console, report: Report) -> None:
         )
     out.print()
     _print_table(out, "What an agent gets", "group", report.agent, run.k)
-    _print_bars(out, measures(run.k)[0], report.agent)
     _print_table(out, "Searches and rules: the ranking alone, except for the agent", "variant", report.variants, run.k)
-    _print_bars(out, measures(run.k)[0], report.variants)
     if report.comparison is not None:
         _print_comparison(out, report.comparison)
     _print_failures(out, run.failures, run.k)
@@ -44,52 +40,24 @@ def show(out: Console, report: Report) -> None:
 
 
 def _print_table(out: Console, title: str, first: str, groups: Sequence[Group], k: int) -> None:
+    """Prints the figures of groups, of the first measure with its 95% interval."""
     columns = measured_in(groups, k)
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column(first, no_wrap=True)
-    for name in ("n", *columns):
+    for name in ("n", *columns, "95% of the first"):
         table.add_column(name, justify="right", no_wrap=True)
     for group in groups:
         style = "bold" if group.name in (WHOLE, AGENT) else ""
         figures = (_number(group.figures.get(name)) for name in columns)
-        table.add_row(Text(group.name), str(group.questions), *figures, style=style)
+        interval = group.figures.get(columns[0]) if columns else None
+        shown = f"{interval.low:.2f}–{interval.high:.2f}" if interval else ""
+        table.add_row(Text(group.name), str(group.questions), *figures, shown, style=style)
     out.print(table)
     out.print()
 
 
 def _number(estimate: Estimate | None) -> str:
     return "–" if estimate is None else f"{estimate.mean:.3f}"
-
-
-def _print_bars(out: Console, measure: str, groups: Sequence[Group]) -> None:
-    """Prints a bar for each group: solid up to the lower bound of the interval, shaded within it."""
-    known = {group.name: group.figures[measure] for group in groups if measure in group.figures}
-    if not known:
-        return
-    width = max(map(cell_len, known))
-    out.print(Text.assemble((f"{measure}, with 95% intervals", "dim")))
-    for name, estimate in known.items():
-        out.print(
-            Text.assemble(
-                name + " " * (width - cell_len(name) + 2),
-                interval_bar(estimate),
-                f" {estimate.mean:.3f} ",
-                (f"{estimate.low:.2f}–{estimate.high:.2f}", "dim"),
-            ),
-            soft_wrap=True,
-        )
-    out.print()
-
-
-def interval_bar(estimate: Estimate) -> Text:
-    """Returns a bar of fixed width with the lower bound, the mean and the upper bound."""
-    low, mean, high = (round(value * _BAR) for value in (estimate.low, estimate.mean, estimate.high))
-    return Text.assemble(
-        ("█" * low, "green"),
-        ("▓" * (mean - low), "green"),
-        ("▒" * (high - mean), "green"),
-        ("░" * (_BAR - high), "dim"),
-    )
 
 
 def _print_comparison(out: Console, comparison: Comparison) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sakuin.knowledge.learns.learns_yml import LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.learns_yml import LearnsFile, parse_learns
 from sakuin.knowledge.learns.writer import clean_learns
 from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import Explanation, Page
@@ -13,8 +13,9 @@ from sakuin.knowledge.validation import IndexedChunk, poor_learns
 from sakuin.language.unicode_text import is_japanese
 
 from sakuin_cli.files import read_bytes
+from sakuin_cli.site.findings import authored_learns
 from sakuin_cli.site.pages import local_page
-from sakuin_cli.site.uploads import Uploads
+from sakuin_cli.site.uploads import Upload, Uploads
 
 State = Literal["missing", "weak", "good"]
 SHORTEST_ITEM = 5  # characters of Japanese; other items have two words
@@ -46,15 +47,12 @@ def folder_files(uploads: Uploads) -> dict[str, LearnsFile]:
     return {one.key: parse_learns(read_bytes(one.path)) for one in files}
 
 
-def reviewed_page(path: str, key: str, material: str, files: Mapping[str, LearnsFile]) -> ReviewedPage:
+def reviewed_page(upload: Upload, files: Mapping[str, LearnsFile]) -> ReviewedPage:
     """Returns the review of a page's `learns`. For each anchor the nearest file counts."""
-    page = local_page(path)
+    page, material = local_page(upload.path), upload.material or ""
     if isinstance(page, str):
-        return ReviewedPage(path, material, error=page)
-    authored: dict[str, tuple[str, ...]] = {}
-    for file in (files[one] for one in learns_keys(key) if one in files):
-        authored = {**file.for_material(material), **authored}
-    return ReviewedPage(path, material, tuple(_reviewed(material, page, authored)))
+        return ReviewedPage(upload.path, material, error=page)
+    return ReviewedPage(upload.path, material, tuple(_reviewed(material, page, authored_learns(upload, files, ""))))
 
 
 def _reviewed(material: str, page: Page, authored: Mapping[str, tuple[str, ...]]) -> Iterator[ReviewedLearns]:

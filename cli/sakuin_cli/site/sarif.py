@@ -1,5 +1,6 @@
 """Findings as a SARIF 2.1.0 log, which code hosts show beside the lines of a change."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,31 +9,25 @@ from typing import Any
 from sakuin import __version__
 from sakuin.knowledge.validation import Finding
 
+from sakuin_cli.files import write_text
+
 _LEVELS = {"error": "error", "warning": "warning"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif_log(
-    findings: Iterable[Finding], paths: Mapping[str, str], lines: Mapping[str, int] | None = None
-) -> dict[str, Any]:
-    """Returns the log; `paths` are the files by material, those of `learns.yml` by key.
+def write_sarif(
+    file: Path, findings: Iterable[Finding], paths: Mapping[str, str], lines: Mapping[str, int] | None = None
+) -> None:
+    """Writes the log; `paths` are the files by material, those of `learns.yml` by key.
 
     `lines` are those of elements by id, `material#anchor`; others are looked for in the file.
     """
     listed = list(findings)
     rules = [{"id": rule} for rule in sorted({finding.rule for finding in listed})]
-    return {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "sakuin", "version": __version__, "rules": rules}},
-                "results": [
-                    _result(finding, paths.get(finding.material, finding.material), lines or {}) for finding in listed
-                ],
-            }
-        ],
-    }
+    driver = {"name": "sakuin", "version": __version__, "rules": rules}
+    results = [_result(finding, paths.get(finding.material, finding.material), lines or {}) for finding in listed]
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    write_text(file, json.dumps(log, ensure_ascii=False, indent=2) + "\n")
 
 
 def _result(finding: Finding, path: str, lines: Mapping[str, int]) -> dict[str, Any]:

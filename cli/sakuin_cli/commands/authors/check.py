@@ -1,6 +1,5 @@
 """`sakuin check`: predicts what a change of pages does to the answers of golden questions."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,9 +114,8 @@ def _report(
 
 
 def _write_sarif(file: Path, report: "Report") -> None:
-    from sakuin_cli.site.sarif import sarif_log
+    from sakuin_cli.site.sarif import write_sarif
 
     causes = [one.cause for one in report.losses]
     paths = {cause.id.rpartition("#")[0]: cause.path for cause in causes}
-    log = sarif_log(report.findings(), paths, {cause.id: cause.line for cause in causes})
-    write_text(file, json.dumps(log, ensure_ascii=False, indent=2) + "\n")
+    write_sarif(file, report.findings(), paths, {cause.id: cause.line for cause in causes})

@@ -55,7 +55,7 @@ def _reviewed(folder: Path, prefix: str, on_progress: OnProgress) -> "list[Revie
     files = folder_files(uploads)
     pages = []
     for number, page in enumerate(uploads.pages, 1):
-        pages.append(reviewed_page(page.path, page.key, page.material or "", files))
+        pages.append(reviewed_page(page, files))
         on_progress("read", number, len(uploads.pages))
     return pages
 

@@ -1,6 +1,5 @@
 """`sakuin validate`: compares the index with the pages in the bucket or on this machine."""
 
-import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ import typer
 from sakuin.errors import Invalid
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.files import write_text
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.site.uploads import Uploads
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
@@ -77,7 +74,10 @@ def validate(
     findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
     errors = sum(finding.severity == "error" for finding in findings)
     if sarif:
-        _write_sarif(sarif, findings, uploads)
+        from sakuin_cli.site.sarif import write_sarif
+
+        paths_of = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
+        write_sarif(sarif, findings, paths_of)
     if as_json:
         terminal.document(_document(findings, errors))
     else:
@@ -89,13 +89,6 @@ def _offline_settings() -> "CommandSettings":
     from sakuin_cli.settings import CommandSettings
 
     return CommandSettings.read(os.environ)
-
-
-def _write_sarif(file: Path, findings: "Sequence[Finding]", uploads: "Uploads") -> None:
-    from sakuin_cli.site.sarif import sarif_log
-
-    paths = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
-    write_text(file, json.dumps(sarif_log(findings, paths), ensure_ascii=False, indent=2) + "\n")
 
 
 def _uploaded_findings(
