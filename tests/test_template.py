@@ -317,7 +317,8 @@ def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
         "ANY /v1/mcps/{mcp_id}/tools/{tool_id}/search",
     }
     changes = {"ANY /v1/changes", "ANY /v1/mcps/{mcp_id}/changes"}
-    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "ANY /public/{proxy+}", "$default"} | searches | changes
+    public = {"ANY /public/{proxy+}", "ANY /.well-known/ai-catalog.json"}
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "$default"} | public | searches | changes
 
 
 def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_default() -> None:
@@ -325,9 +326,10 @@ def test_the_public_library_is_a_route_with_a_throttle_of_its_own_and_off_by_def
     assert parameters["PublicLibrary"]["Default"] == "false"
     throttle = {"Burst": "PublicRequestsAtOnce", "Rate": "PublicRequestsPerSecond"}
     of_route = {f"Throttling{name}Limit": {"Ref": parameter} for name, parameter in throttle.items()}
-    route = TEMPLATE["Resources"]["SakuinPublicRoute"]["Properties"]["RouteKey"]
+    routes = ["SakuinPublicRoute", "SakuinCatalogRoute"]
+    settings = {TEMPLATE["Resources"][each]["Properties"]["RouteKey"]: of_route for each in routes}
     # The gateway takes settings of an existing route only.
-    assert (stage["Properties"]["RouteSettings"], stage["DependsOn"]) == ({route: of_route}, "SakuinPublicRoute")
+    assert (stage["Properties"]["RouteSettings"], stage["DependsOn"]) == (settings, routes)
     # All other routes have the throttle of before.
     assert stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
 

@@ -3996,14 +3996,14 @@ $$;
 -- late number, so that no cursor has passed it. Writers share no row.
 
 -- `owner`: the id of a project, empty for the library. `subject`: the id of an explanation, the name of a page, the id of
--- a Tool. `generation`: that of the page, or of the Tool's Table. `moved_to`: another explanation with the same text.
+-- a Tool, the question of a gap; `moved_to` is then the explanation that answers it. `generation`: that of the page, or of the Tool's Table. `moved_to`: another explanation with the same text.
 -- `added`: the number of its last addition; null while that has no number. A cursor before it has not seen the subject.
 create table public.change (
   owner text collate "C" not null,
-  topic text collate "C" not null check (topic in ('explanation', 'page', 'tool')),
+  topic text collate "C" not null check (topic in ('explanation', 'page', 'tool', 'gap')),
   subject text collate "C" not null,
   event text collate "C" not null check (
-    event in ('added', 'changed', 'moved', 'removed', 'failed', 'recovered', 'ready')),
+    event in ('added', 'changed', 'moved', 'removed', 'failed', 'recovered', 'ready', 'answered')),
   generation bigint not null,
   moved_to text collate "C",
   changed_at timestamptz not null default now(),
@@ -4013,7 +4013,7 @@ create table public.change (
 );
 create index change_number on public.change (owner, number);
 -- What is gone is told for a while, and then deleted (delete_old_changes).
-create index change_gone on public.change (changed_at) where event in ('moved', 'removed', 'recovered');
+create index change_gone on public.change (changed_at) where event in ('moved', 'removed', 'recovered', 'answered');
 
 -- The last number of each feed, and the highest number that was deleted. Writers of changes do not touch it.
 create table public.change_feed (
@@ -4123,7 +4123,7 @@ begin
                                        else c.event end) as kind) x
     where c.owner = p_owner and c.number > read and c.number <= f.last
       and (p_tools is null or c.subject = any (p_tools))
-      and (p_in is null or starts_with(c.subject, p_in))
+      and (p_in is null or c.topic <> 'gap' and starts_with(c.subject, p_in))
       and (p_kinds is null or x.kind = any (p_kinds))
     order by c.number limit p_limit
   ), ended as (
@@ -4137,11 +4137,12 @@ begin
     'changes', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'kind', p.kind, 'id', p.subject, 'generation', p.generation, 'time', p.changed_at,
         'moved_to', case when p.kind = 'explanation.moved' then p.moved_to end,
+        'answer', case when p.kind = 'gap.answered' then p.moved_to end,
         'title', k.title, 'type', k.type, 'content_hash', k.content_hash, 'name', o.name,
         'reason', case when p.event = 'failed' then coalesce(m.error, o.metadata->'search_index'->>'last_error') end))
         order by p.number), '[]')
       from page p
-      left join knowledge_chunks k on p.topic = 'explanation' and k.id = p.subject
+      left join knowledge_chunks k on k.id = case p.topic when 'explanation' then p.subject when 'gap' then p.moved_to end
       left join material m on p.topic = 'page' and m.material = p.subject
       left join tool o on o.id = case when p.topic = 'tool' then p.subject::uuid end),
     'cursor', case when not e.is_last then jsonb_build_array(began, complete, (select max(p.number) from page p))
@@ -4162,7 +4163,8 @@ declare
   before constant timestamptz := now() - make_interval(secs => p_seconds);
   n integer;
 begin
-  if not exists (select from change c where c.event in ('moved', 'removed', 'recovered') and c.changed_at < before) then
+  if not exists (select from change c where c.event in ('moved', 'removed', 'recovered', 'answered')
+                                        and c.changed_at < before) then
     return 0;
   end if;
   -- What nobody has read has no number, and a cursor from before it must be too old, too.
@@ -4170,7 +4172,7 @@ begin
   with gone as (
     delete from change c where c.ctid = any (array(
       select x.ctid from change x
-      where x.owner = '' and x.event in ('moved', 'removed', 'recovered') and x.changed_at < before
+      where x.owner = '' and x.event in ('moved', 'removed', 'recovered', 'answered') and x.changed_at < before
         and x.number is not null
       order by x.changed_at limit p_limit for update skip locked))
     returning c.number
@@ -4434,6 +4436,34 @@ language sql set search_path = public, extensions as $$
     where s.id = p_id and s.attempt = p_attempt returning s.attempt, s.failures
   )
   select f.attempt from failed f where f.failures < most_failures()
+$$;
+
+-- ---------------------------------------------------------------- gaps
+
+-- Tells that the question of a gap is answered by an explanation, and ends its subscription, which has no address: whoever
+-- follows the feed hears of it.
+create function public.answer_gap(p_id text, p_attempt bigint, p_answer text) returns void
+language sql set search_path = public, extensions as $$
+  with ended as (
+    delete from event_subscription s where s.id = p_id and s.attempt = p_attempt returning s.arguments->>'question' as question
+  )
+  insert into change as c (owner, topic, subject, event, generation, moved_to)
+  select '', 'gap', e.question, 'answered', coalesce((select k.generation from knowledge_chunks k where k.id = p_answer), 0),
+         p_answer
+  from ended e
+  on conflict (owner, topic, subject) do update set
+    generation = excluded.generation, moved_to = excluded.moved_to, changed_at = now(), number = null
+$$;
+
+-- The questions of gaps that are watched, and those that were answered lately, the newest first: [{question, answer, since}],
+-- `answer` null while there is none.
+create function public.watched_gaps() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(w) order by w.since desc, w.question), '[]') from (
+    select s.arguments->>'question' as question, null as answer, s.verified_at as since
+    from event_subscription s where s.url = '' and s.expires_at > now()
+    union all
+    select c.subject, c.moved_to, c.changed_at from change c where (c.owner, c.topic) = ('', 'gap')) w
 $$;
 -- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
 -- independent of the others.
@@ -5770,7 +5800,7 @@ begin
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
     'record_feedback',
     'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
-    'begin_delivery', 'record_delivery', 'record_failed_delivery'
+    'begin_delivery', 'record_delivery', 'record_failed_delivery', 'answer_gap'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);

@@ -145,7 +145,7 @@ begin
     'index_versions', 'has_second_factor', 'search_keys', 'record_key_use', 'consume_quota', 'record_refused_question',
     'record_feedback',
     'changes_since', 'add_daily_counts', 'read_subscription', 'subscribe', 'unsubscribe', 'due_subscriptions',
-    'begin_delivery', 'record_delivery', 'record_failed_delivery'
+    'begin_delivery', 'record_delivery', 'record_failed_delivery', 'answer_gap'
   ]::regproc[] loop
     execute format('alter function %s security definer', f::regprocedure);
     execute format('alter function %s set search_path = public, extensions, pg_temp', f::regprocedure);

@@ -19,7 +19,7 @@ from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 from sakuin.texts.catalogue import LANGUAGES
-from sakuin.upkeep.refused_questions import RefusedQuestions
+from sakuin.upkeep.refused_questions import RefusedQuestions, WatchedGaps
 from sakuin.wiring.api import menu_counts
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
@@ -146,12 +146,15 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         return [*made, DeploymentKey("admin", hash_of_key(KEY), "2026-11-22")]
 
     library_keys.create("研究室のエージェント")
+    watched = WatchedGaps(world.client)
+    watched.watch(questions.most_frequent(None, 1)[0].question)
+    listed = Gaps(places, questions.most_frequent, searches.ask, is_recorded=True, watched=watched)
     return ConsoleClient(
         world,
         first_page(world),
         lambda shell: playground.routes(shell, searches),
         lambda shell: library_pages.routes(shell, library_pages.LibraryPages(world.library, world.read)),
-        lambda shell: gaps.routes(shell, Gaps(places, questions.most_frequent, searches.ask, is_recorded=True)),
+        lambda shell: gaps.routes(shell, listed),
         lambda shell: project.routes(shell, world.project_services),
         lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),

@@ -19,12 +19,12 @@ from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.http.app import rest_api
 from sakuin.http.upkeep import gap_router
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
+from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 from sakuin_cli.evaluation.labels import labelled_questions
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
-from tests.console.console_client import ConsoleClient, first_page
+from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.doubles.playground import asking_mcp
 from tests.doubles.playground import playground as on_this_machine
 from tests.emptied import emptied
@@ -51,7 +51,14 @@ class Console(ConsoleClient):
         values = Playground(places, self.ask, world.read.filter_values, explain, lambda: [version])
         questions = RefusedQuestions(world.client)
         said = Feedback(world.client).counts
-        self.gaps = Gaps(places, questions.most_frequent, self.ask, is_recorded=True, feedback=said)
+        self.gaps = Gaps(
+            places,
+            questions.most_frequent,
+            self.ask,
+            is_recorded=True,
+            feedback=said,
+            watched=WatchedGaps(world.client),
+        )
         super().__init__(
             world,
             first_page(world),
@@ -321,6 +328,24 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
         console.http.get(link)
         assert console.asked[-1].arguments["query"] == question
     assert console.asked[-1].tool_id == owned[0]
+
+
+def test_a_refused_question_is_watched_with_one_click_by_admins_alone(
+    signed_out: Console, owned: tuple[str, str]
+) -> None:
+    questions = RefusedQuestions(signed_out.world.client)
+    questions.record("地震と津波", None)
+    questions.record("of a tool", owned[0])
+    admin, member = signed_out.new_visitor("en").sign_in_admin(), signed_out.new_visitor("en").sign_in_user(OWNER)
+    assert (admin.get("/gaps").text.count("Watch: "), "Watch" in member.get("/gaps").text) == (1, False)
+    for question, status in (("of a tool", 404), ("never asked", 404), ("地震と津波", 200)):
+        assert admin.send("/gaps", "/gaps/watch", {"question": question}).status_code == status
+    shown = admin.get("/gaps").text
+    assert (shown.count("Watch: "), shown.count("Stop watching: 地震と津波")) == (0, 1)
+    csrf = {"csrf": hidden_fields(member.get("/").text, "/sign-out")["csrf"]}
+    assert member.post("/gaps/watch", {**csrf, "question": "地震と津波"}).status_code == 404
+    admin.send("/gaps", "/gaps/forget")
+    assert "Stop watching" not in admin.get("/gaps").text
 
 
 def test_an_admin_sees_what_agents_said_of_answers_and_a_member_does_not(signed_out: Console) -> None:

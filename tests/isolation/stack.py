@@ -75,7 +75,7 @@ class Stack:
     def answer(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """Gives an event to the function that API Gateway would give it to."""
         path = event["rawPath"]
-        is_search = path.startswith(("/mcp", "/public/")) or path.endswith(("/search", "/changes"))
+        is_search = path.startswith(("/mcp", "/public/", "/.well-known/ai-")) or path.endswith(("/search", "/changes"))
         is_feedback = (path, event["requestContext"]["http"]["method"]) == ("/v1/feedback", "POST")
         is_of_mcp = is_search or is_feedback or path in ("/v1/read", "/v1/find")
         return (self.mcp if is_of_mcp else self.api)(event, context)

@@ -69,6 +69,7 @@ def test_documents_are_for_everybody_and_show_nothing_of_a_project(public: Stack
     answers = [public.ask("GET", f"/public/{path}", origin="https://page.example") for path in paths]
     assert [answer.status for answer in answers] == [200] * 4 + [404]
     assert [answer.headers["access-control-allow-origin"] for answer in answers] == ["*"] * 5
+    assert public.ask("GET", "/.well-known/ai-catalog.json").status == 200
     assert tenant.tool not in "".join(answer.body for answer in answers)
     assert public.ask("POST", "/public/llms.txt", {}).status == 405
 

@@ -55,6 +55,7 @@ SEARCH = {
         "begin_delivery",
         "record_delivery",
         "record_failed_delivery",
+        "answer_gap",
     ),
 }
 A_LATER_MIGRATION = """

@@ -28,6 +28,7 @@ from sakuin.mcp.changes.subscriptions import Caller, Subscriptions, subscription
 from sakuin.mcp.changes.webhooks import Callback, Webhooks
 from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.vectors import text_hash
+from sakuin.upkeep.refused_questions import WatchedGaps
 
 from tests.builders import a_page
 from tests.doubles.queue import MessageList
@@ -293,6 +294,35 @@ def test_a_worker_of_pages_compares_no_question_and_wakes_one_that_does(world: W
     assert [body for body, _ in library.queue.client.sent] == [{"subscription": "", "attempt": 0}] * 2
     # Two messages that wake, and one for the question.
     assert library.deliver() == 3
+
+
+def test_a_watched_gap_is_told_to_everybody_who_follows_the_feed(world: World) -> None:
+    question, watched = "判別式で解の個数を調べるには", WatchedGaps(world.client)
+    library = Library(world, Pages({}, [], []))
+    everywhere, inside = (library.types.within(folder) for folder in ("", "junior"))
+    begins = [types.after(None, "gap.answered", {}, None, 1).cursor for types in (everywhere, inside)]
+    world.put("y.html", a_page({"tip-a": "検算: 代入して確かめる。"}))
+    watched.watch(question)
+    watched.watch(question)
+    assert library.deliver() == 1
+    assert [(one.question, one.answer) for one in watched.all()] == [(question, None)]
+    world.put("x.html", a_page({"rule-b": "判別式: 判別式の符号で解の個数を調べる。"}))
+    library.deliver()
+    assert [(one.question, one.answer) for one in watched.all()] == [(question, "x#rule-b")]
+    told, hidden = (
+        types.after(None, "gap.answered", {}, cursor, 5).events
+        for types, cursor in zip((everywhere, inside), begins, strict=True)
+    )
+    assert [
+        event["data"].items() >= {"id": question, "answer": "x#rule-b", "title": "判別式"}.items() for event in told
+    ]
+    assert told[0]["data"]["url"].endswith("x.html#rule-b")
+    assert (len(told), hidden, Recorded.messages) == (1, [], [])
+    world.put("x.html", a_page({"rule-b": "判別式: 判別式の符号で、解の個数を調べる。"}))
+    assert library.deliver() == 0
+    watched.watch("ほかの質問")
+    watched.forget("ほかの質問")
+    assert [one.question for one in watched.all()] == [question]
 
 
 @dataclass

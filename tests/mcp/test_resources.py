@@ -216,6 +216,15 @@ def test_the_card_and_the_entry_for_the_registry_are_valid(
     assert not Draft202012Validator(rules).is_valid({**found.json, "name": "no namespace"})
 
 
+def test_the_catalog_of_the_domain_leads_to_the_card(ask: Ask) -> None:
+    found = ask("", "GET", "/.well-known/ai-catalog.json", authorization=None)
+    assert found.headers["content-type"] == "application/ai-catalog+json"
+    (entry,) = found.json["entries"]
+    card = document(ask, entry["url"].removeprefix(f"{ADDRESS}/public/"))
+    assert (found.json["specVersion"], entry["identifier"]) == ("1.0", "urn:air:api.example:mcp:sakuin")
+    assert (card.status, card.headers["content-type"]) == (200, entry["type"])
+
+
 def test_the_overview_names_pages_by_their_files_and_leads_to_each_of_them(ask: Ask, tools: KnowledgeTools) -> None:
     overview = document(ask, "llms.txt")
     lines = overview.body.split("\n")

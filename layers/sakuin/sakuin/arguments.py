@@ -338,6 +338,7 @@ ChangeKind = Literal[
     "explanation.removed",
     "page.failed",
     "page.recovered",
+    "gap.answered",
     "tool.ready",
     "tool.failed",
 ]

@@ -7,7 +7,7 @@ from sakuin.console.playground.places import Places
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.tables.model import User
 from sakuin.upkeep.gaps import MOST_QUESTIONS, Gap, Remedy, gaps_of, remedy
-from sakuin.upkeep.refused_questions import Judgement, RefusedQuestion
+from sakuin.upkeep.refused_questions import Judgement, RefusedQuestion, WatchedGaps
 
 _NEAREST = 3
 
@@ -16,7 +16,7 @@ _NEAREST = 3
 class Gaps:
     """The gaps by Tools (None: all), and whether questions are recorded. `ask` asks the function `mcp`.
 
-    `feedback` returns what agents said most often of answers of the library.
+    `feedback` returns what agents said most often of answers of the library. Without `watched` no question can be.
     """
 
     places: Places
@@ -24,6 +24,7 @@ class Gaps:
     ask: Callable[[PlaygroundQuestion], PlaygroundAnswer]
     is_recorded: bool
     feedback: Callable[[int], Sequence[Judgement]] = lambda _limit: ()
+    watched: WatchedGaps | None = None
 
     def all(self, tools: Collection[str] | None = None) -> list[Gap]:
         """Returns the gaps, the most frequent first."""

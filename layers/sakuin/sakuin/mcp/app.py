@@ -132,9 +132,9 @@ class McpApp:
         self, target: Target, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send
     ) -> None:
         body = await read_body(receive, max_bytes=self._longest_body)
-        messages = read_messages(b"" if body is None or target.is_rest else body, headers)
+        content = b"" if body is None or target.is_rest else body
         try:
-            caller, over_limit = await anyio.to_thread.run_sync(self._admitted, target, headers, messages.calls)
+            caller, messages, over_limit = await anyio.to_thread.run_sync(self._admitted, target, headers, content)
         except SakuinError as error:
             await send_error(scope, send, http_error(error, headers, self._sign_in(target, scope)))
             return
@@ -185,15 +185,18 @@ class McpApp:
         else:
             await _send(send, 200, answer, media_type)
 
-    def _admitted(self, target: Target, headers: Mapping[str, str], calls: int) -> tuple[_Caller, OverLimit | None]:
-        """Returns the caller, and an error if it may not make so many calls now; both in one thread."""
+    def _admitted(
+        self, target: Target, headers: Mapping[str, str], body: bytes
+    ) -> tuple[_Caller, Messages, OverLimit | None]:
+        """Returns the caller, its messages, and an error if it may not make so many calls now; all in one thread."""
         caller = self._caller(target, headers)
+        messages = read_messages(body, headers)
         try:
-            if calls:
-                caller.allow(caller.principal, calls)
+            if messages.calls:
+                caller.allow(caller.principal, messages.calls)
         except OverLimit as error:
-            return caller, error
-        return caller, None
+            return caller, messages, error
+        return caller, messages, None
 
     def _caller(self, target: Target, headers: Mapping[str, str]) -> _Caller:
         """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""

@@ -252,11 +252,12 @@ def gaps_in(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Gaps
     """Returns the gaps of the library and of Tools."""
     from sakuin.console.gaps import Gaps
     from sakuin.console.playground.places import Places
-    from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
+    from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 
     client, recorded = clients.supabase, clients.settings.record_refused_questions
     asked, said = RefusedQuestions(client).most_frequent, Feedback(client).counts
-    return Gaps(Places(records), asked, ask.playground, recorded, said)
+    watched = None if clients.settings.webhooks == "off" else WatchedGaps(client)
+    return Gaps(Places(records), asked, ask.playground, recorded, said, watched)
 
 
 def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
+from sakuin.console.answers import redirect
 from sakuin.console.gaps import Gaps
 from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.shell import Shell, Visit
@@ -38,6 +39,23 @@ def routes(shell: Shell, gaps: Gaps) -> APIRouter:
             days=DAYS,
             # It is about the library, whose gaps only an admin sees.
             feedback=gaps.feedback(_JUDGEMENTS) if visit.session.is_admin else (),
+            watched=gaps.watched.all() if gaps.watched and visit.session.is_admin else None,
         )
+
+    if gaps.watched is not None:
+        watched = gaps.watched
+
+        @router.post("/gaps/watch")
+        def watch(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
+            listed = (each.question for gap in gaps.all() if gap.tool_id is None for each in gap.questions)
+            if visit.text("question") not in listed:
+                raise NotFound("This gap is no longer there: its questions are older than 30 days")
+            watched.watch(visit.text("question"))
+            return redirect("/gaps", done="gap_watched")
+
+        @router.post("/gaps/forget")
+        def forget(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
+            watched.forget(visit.text("question"))
+            return redirect("/gaps", done="saved")
 
     return router

@@ -22,6 +22,7 @@ _PAGES = {
     "explanation.removed": "An explanation is gone.",
     "page.failed": "The newest version of a page cannot be read; the last good one stays searchable.",
     "page.recovered": "A page that had failed is searchable again, or deleted.",
+    "gap.answered": "A question without an answer, which the operator watches, has one now.",
 }
 _TOOLS = {
     "tool.ready": "A search tool has indexed its present document.",

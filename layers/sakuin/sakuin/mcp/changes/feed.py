@@ -23,13 +23,14 @@ _POSITION = re.compile("([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,18})-([0-9a-f]{16})
 CHANGE = record(
     "A change.",
     {
-        "id": "Of an explanation or a Tool; the name of a page.",
+        "id": "Of an explanation or a Tool; the name of a page; the question of a gap.",
         "generation": "Of the page, or of the Tool's Table. It grows with each change.",
         "title": "Of an explanation that is there.",
         "type": "rule, method, definition, example or tip.",
         "content_hash": "SHA-256 of its text.",
         "url": "Link to it, or to where its text is now.",
         "moved_to": "The id of the same text.",
+        "answer": "The id of the explanation that answers.",
         "name": "Of a Tool.",
         "reason": "Why a page or a Tool failed.",
     },
@@ -95,7 +96,7 @@ class ChangeFeed:
 
     def _change(self, row: dict[str, Any]) -> dict[str, Any]:
         """Returns a change with the link to its explanation, or to where its text is now."""
-        place = row["id"] if "content_hash" in row else row.get("moved_to")
+        place = row.get("answer") or (row["id"] if "content_hash" in row else row.get("moved_to"))
         return row | ({"url": self.url(*split_chunk_id(place))} if place else {})
 
 

@@ -78,6 +78,9 @@ class QuestionState:
     answer: tuple[str, ...]
 
 
+_GAP = QuestionState(0, -1, ())
+
+
 @dataclass(frozen=True, slots=True)
 class StandingQuestions:
     """Asks questions of the live index version, as `search_knowledge` does, within the folder of the feed."""
@@ -91,12 +94,12 @@ class StandingQuestions:
         """Returns the event since a cursor, if there is one, the cursor after it, and how far the feed was read.
 
         The last is what the question found, None if it was not asked: that is only if something changed. The same
-        cursor and the same answer give the same `eventId`.
+        cursor and the same answer give the same `eventId`. An empty cursor is that of a question without an answer.
         """
         signed = (name, folder, question)
         # Before the question: what changes meanwhile is asked for again.
         read = last_read(self.feed.within(folder).after(None, None, None, 0)["cursor"])
-        before = None if cursor is None else _state(cursor, signed)
+        before = None if cursor is None else _state(cursor, signed) if cursor else _GAP
         if before is not None and before.read == read:
             return [], str(cursor), read, None
         ranked = self._ranked(question, folder)

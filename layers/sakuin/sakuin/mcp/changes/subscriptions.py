@@ -156,6 +156,10 @@ class Subscriptions:
         arguments |= {"p_question": matching[0], "p_vector": matching[1] or None}
         return bool(call(self.client, "record_delivery", arguments))
 
+    def answer_gap(self, each: Subscription, answer: str) -> None:
+        """Tells the feed that an explanation answers the question of a gap, and ends its subscription."""
+        call(self.client, "answer_gap", {"p_id": each.id, "p_attempt": each.attempt, "p_answer": answer})
+
     def record_failure(self, each: Subscription, reason: str, seconds: int) -> int | None:
         """Returns the number of the message that follows; None if none does, until the client refreshes."""
         arguments = {"p_id": each.id, "p_attempt": each.attempt, "p_error": reason, "p_seconds": seconds}

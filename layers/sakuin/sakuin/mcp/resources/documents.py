@@ -23,7 +23,11 @@ FOLDER = "/public/"
 ENDPOINT = f"{FOLDER}mcp"
 # The place that the extension of server cards reserves, below the endpoint.
 CARD = f"{ENDPOINT}/server-card"
+# Where clients that know a domain look (docs/discovery.md of that extension, "Well-Known URI"); its form is that of
+# specification/ai-catalog.md of github.com/Agent-Card/ai-catalog.
+CATALOG = "/.well-known/ai-catalog.json"
 _CARD_SCHEMA = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+_CARD_TYPE = "application/mcp-server-card+json"
 _REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 # Both schemas allow 100 characters; an excerpt has up to four more than its length.
 _LONGEST_DESCRIPTION = 96
@@ -32,7 +36,7 @@ _DESCRIPTION = "Answers questions from this library, with links to the exact ele
 _LISTED, _PARTS = 1000, 40
 
 _PAGE = re.compile(rf"{FOLDER}pages/(.+)\.md", re.DOTALL)
-_NAMES = (CARD, f"{FOLDER}server.json", f"{FOLDER}llms.txt", f"{FOLDER}SKILL.md")
+_NAMES = (CATALOG, CARD, f"{FOLDER}server.json", f"{FOLDER}llms.txt", f"{FOLDER}SKILL.md")
 
 Document = tuple[str, bytes]
 
@@ -60,7 +64,10 @@ class Documents:
                 raise sentence(error) from error
         name = path.removeprefix(FOLDER)
         if path == CARD:
-            return "application/mcp-server-card+json", _json(self._server(_CARD_SCHEMA, address))
+            return _CARD_TYPE, _json(self._server(_CARD_SCHEMA, address))
+        if path == CATALOG:
+            entry = {"identifier": f"urn:air:{_host(address)}:mcp:sakuin", "type": _CARD_TYPE, "url": address + CARD}
+            return "application/ai-catalog+json", _json({"specVersion": "1.0", "entries": [entry]})
         if name == "server.json":
             return "application/json", _json(self._server(_REGISTRY_SCHEMA, address))
         if name == "llms.txt":
@@ -68,10 +75,9 @@ class Documents:
         return _text("markdown", skill_of(self.tools).text)
 
     def _server(self, schema: str, address: str) -> dict[str, Any]:
-        host = urlsplit(address).hostname or "localhost"
         return {
             "$schema": schema,
-            "name": f"{'.'.join(reversed(host.split('.')))}/sakuin",
+            "name": f"{'.'.join(reversed(_host(address).split('.')))}/sakuin",
             "title": "Sakuin",
             "description": excerpt(skill_of(self.tools).owner or _DESCRIPTION, length=_LONGEST_DESCRIPTION),
             "version": __version__,
@@ -113,6 +119,10 @@ class Documents:
             if cursor is None:
                 return text + "\n"
         return f"{text}\n\n[The page goes on]({_page_url(address, material)}?cursor={quote(cursor or '')})\n"
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).hostname or "localhost"
 
 
 def _page_url(address: str, material: str) -> str:
