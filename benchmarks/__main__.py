@@ -20,6 +20,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "general": ("--data", "tests/general", "en"),
     "reading": ("--data", "tests/general", "--questions", "20", "en"),
     "tables": ("1",),
+    "scale": ("measure",),
     "large_index": ("200",),
     "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),

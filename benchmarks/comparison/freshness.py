@@ -18,7 +18,7 @@ UPLOADS = 5
 BACKLOG = 30
 SEARCHES = 20
 _LABELS = Path(__file__).parents[2] / "tests" / "labels" / "knowledge.jsonl"
-_PAGE = """<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>鮮度{number}</title></head><body>
+ONE_RULE = """<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>鮮度{number}</title></head><body>
 <h1>鮮度の測定 {number}</h1><div class="rule-box" id="rule-freshness"><strong>鮮度の規則 {number}</strong>
 <p>{number} 回目の測定です。書き込んでから検索で見つかるまでの時間を測ります。</p></div></body></html>"""
 
@@ -31,7 +31,7 @@ def sections(_run: Run) -> Iterator[Section]:
         yield _cold_starts(stack)
         alone = _waits_for_pages(stack, UPLOADS)
         for number in range(BACKLOG):
-            stack.put(f"benchmark/backlog-{number}.html", _PAGE.format(number=1000 + number))
+            stack.put(f"benchmark/backlog-{number}.html", ONE_RULE.format(number=1000 + number))
         behind = _waits_for_pages(stack, 1)
         waits = {"alone": alone, f"behind {BACKLOG} pages": behind}
         remark = f"{UPLOADS} pages, one after another; then one right after {BACKLOG} more. The local model embeds all."
@@ -62,7 +62,7 @@ def _waits_for_pages(stack: Stack, uploads: int) -> list[float]:
     waits = []
     for number in range(uploads):
         material = f"benchmark/freshness-{number}"
-        stack.put(f"{material}.html", _PAGE.format(number=number))
+        stack.put(f"{material}.html", ONE_RULE.format(number=number))
         started = time.perf_counter()
         while not any(hit["material"] == material for hit in stack.search("鮮度の規則", top_k=50)):
             time.sleep(0.01)
