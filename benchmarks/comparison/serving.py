@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 
+import psutil
+
 from benchmarks.comparison.measure import PEERS_PYTHON, RUNS, SAKUIN, Row, Run, Section, by_turns, quantiles, rows
 from benchmarks.comparison.server import Parameters, milliseconds, running_server
 
@@ -44,20 +46,39 @@ def called(
     calls: int,
     runs: int = RUNS,
 ) -> list[Row]:
-    """Returns how long calls of each server take: the median of a run, and quantiles and calls a second of all runs."""
+    """Returns how long calls of each server take: the median of a run; of all runs quantiles, and the processor time.
+
+    The processor time is that of the server's process: without databases that are other programs.
+    """
     taken: dict[str, list[float]] = {name: [] for name in ports}
+    used = dict.fromkeys(ports, 0.0)
 
     def contestant(name: str) -> Callable[[], float]:
         def once() -> float:
+            before = _processor_seconds(ports[name])
             times = milliseconds(ports[name], callers, calls, lambda number: message(name, number))
+            used[name] += _processor_seconds(ports[name]) - before
             taken[name] += times
             return quantiles(times)["p50"]
 
         return once
 
     times = by_turns({name: contestant(name) for name in ports}, runs)
-    rates = {name: {"calls/s": round(1000 * callers * len(some) / sum(some))} for name, some in taken.items()}
+    rates = {
+        name: {
+            "processor, ms": round(1000 * used[name] / len(some), 2),
+            "calls/s": round(1000 * callers * len(some) / sum(some)),
+        }
+        for name, some in taken.items()
+    }
     return rows(times, settings, {name: quantiles(some) | rates[name] for name, some in taken.items()})
+
+
+def _processor_seconds(port: int) -> float:
+    """Returns the processor time of the process that listens on a port."""
+    listening = (each for each in psutil.net_connections("tcp4") if each.status == psutil.CONN_LISTEN)
+    [process] = {each.pid for each in listening if each.laddr[1:] == (port,)}
+    return sum(psutil.Process(process).cpu_times()[:2])
 
 
 def _call(name: str, _number: int) -> tuple[str, Parameters]:
