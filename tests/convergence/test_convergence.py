@@ -9,6 +9,8 @@ import os
 from secrets import randbelow
 from typing import Any
 
+import pytest
+
 from tests.convergence.machine import run_schedules
 from tests.convergence.materials_machine import MaterialsMachine
 from tests.convergence.materials_world import MaterialsBackend
@@ -22,6 +24,7 @@ def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesBack
     _converges(TablesMachine, tables, summary, fixed=times(5), new=times(10), two_versions=True)
 
 
+@pytest.mark.scenario("knowledge-index/the-feed-says-what-changed")
 def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsBackend, summary: set[str]) -> None:
     _converges(MaterialsMachine, materials, summary, fixed=times(6), new=times(14))
 

@@ -47,6 +47,7 @@ def told(changes: list[dict[str, Any]]) -> set[tuple[str, str]]:
     return {(each["kind"], each["id"]) for each in changes}
 
 
+@pytest.mark.scenario("knowledge-index/the-feed-says-what-changed")
 def test_a_change_says_what_when_and_where(feed: ChangeFeed) -> None:
     first, second = read(feed)[0]
     assert told([first, second]) == {("explanation.added", f"x#{A}"), ("explanation.added", f"x#{B}")}

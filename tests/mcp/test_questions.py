@@ -82,6 +82,7 @@ class Follower:
         return [event["data"]["state"] for event in self.told]
 
 
+@pytest.mark.scenario("knowledge-index/a-standing-question-is-told-when-its-answer-changes")
 def test_the_first_answer_another_text_and_its_end_are_told(world: World) -> None:
     question = "判別式で解の個数を調べるには"
     world.put("y.html", a_page({"tip-a": "検算: 代入して確かめる。"}))
@@ -296,6 +297,7 @@ def test_a_worker_of_pages_compares_no_question_and_wakes_one_that_does(world: W
     assert library.deliver() == 3
 
 
+@pytest.mark.scenario("knowledge-index/a-watched-gap-is-told-when-it-is-closed")
 def test_a_watched_gap_is_told_to_everybody_who_follows_the_feed(world: World) -> None:
     question, watched = "判別式で解の個数を調べるには", WatchedGaps(world.client)
     library = Library(world, Pages({}, [], []))
@@ -367,6 +369,7 @@ def beside_an_oracle(library: Library, questions: Sequence[str], edits: int) -> 
     return counts
 
 
+@pytest.mark.scenario("knowledge-index/a-standing-question-is-told-when-its-answer-changes")
 @pytest.mark.parametrize("is_frozen", [True, False], ids=["frozen", "live"])
 def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_asked(many: World, is_frozen: bool) -> None:
     """15 questions and 10 edits, in `make proofs` 300 and 200.
