@@ -6,8 +6,14 @@
 code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 
+A folder of a textbook has `definitions.jsonl` (`query` and the chunks in `gold`) and `exercises.jsonl` (`query` and the
+`page` of which any chunk answers) instead: docs/measurements/0149-rules-and-languages.md.
+
 `--across` asks the questions of each language over the pages of each: the folders must have the same questions in the
 same order, and the same ids of chunks.
+
+`--sizes N …` asks the questions to the first articles of the first language, in Tables of so many chunks: articles of
+the other languages follow until there are enough.
 
 `--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
@@ -27,12 +33,12 @@ from rich.console import Console
 from rich.table import Table
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.weights import weights_of
-from sakuin.tables.chunking import chunks
+from sakuin.tables.chunking import ChunkText, chunks
 from sakuin.tables.search import SearchTable, TableExplanation
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
 
-from benchmarks.peers import rankings
+from benchmarks.peers import ngram_bm25, rankings
 from benchmarks.table_stack import running
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
@@ -42,7 +48,9 @@ DEPTH = 50
 THRESHOLD = 200
 SAKUIN = "Sakuin"
 # Questions of each pair of languages.
-_ACROSS = 100
+_ACROSS = 50
+# Questions to Tables of several sizes.
+_AT_SIZE = 200
 # For each question its results, best first, each right or wrong.
 Answers = list[list[bool]]
 
@@ -51,6 +59,12 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
     console, resamples = Console(width=120), Resamples()
     for language in languages:
+        for kind in ("definitions", "exercises"):
+            if (file := data / language / f"{kind}.jsonl").exists():
+                answers, remark = _pages(data / language / "site", read_lines(file), model)
+                console.print(figures(f"{language}, {kind}", answers, resamples, remark))
+        if not (data / language / "queries.jsonl").exists():
+            continue
         questions = read_questions(data, language)
         answers, remark = _pages(data / language / "site", questions, model)
         console.print(figures(f"{language}, pages", answers, resamples, remark))
@@ -60,23 +74,40 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
 
 
 def across(data: Path, languages: Sequence[str], model: CachedModel) -> None:
-    """Prints the share of the questions of a language, by row, that pages of a language answer first, by column.
+    """Prints the share of the questions of a language, by column, that pages of a language answer first, by row.
 
     Behind it stands the share of the answers that are marked as no good match.
     """
-    columns = {pages: _answered_in(data, pages, languages, model) for pages in languages}
-    table = Table("questions", *languages, title="Answered first / marked", title_justify="left", box=None)
-    for asked in languages:
-        table.add_row(
-            asked, *(f"{columns[pages][asked][0]:.2f} / {columns[pages][asked][1]:.2f}" for pages in languages)
-        )
-    Console(width=160).print(table)
+    print("| pages |", " | ".join(languages), "|", flush=True)
+    for pages in languages:
+        shares = _answered_in(data, pages, languages, model)
+        print(f"| {pages} |", " | ".join(f"{first:.2f} / {marked:.2f}" for first, marked in shares), "|", flush=True)
 
 
-def _answered_in(
-    data: Path, pages: str, languages: Sequence[str], model: CachedModel
-) -> dict[str, tuple[float, float]]:
-    shares = {}
+def sizes(data: Path, languages: Sequence[str], counts: Sequence[int], model: CachedModel) -> None:
+    """Prints hit@1 and hit@5 of Sakuin and of BM25 over characters, for Tables of so many chunks."""
+    articles = [article for language in languages for article in read_articles(data, language)]
+    ends = np.cumsum([len(_pieces([article])) for article in articles])
+    first = int(np.searchsorted(ends, counts[0], "right"))
+    rows = [row for row in read_questions(data, languages[0]) if int(row["json_pointer"].split("/")[2]) < first]
+    rows = rows[:: max(1, len(rows) // _AT_SIZE)]
+    queries = [row["query"] for row in rows]
+    for count in counts:
+        some = articles[: int(np.searchsorted(ends, count, "right"))]
+        places = _pieces(some)
+        by_words = ngram_bm25([piece.text for _, piece in places], queries, sizes=(1, 2), limit=DEPTH)
+        with searched_table(some, model) as explanation:
+            found = [[each.chunk for each in explanation(query).candidates[:DEPTH]] for query in queries]
+        right = [
+            [holds_answer(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in hits]
+            for row, hits in zip(rows, found, strict=True)
+        ]
+        alone = [[_holds(row, places[at]) for at in ranking] for row, ranking in zip(rows, by_words, strict=True)]
+        shares = (f"{np.mean(_hits(answers, k)):.3f}" for answers in (right, alone) for k in (1, 5))
+        print(f"{len(places)} chunks, {len(rows)} questions:", *shares, flush=True)
+
+
+def _answered_in(data: Path, pages: str, languages: Sequence[str], model: CachedModel) -> Iterator[tuple[float, float]]:
     with indexed(data / pages / "site", model, vocabulary="") as library:
         search = library.explain.searches.knowledge_search()
         for language in languages:
@@ -84,8 +115,7 @@ def _answered_in(
             rows = rows[:: max(1, len(rows) // _ACROSS)]
             answers = [(search(row["query"]), row["chunk"]) for row in rows]
             first = np.mean([bool(answer.results) and answer.results[0].id == chunk for answer, chunk in answers])
-            shares[language] = (float(first), float(np.mean([answer.no_good_match for answer, _ in answers])))
-    return shares
+            yield float(first), float(np.mean([answer.no_good_match for answer, _ in answers]))
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -103,38 +133,33 @@ def read_articles(data: Path, language: str) -> list[dict[str, Any]]:
 
 def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], str]:
     """Returns the answers to the questions that have one, and how many questions of either kind were refused."""
-    questions = [question for question in asked if question["chunk"] is not None]
-    others = [question for question in asked if question["chunk"] is None]
+    questions = [question for question in asked if question.get("chunk", "") is not None]
+    others = [question for question in asked if question not in questions]
     with indexed(site, model, vocabulary="") as library:
         found = [library.explain(question["query"], depth=DEPTH) for question in questions]
         recognised = sum(library.explain(question["query"]).refused for question in others)
         ids = list(library.texts)
-        answers = _baselines(list(library.texts.values()), questions, model, lambda row, at: ids[at] == row["chunk"])
+        answers = _baselines(list(library.texts.values()), questions, model, lambda row, at: _answers(row, ids[at]))
     answers[SAKUIN] = [
-        [hit.id == question["chunk"] for hit in said.results] for question, said in zip(questions, found, strict=True)
+        [_answers(question, hit.id) for hit in said.results] for question, said in zip(questions, found, strict=True)
     ]
     remark = f"refused {sum(said.refused for said in found) / len(questions):.1%}"
     return answers, f"{remark}, {recognised} of {len(others)} without an answer recognised" if others else remark
+
+
+def _answers(question: Mapping[str, Any], chunk: str) -> bool:
+    if "page" in question:
+        return chunk.partition("#")[0] == question["page"]
+    return chunk in question.get("gold", [question.get("chunk")])
 
 
 def _table(
     articles: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]], model: CachedModel
 ) -> tuple[dict[str, Answers], str]:
     """Returns the answers to the questions, and how many were refused although there is an answer."""
-    cut = TableCut()
-    places = [
-        (f"/articles/{number}/content", piece)
-        for number, article in enumerate(articles)
-        if len(article["content"]) >= THRESHOLD
-        for piece in chunks(article["content"], size=cut.chunk_size, overlap=cut.overlap)
-    ]
-
-    answers = _baselines(
-        [piece.text for _, piece in places],
-        questions,
-        model,
-        lambda row, at: holds_answer(row, places[at][0], places[at][1].char_start, places[at][1].char_end),
-    )
+    places = _pieces(articles)
+    texts = [piece.text for _, piece in places]
+    answers = _baselines(texts, questions, model, lambda row, at: _holds(row, places[at]))
     with searched_table(articles, model) as explanation:
         found = [explanation(question["query"]) for question in questions]
     hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
@@ -143,6 +168,22 @@ def _table(
         for row, some in zip(questions, hits, strict=True)
     ]
     return answers, f"refused {sum(said.refused for said in found) / len(questions):.1%}"
+
+
+def _pieces(articles: Sequence[Mapping[str, Any]]) -> list[tuple[str, ChunkText]]:
+    """Returns the chunks of a Table with the pointers of their strings."""
+    cut = TableCut()
+    return [
+        (f"/articles/{number}/content", piece)
+        for number, article in enumerate(articles)
+        if len(article["content"]) >= THRESHOLD
+        for piece in chunks(article["content"], size=cut.chunk_size, overlap=cut.overlap)
+    ]
+
+
+def _holds(question: Mapping[str, Any], place: tuple[str, ChunkText]) -> bool:
+    pointer, piece = place
+    return holds_answer(question, pointer, piece.char_start, piece.char_end)
 
 
 def holds_answer(question: Mapping[str, Any], pointer: str, start: int, end: int) -> bool:
@@ -201,10 +242,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--across", action="store_true")
+    parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
     cached = CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model)
     languages = given.languages or sorted(file.parent.name for file in given.data.glob("*/queries.jsonl"))
-    (across if given.across else main)(given.data, languages, cached)
+    if given.sizes:
+        sizes(given.data, languages, given.sizes, cached)
+    else:
+        (across if given.across else main)(given.data, languages, cached)

@@ -51,6 +51,13 @@ _RIDGE = 1e-3
 _JUDGED = "textbook"
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+# The languages of these sets, by family; others are one of their own.
+_FAMILIES = {
+    **{"de": "Germanic", "en": "Germanic", "es": "Romance", "ro": "Romance", "ru": "Slavic", "el": "Greek"},
+    **{"ar": "Semitic", "hi": "Indic", "tr": "Turkic", "th": "Kra-Dai", "vi": "Austroasiatic"},
+    **{"ja": "Japanese", "ja-jaquad": "Japanese", "mathematics": "Japanese"},
+    **{"zh": "Chinese", "zh-cmrc": "Chinese", "zh-drcd": "Chinese"},
+}
 Array = NDArray[np.float64]
 
 
@@ -77,6 +84,7 @@ def main(data: Path, textbooks: Path, *, write: bool) -> None:
     console = Console(width=140)
     console.print(_figures(recorded))
     console.print(_ablation(recorded))
+    console.print(_by_family(recorded))
     weights = learn(some for name, some in recorded.items() if _group(name) != _JUDGED)
     console.print_json(json.dumps(weights))
     if write:
@@ -211,16 +219,21 @@ def _order(collections: Sequence[Collection]) -> Array:
     McFadden: Conditional logit analysis of qualitative choice behavior, 1974; by Newton's method.
     """
     asked = [(one, 1 / len(some)) for some in collections for one in some if one.right.any() and not one.right.all()]
-    weights = np.zeros(len(FEATURES))
+    lengths = np.array([len(one.features) for one, _ in asked])
+    exists = np.arange(lengths.max()) < lengths[:, None]
+    features, right = np.zeros((*exists.shape, len(FEATURES))), np.zeros(exists.shape)
+    features[exists] = np.concatenate([one.features for one, _ in asked])
+    right[exists] = np.concatenate([one.right for one, _ in asked])
+    importance, weights = np.array([weight for _, weight in asked]), np.zeros(len(FEATURES))
     for _ in range(50):
-        slope, curve = -_RIDGE * weights, _RIDGE * np.eye(len(weights))
-        for one, weight in asked:
-            share = np.exp(one.features @ weights - (one.features @ weights).max())
-            share /= share.sum()
-            right = share * one.right / (share * one.right).sum()
-            mean = share @ one.features
-            slope += weight * (right @ one.features - mean)
-            curve += weight * ((one.features * share[:, None]).T @ one.features - np.outer(mean, mean))
+        scores = np.where(exists, features @ weights, -np.inf)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        of_right = shares * right / (shares * right).sum(axis=1, keepdims=True)
+        means = np.einsum("qc,qcf->qf", shares, features)
+        slope = importance @ (np.einsum("qc,qcf->qf", of_right, features) - means) - _RIDGE * weights
+        squares = np.einsum("qc,qcf,qcg->fg", shares * importance[:, None], features, features, optimize=True)
+        curve = squares - (means * importance[:, None]).T @ means + _RIDGE * np.eye(len(weights))
         step = np.linalg.solve(curve, slope)
         weights = weights + step * min(1.0, 2 / np.abs(step).max())
         if np.abs(step).max() < 1e-6:
@@ -300,7 +313,7 @@ def _figures(recorded: Mapping[str, Collection]) -> Table:
     learned_without = _left_out(recorded)
     pooled = []
     for name, some in recorded.items():
-        table.add_row(name, *_row(some, learned_without[name]))
+        table.add_row(name, *_row(some, learned_without[name], resampled=True))
         pooled.append(_shown_and_right(some, learned_without[name]))
     error = _error(*map(np.concatenate, zip(*pooled, strict=True)))
     table.caption = f"`error` of all together: {error:.3f}. `at least`: the lower end of its 95 % interval (bootstrap)."
@@ -328,17 +341,37 @@ def _table_of(title: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _left_out(recorded: Mapping[str, Collection]) -> dict[str, dict[str, Any]]:
+def _by_family(recorded: Mapping[str, Collection]) -> Table:
+    """The means of the collections of a language family, without their groups and without their family."""
+    shown = ("hit@1", "hit@5", "error", "marked", "AUC near", "AUC others")
+    columns = ("family", "collections", *(f"{name}{of}" for name in shown for of in ("", " *")))
+    table = _table_of("Means of the collections, their groups left out; with *, their language family", columns)
+    ways = [_left_out(recorded), _left_out(recorded, _family)]
+    for family in dict.fromkeys(map(_family, recorded)):
+        names = [name for name in recorded if _family(name) == family and _group(name) != _JUDGED]
+        rows = [[_row(recorded[name], weights[name]) for name in names] for weights in ways]
+        cells = [[row[_COLUMNS.index(name) - 1] for row in some] for name in shown for some in rows]
+        means = ([float(cell) for cell in some if cell] for some in cells)
+        table.add_row(family, str(len(names)), *(f"{np.mean(some):.3f}" if some else "" for some in means))
+    return table
+
+
+def _family(name: str) -> str:
+    return _FAMILIES[name.partition(" ")[0]]
+
+
+def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str] = _group) -> dict[str, dict[str, Any]]:
     """Returns for each collection the weights that were learned without its group."""
-    groups = {name: _group(name) for name in recorded}
+    groups = {name: group_of(name) for name in recorded}
+    teaching = {name: some for name, some in recorded.items() if _group(name) != _JUDGED}
     of_group = {
-        group: learn(some for name, some in recorded.items() if groups[name] not in (group, _JUDGED))
+        group: learn(some for name, some in teaching.items() if groups[name] != group)
         for group in sorted(set(groups.values()))
     }
     return {name: of_group[group] for name, group in groups.items()}
 
 
-def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
+def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = False) -> list[str]:
     order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
     judged = [(one, *_best(one, order)) for one in some if len(one.features)]
     answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
@@ -358,7 +391,7 @@ def _row(some: Collection, weights: Mapping[str, Any]) -> list[str]:
         f"{shown.mean():.3f}",
         f"{right.mean():.3f}",
         f"{_error(shown, right):.3f}",
-        f"{_least_error(shown, right):.3f}",
+        f"{_least_error(shown, right):.3f}" if resampled else "",
         f"{1 - sure.mean():.3f}" if len(sure) else "",
         *(marked[kind] for kind in ("answer", "near", "other")),
         *(_area(scores["answer"], scores[kind]) for kind in ("near", "other")),
