@@ -4329,7 +4329,8 @@ $$;
 create function public.touched_questions() returns setof text
 language sql stable set search_path = public, extensions as $$
   with asked as materialized (
-    select s.id, s.position, s.vector, q.*
+    -- A vector of unit length is read once; one of a row would be for each comparison.
+    select s.id, s.position, l2_normalize(s.vector) as vector, q.*
     from event_subscription s cross join lateral jsonb_to_record(s.question) as q(
       space text, "in" text, watched jsonb, least float8, per_cosine float8, words float8, covered float8, terms jsonb)
     where s.question is not null and s.due_at <= now() and s.expires_at > now() and s.failures < most_failures()
@@ -4337,31 +4338,41 @@ language sql stable set search_path = public, extensions as $$
     select c.subject, c.event, coalesce(c.number, 9223372036854775807) as number from change c
     where c.owner = '' and c.topic = 'explanation'
       and (c.number is null or c.number > (select min(a.position) from asked a))
+  ), few as materialized (
+    -- To compare more takes longer than to ask.
+    select c.* from changed c where (select count(*) from changed) <= 50
   ), explanation as materialized (
     -- A concept may be placed as high as an example that shows it.
     select e.id, max(c.number) as number
-    from changed c join knowledge_chunks k on k.id = c.subject
+    from few c join knowledge_chunks k on k.id = c.subject
     join knowledge_chunks e on e.material = k.material and (e.id = k.id or k.anchor = any (e.illustrates))
     where c.event in ('added', 'changed') group by e.id
+  ), passage as materialized (
+    select e.id, t.space, l2_normalize(v.embedding) as vector
+    from explanation e join embedded_text t using (id) join knowledge_vector v using (space, text_hash)
+  ), near as materialized (
+    select a.id as asked, p.id, max(-(p.vector <#> a.vector)) as cosine
+    from asked a join passage p using (space) group by a.id, p.id
+  ), word as materialized (
+    select w.id, u.term, u.impact / 32767.0::float8 as impact
+    from explanation e join chunk_words w on w.id = e.id and w.is_current
+    cross join unnest(w.terms, w.impacts) as u(term, impact)
   ), words as materialized (
-    select v.asked, v.id, sum(v.value) as value from (
-      select a.id as asked, w.id, a.words * max(t.value * w.impact / 32767) + a.covered * max(t.value) as value
+    select s.asked, s.id, sum(s.value) as value from (
+      select a.id as asked, w.id, a.words * max(t.value * w.impact) + a.covered * max(t.value) as value
       from asked a cross join lateral jsonb_to_recordset(a.terms) as t(term text, slot integer, value float8)
-      join (select w.id, u.term, u.impact from explanation e join chunk_words w on w.id = e.id and w.is_current
-            cross join unnest(w.terms, w.impacts) as u(term, impact)) w using (term)
-      group by a.id, a.words, a.covered, t.slot, w.id) v
-    group by v.asked, v.id
+      join word w using (term)
+      group by a.id, a.words, a.covered, t.slot, w.id) s
+    group by s.asked, s.id
   )
-  select a.id from asked a
-  -- To compare so many takes longer than to ask.
-  where case when a.least is null or (select count(*) from changed) > 100 then true else
-    exists (select from changed c where c.number > a.position and a.watched ? c.subject)
-    or exists (
-      select from explanation e left join words w on w.asked = a.id and w.id = e.id
-      where e.number > a.position and starts_with(e.id, a."in")
-        and a.least <= coalesce(w.value, 0) + coalesce(a.per_cosine * (
-          select max(1 - (v.embedding <=> a.vector)) from embedded_text t join knowledge_vector v using (space, text_hash)
-          where t.id = e.id and t.space = a.space), 0)) end
+  select a.id from asked a where a.least is null or (select count(*) from changed) > 50
+  union
+  select a.id from asked a join few c on c.number > a.position and a.watched ? c.subject
+  union
+  select a.id
+  from asked a join explanation e on e.number > a.position and starts_with(e.id, a."in")
+  left join near n on n.asked = a.id and n.id = e.id left join words w on w.asked = a.id and w.id = e.id
+  where a.least <= coalesce(w.value, 0) + coalesce(a.per_cosine * n.cosine, 0)
 $$;
 
 -- The subscriptions whose feed has moved, at most p_limit: {id, attempt, payer}, for a message each. They are not due again
