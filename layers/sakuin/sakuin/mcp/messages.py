@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
+from mcp import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, ErrorData, JSONRPCError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
-from sakuin.arguments import MOST_QUERIES
+from sakuin.arguments import MOST_QUERIES, sentence
+from sakuin.errors import Invalid, NotFound, SakuinError
 
 # All messages of a batch must be answered within API Gateway's 30 seconds.
 LONGEST_BATCH = 20
@@ -76,6 +79,16 @@ def error_body(message: str) -> bytes:
 def too_many_body(message: str, seconds: int, id: str | int | None) -> bytes:
     """Returns the JSON-RPC error about a rate limit."""
     return _error(id, ErrorData(code=_TOO_MANY, message=message, data={"retry_after": seconds}))
+
+
+def protocol_error(error: SakuinError | ValidationError, data: Any = None) -> MCPError:
+    """Returns a failure of a method as an error of MCP. Internals are never sent."""
+    if isinstance(error, ValidationError):
+        return MCPError(INVALID_PARAMS, str(sentence(error)), data)
+    # The revision of 2026-07-28 has this code for an unknown resource, too.
+    if isinstance(error, Invalid | NotFound):
+        return MCPError(INVALID_PARAMS, str(error), data)
+    return MCPError(INTERNAL_ERROR, "The library cannot be read now. Try again in a moment.", data)
 
 
 def in_utf8(body: bytes) -> bytes:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import Server
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, RequestParams
+from mcp_types import INVALID_PARAMS, RequestParams
 from pydantic import BaseModel, Field
 
 from sakuin.errors import Gone, Invalid, NotFound, OverLimit, SakuinError
 from sakuin.mcp.changes.event_types import EventTypes, Happened
 from sakuin.mcp.changes.subscriptions import Caller, Subscription, Subscriptions, subscription_id
 from sakuin.mcp.changes.webhooks import Callback, CallbackFailed, Webhooks
+from sakuin.mcp.messages import protocol_error
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerMiddleware
@@ -200,14 +201,12 @@ async def _answered(work: Awaitable[dict[str, Any]]) -> dict[str, Any]:
         return await work
     except NotFound as error:
         raise MCPError(_NOT_FOUND, str(error), {"kind": "event"}) from error
-    except Invalid as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from error
     except OverLimit as error:
         raise MCPError(_EXHAUSTED, str(error), {"limit": "subscriptions"}) from error
     except CallbackFailed as error:
         raise MCPError(_CALLBACK, str(error), {"reason": error.reason}) from error
     except SakuinError as error:
-        raise MCPError(INTERNAL_ERROR, "The changes cannot be read now. Try again in a moment.") from error
+        raise protocol_error(error) from error
 
 
 def _polled(types: EventTypes, caller: Caller, params: PollParams) -> dict[str, Any]:

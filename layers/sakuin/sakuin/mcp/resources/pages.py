@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from mcp import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ReadResourceResult,
@@ -18,11 +15,12 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from sakuin.arguments import MAX_TOKENS, MaterialArguments, PageArguments, sentence
+from sakuin.arguments import MAX_TOKENS, MaterialArguments, PageArguments
 from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.mcp.answers import NOTE, counted, visible_answer
 from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.messages import protocol_error
 from sakuin.mcp.resources.skill import URI, skill_of
 
 PAGES = "sakuin://pages/"
@@ -49,7 +47,7 @@ class Resources:
             with counted(self.tools.meter):
                 return self._listed(cursor)
         except (SakuinError, ValidationError) as error:
-            raise _failed(error) from error
+            raise protocol_error(error) from error
 
     def _listed(self, cursor: str | None) -> ListResourcesResult:
         filters = self.tools.read.within(MaterialArguments(cursor=cursor).filters)
@@ -77,7 +75,7 @@ class Resources:
             with counted(self.tools.meter):
                 answer = visible_answer(self.tools.run_page(PageArguments.model_validate(arguments)))
         except (SakuinError, ValidationError) as error:
-            raise _failed(error, {"uri": uri}) from error
+            raise protocol_error(error, {"uri": uri}) from error
         section = {"section": arguments["section"]} if "section" in arguments else {}
         cursor = answer["next_cursor"]
         following = uri_of(arguments["page"], section | {"cursor": cursor}) if cursor else ""
@@ -109,12 +107,3 @@ def _arguments(uri: str) -> dict[str, Any]:
     if unknown := parameters.keys() - {"section", "cursor"}:
         raise Invalid(f"{min(unknown)[:64]!r} is no parameter of a page. There are section and cursor")
     return {name: values[0] for name, values in parameters.items()} | {"page": page, "max_tokens": MAX_TOKENS}
-
-
-def _failed(error: SakuinError | ValidationError, data: Mapping[str, str] | None = None) -> MCPError:
-    """Returns the error with the code that the revision of 2026-07-28 has for an unknown resource, too."""
-    if isinstance(error, ValidationError):
-        return MCPError(INVALID_PARAMS, str(sentence(error)), data)
-    if isinstance(error, Invalid | NotFound):
-        return MCPError(INVALID_PARAMS, str(error), data)
-    return MCPError(INTERNAL_ERROR, "The pages cannot be read now. Try again in a moment.", data)
