@@ -4,7 +4,7 @@
 `exercises.jsonl`: a line an exercise with `query` and the `page` that teaches it; without it, the questions that
 `benchmarks.general` reads are the exercises. No weight should be learned from them.
 
-- An exercise is asked over all pages: the page of the first result, and of the first five.
+- An exercise is asked over all pages: the first page, and the first five; simple engines have those of their sections.
 - A page is removed, and its exercises are asked beside some of the others: thirty pages, drawn by three seeds. The area
   under the curve is how often one of the others has the higher score.
 """
@@ -26,7 +26,7 @@ from rich.table import Table
 from sakuin.platform.embedding import EmbeddingModel, packed
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.retrieval.weights import weights_of
-from sakuin_cli.evaluation.coverage import FIRST, CoveredQuestion, coverage_of
+from sakuin_cli.evaluation.coverage import CoveredQuestion, TeachingPages
 from sakuin_cli.evaluation.exam import ExamQuestion
 from sakuin_cli.evaluation.statistics import Resamples
 from sakuin_cli.prediction.answers import Predict
@@ -76,9 +76,9 @@ class Textbook:
 
     def covered(self, site: PredictedSite, exercises: Sequence[Mapping[str, str]]) -> Sequence[CoveredQuestion]:
         """The exercises as `sakuin coverage` asks them."""
-        search = self.predict.search(site)
-        asked = [ExamQuestion(row["page"], row["query"]) for row in exercises]
-        return coverage_of(asked, {}, lambda text: search.ranked_matches(text, limit=FIRST).matches, at=0).questions
+        chunks = self.predict.chunks(site)
+        ask = TeachingPages(chunks, self.predict.search(chunks), at=0)
+        return [ask(ExamQuestion(row["page"], row["query"])) for row in exercises]
 
 
 def textbook_in(folder: Path, cache: Cache, model: CachedModel) -> Textbook:
@@ -162,12 +162,12 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
             console.print(_time(book, time.process_time() - began))
             answers = {
                 name: [
-                    [engines.pages[at] == row["page"] for at in one]
+                    [page == row["page"] for page in dict.fromkeys(engines.pages[one])]
                     for row, one in zip(book.exercises, some, strict=True)
                 ]
                 for name, some in rankings(engines.texts, engines.queries, engines.cosines, limit=50).items()
             }
-            answers[SAKUIN] = [[each.id.split("#")[0] == one.question.name for each in one.results] for one in covered]
+            answers[SAKUIN] = [[page == one.question.name for page in one.pages] for one in covered]
             console.print(figures(f"{language}, exercise to page", answers, resamples, ""))
             _print_removed(console, language, [_removed(book, engines, seed) for seed in _SEEDS])
 
@@ -199,13 +199,7 @@ def _removed(book: Textbook, engines: SimpleEngines, seed: int) -> tuple[Scores,
         covered = book.covered(book.without(page), [book.exercises[number] for number in (*own, *others)])
         for number, one in zip((*own, *others), covered, strict=True):
             scores = of_removed if number in own else of_others
-            first = one.results[0]
-            for name, score in {
-                SAKUIN: one.probability,
-                "Sakuin, first result alone": first.similarity,
-                "Sakuin, evidence": first.evidence,
-                **engines.best(page, number),
-            }.items():
+            for name, score in {SAKUIN: one.probability, **engines.best(page, number)}.items():
                 scores[name].append(score)
     return of_removed, of_others
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,11 @@ from typing import cast
 import pytest
 from sakuin.errors import Invalid
 from sakuin.knowledge.model import Match
-from sakuin_cli.evaluation.coverage import Coverage, CoveredQuestion
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.retrieval.weights import weights_of
+from sakuin_cli.evaluation.coverage import Coverage, TeachingPages, page_evidence
 from sakuin_cli.evaluation.exam import ExamQuestion, exam_questions
+from sakuin_cli.prediction.chunks import PredictedChunks
 
 from tests.builders import a_page
 from tests.cli.conftest import Operator
@@ -22,6 +26,7 @@ BOXES = {
     "method-square": "平方完成: <b>平方</b>の形に直して頂点を求める。",
 }
 TAUGHT, OTHER = "二次方程式を公式で解きたい", "明治時代の鉄道について述べよ"
+WEIGHTS = weights_of("multilingual-e5-small")
 EXAM = {"title": "期末試験", "parts": [{"name": "大問", "items": [{"question": TAUGHT}, {"question": OTHER}]}]}
 
 
@@ -42,21 +47,53 @@ def test_each_question_has_what_teaches_it_or_is_not_taught(author: Operator) ->
     assert {each["id"] for each in never_asked} == {f"x#{anchor}" for anchor in BOXES} - set(taught["taught_by"])
 
 
+def _match(id: str, evidence: float, *, z: float = 0.0, similarity: float = 0.0) -> Match:
+    page = id.split("#")[0]
+    found = SimpleNamespace(id=id, material=page, evidence=evidence, z=z, similarity=similarity, is_good=evidence > 7)
+    return cast("Match", found)
+
+
+def asking(matches: list[Match], at: float) -> TeachingPages:
+    """Returns what asks pages of which a search finds these explanations; no page is near as a whole."""
+    ranked = SimpleNamespace(matches=matches, asked=SimpleNamespace(has_words=True, vector=[1.0]))
+    ranked.is_refused = not matches[0].is_good
+    index = SimpleNamespace(weights=WEIGHTS)
+    search = SimpleNamespace(ranked_matches=lambda _text, limit: ranked, index=index)
+    pages = SimpleNamespace(page_cosines=lambda _vector: {each.material: WEIGHTS.mean for each in matches})
+    return TeachingPages(cast("PredictedChunks", pages), cast("SearchKnowledge", search), at)
+
+
 @pytest.mark.parametrize(
-    ("at", "is_good", "taught_by"),
-    [(0.5, True, ["x#a", "x#b"]), (0.53, True, []), (0.0, True, ["x#a", "x#b"]), (0.0, False, [])],
+    ("at", "evidence", "taught_by"),
+    [(0.5, 14.0, ("x#a", "x#b")), (0.55, 14.0, ()), (0.0, 7.5, ("x#a", "x#b")), (0.0, 6.0, ())],
     ids=["taught", "improbable", "all but the refused", "refused"],
 )
 def test_the_author_says_from_which_probability_a_question_is_taught(
-    at: float, is_good: bool, taught_by: list[str]
+    at: float, evidence: float, taught_by: tuple[str, ...]
 ) -> None:
-    found = {"x#a": 0.4, "x#b": 0.2, "x#c": 0.01}
-    results = [SimpleNamespace(id=id, similarity=share, is_good=is_good) for id, share in found.items()]
-    question = CoveredQuestion(ExamQuestion("1", "?"), cast("tuple[Match, ...]", tuple(results)))
-    coverage = Coverage([question], dict.fromkeys(found, ""), at)
-    assert question.probability == pytest.approx(1 - 0.6 * 0.8 * 0.99, abs=1e-4)
-    assert coverage.taught_by(question) == taught_by
-    assert coverage.never_asked == [id for id in found if id not in taught_by]
+    matches = [_match("x#a", evidence), _match("x#b", 0.0, similarity=0.2), _match("x#c", 0.0, similarity=0.01)]
+    question = asking(matches, at)(ExamQuestion("1", "?"))
+    assert question.taught_by == taught_by
+    coverage = Coverage([question], dict.fromkeys(("x#a", "x#b", "x#c"), ""), at)
+    assert coverage.never_asked == [id for id in coverage.titles if id not in taught_by]
+
+
+def test_a_page_with_several_explanations_teaches_more_than_one_with_the_best() -> None:
+    matches = [_match("y#1", 14.0), *(_match(f"x#{name}", 13.5) for name in "abc")]
+    question = asking(matches, 0.5)(ExamQuestion("1", "?"))
+    assert question.pages == ("x", "y")
+    assert question.taught_by == ("x#a",)
+    scale = WEIGHTS.scales["both"]
+    assert question.probability == scale.similarity(13.5 + math.log(3) / scale.lead, 0.0)
+
+
+def test_half_of_what_an_explanation_means_is_what_its_page_means() -> None:
+    matches = [_match("y#1", 14.0, z=2.0), _match("x#a", 13.0, z=2.0)]
+    near = {"x": WEIGHTS.mean + 4 * WEIGHTS.spread, "y": WEIGHTS.mean}
+    evidence = page_evidence(matches, near, WEIGHTS, WEIGHTS.scales["both"])
+    # Nearly: the cosines of the pages count as two texts among a thousand.
+    assert evidence["x"] == pytest.approx(13.0 + WEIGHTS.meaning * (4 - 2) / 2, abs=0.1)
+    assert evidence["y"] == pytest.approx(14.0 + WEIGHTS.meaning * (0 - 2) / 2, abs=0.1)
 
 
 def test_the_table_is_written_for_people_and_as_csv_and_as_a_page(author: Operator) -> None:
@@ -64,7 +101,7 @@ def test_the_table_is_written_for_people_and_as_csv_and_as_a_page(author: Operat
     kept = ("coverage", "exam.json", "site", "--cache", "cache.sqlite")
     shown = author.sakuin(*kept, "--csv", "coverage.csv", "--html", "coverage.html")
     assert shown.code == 0
-    assert re.search(rf"/0 .* {TAUGHT} +x#rule-formula", shown.out)
+    assert re.search(rf"0\.\d\d +{TAUGHT} +x#rule-formula", shown.out)
     assert shown.out.splitlines()[-1].startswith("1 of 3 questions are taught (probability of at least 0.5); ")
     rows = list(csv.DictReader(Path("coverage.csv").read_text("utf-8-sig").splitlines()))
     assert [row["text"] for row in rows][1] == "'=HYPERLINK(1)"

@@ -3,62 +3,107 @@
 import csv
 import io
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sakuin.knowledge.model import Match
 from sakuin.knowledge.names import link
-from sakuin.retrieval.weights import NEAR_MATCH
+from sakuin.knowledge.postgres_search import DEPTH
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.retrieval.ranking import unrelated
+from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
 
 from sakuin_cli.evaluation.exam import ExamQuestion
+from sakuin_cli.prediction.chunks import PredictedChunks
 
-# An agent reads so many results.
+# An agent reads so many results. So many pages are named.
 FIRST = 5
 NOT_TAUGHT, NEVER_ASKED = "not taught here", "never asked"
 
 
 @dataclass(frozen=True, slots=True)
 class CoveredQuestion:
-    """A question with the best results of the search, and the probability that one of them teaches it."""
+    """A question with the ids of the explanations that teach it, best first; none if it is not taught.
+
+    `pages` are those that teach it best, `probability` is that the first one teaches it.
+    """
 
     question: ExamQuestion
-    results: tuple[Match, ...]
+    pages: tuple[str, ...]
+    probability: float
+    taught_by: tuple[str, ...]
 
-    @property
-    def probability(self) -> float:
-        """Returns the probability that at least one of the first results answers."""
-        return round(1 - math.prod(1 - match.similarity for match in self.results), 4)
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether an agent gets an answer; otherwise it is `no_good_match`, however far the best result leads."""
-        return bool(self.results) and self.results[0].is_good
+@dataclass(frozen=True, slots=True)
+class TeachingPages:
+    """Asks which pages teach a question, from the probability `at` on."""
+
+    chunks: PredictedChunks
+    search: SearchKnowledge
+    at: float
+
+    def __call__(self, question: ExamQuestion) -> CoveredQuestion:
+        ranked = self.search.ranked_matches(question.text, limit=2 * DEPTH)
+        weights, asked = self.search.index.weights, ranked.asked
+        if not ranked.matches or asked is None:
+            return CoveredQuestion(question, (), 0.0, ())
+        scale = weights.scale(has_words=asked.has_words, has_vector=True)
+        evidence = page_evidence(ranked.matches, self.chunks.page_cosines(asked.vector), weights, scale)
+        pages = sorted(evidence, key=lambda page: (-evidence[page], page))
+        # Several pages may teach the same, so that the best one needs no lead.
+        probability = scale.similarity(evidence[pages[0]], 0.0)
+        of_page = next(each for each in ranked.matches if each.material == pages[0])
+        is_taught = probability >= self.at and not ranked.is_refused
+        taught_by = _teaching(of_page, ranked.matches[:FIRST]) if is_taught else ()
+        return CoveredQuestion(question, tuple(pages[:FIRST]), probability, taught_by)
+
+
+def page_evidence(
+    matches: Sequence[Match], cosines: Mapping[str, float], weights: Weights, scale: Scale
+) -> dict[str, float]:
+    """Returns the evidence of each page, in the unit of that of its explanations; `cosines` are those of whole pages.
+
+    An exercise is often taught by several explanations. The learned order is a conditional logistic regression, so the
+    probabilities of the explanations of a page add up. Half of an explanation's meaning is that of its page.
+    """
+    others = unrelated(cosines.values(), weights)
+    scores: defaultdict[str, list[float]] = defaultdict(list)
+    for match in matches:
+        z = others.deviations(cosines.get(match.material))
+        scores[match.material].append(match.evidence + weights.meaning * (z - match.z) / 2)
+    return {page: _sum(some, scale.lead) for page, some in scores.items()}
+
+
+def _sum(scores: Sequence[float], slope: float) -> float:
+    """Returns the score whose exponential is the sum of those of `scores`, each multiplied by `slope` before."""
+    best = max(scores)
+    return best + math.log(sum(math.exp(slope * (each - best)) for each in scores)) / slope
+
+
+def _teaching(first: Match, results: Sequence[Match]) -> tuple[str, ...]:
+    others = (each.id for each in results if each.similarity >= NEAR_MATCH)
+    return tuple(dict.fromkeys((first.id, *others)))
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """An exam and pages. `titles` are those of all explanations by id. `at`: from which probability one is taught."""
+    """An exam and pages. `titles` are those of all explanations by id, `at` is the probability of a taught question."""
 
     questions: Sequence[CoveredQuestion]
     titles: Mapping[str, str]
     at: float
 
-    def taught_by(self, covered: CoveredQuestion) -> list[str]:
-        """Returns the ids of the explanations that teach a question, best first; none if it is not taught."""
-        if not covered.is_answered or covered.probability < self.at:
-            return []
-        return [each.id for number, each in enumerate(covered.results) if not number or each.similarity >= NEAR_MATCH]
-
     @property
     def not_taught(self) -> list[ExamQuestion]:
         """Returns the questions that no explanation teaches."""
-        return [each.question for each in self.questions if not self.taught_by(each)]
+        return [each.question for each in self.questions if not each.taught_by]
 
     @property
     def never_asked(self) -> list[str]:
         """Returns the ids of the explanations that no question asks about, in the order of the pages."""
-        asked = {id for each in self.questions for id in self.taught_by(each)}
+        asked = {id for each in self.questions for id in each.taught_by}
         return [id for id in self.titles if id not in asked]
 
     @property
@@ -73,7 +118,7 @@ class Coverage:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields a row for each question, with what teaches it, and one for each explanation that is never asked."""
         for each in self.questions:
-            ids = self.taught_by(each)
+            ids = list(each.taught_by)
             name, text = each.question.name, each.question.text
             state = "taught" if ids else NOT_TAUGHT
             yield {"state": state, "name": name, "text": text, "probability": each.probability, "taught_by": ids}
@@ -113,17 +158,16 @@ class Coverage:
 def coverage_of(
     questions: Sequence[ExamQuestion],
     titles: Mapping[str, str],
-    results: Callable[[str], Sequence[Match]],
+    ask: TeachingPages,
     *,
-    at: float,
     on_progress: Callable[[str, int, int], None] = lambda _phase, _done, _total: None,
 ) -> Coverage:
-    """Asks every question; `results` are the first ones of a search, best first."""
+    """Asks every question."""
     covered = []
     for number, question in enumerate(questions, 1):
-        covered.append(CoveredQuestion(question, tuple(results(question.text))))
+        covered.append(ask(question))
         on_progress("asked", number, len(questions))
-    return Coverage(covered, titles, at)
+    return Coverage(covered, titles, ask.at)
 
 
 def _address(id: str) -> str:

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sakuin.knowledge.postgres_search import DEPTH, POSTING_BUDGET, Question
 from sakuin.language.model import Slot
+from sakuin.platform.embedding import Vector
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.retrieval.weights import SAMPLE
 
@@ -29,7 +31,7 @@ class PredictedChunks:
         self.words = PredictedWords(self._chunks, site.synonyms)
         passages = sorted((name, chunk.id) for chunk in self._chunks for name in chunk.passages)
         places = {name: place for place, name in enumerate(dict(passages))}
-        self._cosines = Cosines(vectors, list(places))
+        self._cosines = Cosines.of_passages(vectors, list(places))
         self._sample = [places[name] for name, _ in passages[:SAMPLE]]
         self._places = {chunk.id: [places[name] for name in chunk.passages] for chunk in self._chunks}
         # Equally near passages rank by the ids of their chunks.
@@ -60,6 +62,22 @@ class PredictedChunks:
             "cosines": [cosine for cosine in known[self._sample].tolist() if cosine == cosine],
             "candidates": [self._row(id, nearest, matching, cosines, terms) for id in found],
         }
+
+    def page_cosines(self, question: Vector | None) -> Mapping[str, float]:
+        """Returns the cosine of a question with the mean of the passages of each page; all passages need a vector."""
+        return dict(zip(self._of_page, self._page_means.of(question).tolist(), strict=True))
+
+    @cached_property
+    def _page_means(self) -> Cosines:
+        return self._cosines.of_groups(list(self._of_page.values()))
+
+    @cached_property
+    def _of_page(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of the passages of each page that has some."""
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for chunk in self._chunks:
+            numbers[chunk.shown["material"]] += self._places[chunk.id]
+        return {page: some for page, some in numbers.items() if some}
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Returns what `chunks_to_show` returns."""

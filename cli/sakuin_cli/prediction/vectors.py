@@ -119,21 +119,33 @@ class Vectors:
         return f"{self.space} {name}"
 
 
+@dataclass(frozen=True, slots=True)
 class Cosines:
-    """The cosines of questions with passages, in the order of `names`; NaN for a passage without a vector."""
+    """The cosines of questions with texts whose vectors are the rows of `units`; NaN for a text that is not `known`."""
 
-    def __init__(self, vectors: Vectors, names: Sequence[str]) -> None:
+    units: NDArray[np.float64]
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of_passages(cls, vectors: Vectors, names: Sequence[str]) -> "Cosines":
+        """Returns those with passages, in the order of `names`."""
         stored = vectors.stored(names)
-        self._known = np.array([name in stored for name in names], dtype=bool)
         units = np.array([_unit(stored[name]) for name in names if name in stored])
-        # The vectors of a small model end with zeros.
-        self._units = np.ascontiguousarray(units[:, : np.flatnonzero(units.any(axis=0))[-1] + 1]) if stored else units
+        if stored:
+            # The vectors of a small model end with zeros.
+            units = np.ascontiguousarray(units[:, : np.flatnonzero(units.any(axis=0))[-1] + 1])
+        return cls(units, np.array([name in stored for name in names], dtype=bool))
+
+    def of_groups(self, groups: Sequence[Sequence[int]]) -> "Cosines":
+        """Returns those with the mean of each group of texts, which are known, by their numbers."""
+        means = np.array([self.units[list(group)].mean(axis=0) for group in groups])
+        return Cosines(means / np.linalg.norm(means, axis=1, keepdims=True), np.ones(len(groups), dtype=bool))
 
     def of(self, question: Vector | None) -> NDArray[np.float64]:
-        """Returns the cosine with each passage; all are NaN without a question."""
-        cosines = np.full(len(self._known), np.nan)
-        if question is not None and self._known.any():
-            cosines[self._known] = self._units @ _unit(packed(question))[: self._units.shape[1]]
+        """Returns the cosine with each text; all are NaN without a question."""
+        cosines = np.full(len(self.known), np.nan)
+        if question is not None and self.known.any():
+            cosines[self.known] = self.units @ _unit(packed(question))[: self.units.shape[1]]
         return cosines
 
 

@@ -1,7 +1,7 @@
 """`sakuin coverage`: which questions of an exam the pages teach, and what they teach that no question asks."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import Invalid
@@ -12,6 +12,8 @@ from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, Paths
 from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sakuin_cli.evaluation.coverage import Coverage
     from sakuin_cli.evaluation.exam import ExamQuestion
     from sakuin_cli.settings import CommandSettings
@@ -89,7 +91,7 @@ def _coverage(
     at: float,
     on_progress: OnProgress,
 ) -> "Coverage":
-    from sakuin_cli.evaluation.coverage import FIRST, coverage_of
+    from sakuin_cli.evaluation.coverage import TeachingPages, coverage_of
     from sakuin_cli.prediction.prepare import prepare
 
     ready = prepare(settings, (site.paths,), site.prefix, cache, on_progress)
@@ -97,22 +99,25 @@ def _coverage(
         # A search by words alone has another probability.
         raise Invalid(f"Some texts of the pages have no vector: {ready.reason}")
     (pages,) = ready.sites
-    search = ready.predict.search(pages)
+    chunks = ready.predict.chunks(pages)
+    ask = TeachingPages(chunks, ready.predict.search(chunks), at)
     titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
-    return coverage_of(
-        questions, titles, lambda text: search.ranked_matches(text, limit=FIRST).matches, at=at, on_progress=on_progress
-    )
+    return coverage_of(questions, titles, ask, on_progress=on_progress)
 
 
 def _show(terminal: Terminal, found: "Coverage") -> None:
     rows = [
         {
-            "question": row["name"],
             "probability": "" if row["probability"] is None else f"{row['probability']:.2f}",
-            "text": shortened(row["text"], _LONGEST),
-            "taught by": shortened(", ".join(row["taught_by"]), _LONGEST) or row["state"],
+            "question": shortened(row["text"], _LONGEST),
+            "taught by": shortened(", ".join(row["taught_by"]), _LONGEST) or _state(row),
         }
         for row in found.rows()
     ]
     terminal.rows("questions", rows)
     terminal.out.print(found.summary, style="bold", soft_wrap=True)
+
+
+def _state(row: "Mapping[str, Any]") -> str:
+    """Returns the state of a row without an explanation; a question is named by its text, an explanation by its id."""
+    return f"{row['state']}: {row['name']}" if row["probability"] is None else str(row["state"])
