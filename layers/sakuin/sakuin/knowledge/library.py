@@ -13,7 +13,7 @@ from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.reconcile import is_authored_file
@@ -79,6 +79,11 @@ class Library:
             "Content-MD5": base64.b64encode(md5).decode(),
         }
         return self.bucket.upload_target(key, seconds=_UPLOAD_SECONDS, headers=headers)
+
+    def page(self, key: str) -> Page:
+        """Returns the page of a key as it is read now; raises `NotFound` and `UnreadablePage`."""
+        body = self.bucket.read(key, max_bytes=self.max_page_bytes).body
+        return read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
 
     def write(self, key: str, body: bytes) -> None:
         """Uploads a page, a `learns.yml` or a `synonyms.yml`; its event has it indexed."""
@@ -205,8 +210,7 @@ class Library:
         self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool = False
     ) -> Sequence[Finding]:
         try:
-            body = self.bucket.read(key, max_bytes=self.max_page_bytes).body
-            page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
+            page = self.page(key)
         except NotFound:
             return [missing_page(material, indexed)] if indexed else []
         except UnreadablePage as error:

@@ -128,7 +128,8 @@ def handler(clients: Clients) -> Handler:
         from sakuin.console.shell import Shell
 
         counts = recent(lambda: menu_counts(library, unfinished), seconds=_COUNT_SECONDS, clock=clients.clock)
-        pages = library_pages.LibraryPages(library, ReadKnowledge(client, settings.base_url))
+        learns_model = partial(clients.learns_model, at_once=True)
+        pages = library_pages.LibraryPages(library, ReadKnowledge(client, settings.base_url), learns_model)
         shell = Shell(sessions, __version__, settings.api_url, counts=counts)
         searches = searching(clients, services.records, ask)
         return console_app(

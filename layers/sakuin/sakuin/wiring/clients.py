@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 # For all attempts together: an agent waits, and a search by words alone needs no vector.
 _QUESTION_SECONDS = 5.0
 # For texts whose vectors a caller of `api` waits for, which has 29 seconds.
-_VECTORS_SECONDS = 20.0
+_AT_ONCE_SECONDS = 20.0
 # After the last call of turbopuffer in a request or a part of maintenance.
 _SECONDS_TO_ANSWER = 2.0
 _METRICS: dict[Change, str] = {"opened": "CircuitsOpened", "not called": "CallsNotMade", "refused": "CallsDenied"}
@@ -209,18 +209,23 @@ class Clients:
         retries = interactive(attempts=2) if at_once else self._background(attempts=3)
         ask = self._calls(retries, vendor="openai", work="passages")
         session = self._embeddings(urgency)
-        return OpenAIEmbedder(session, model, on_tokens, ask, all_seconds=_VECTORS_SECONDS if at_once else math.inf)
+        return OpenAIEmbedder(session, model, on_tokens, ask, all_seconds=_AT_ONCE_SECONDS if at_once else math.inf)
 
     def _count_tokens(self, tokens: int) -> None:
         meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
         meter.count("EmbeddingTokens", tokens)
         meter.count("EmbeddingUsd", tokens * price / _MILLION)
 
-    def learns_model(self) -> "LearnsModel | None":
-        """Returns the model that writes `learns`, within the budget of the day; None if no model is set."""
+    def learns_model(self, *, at_once: bool = False) -> "LearnsModel | None":
+        """Returns the model that writes `learns`, within the budget of the day; None if no model is set.
+
+        `at_once`: a caller waits for them, as for those of `indexing_embedder`.
+        """
         if not self.settings.learns_model:
             return None
-        from sakuin.knowledge.learns.openai import BudgetedLearnsModel, OpenAILearnsModel
+        from openai import Timeout
+
+        from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, BudgetedLearnsModel, OpenAILearnsModel
         from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 
         ledger = EmbeddingLedger(self.supabase, "learns")
@@ -231,7 +236,8 @@ class Clients:
             spend(tokens)
 
         ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
-        model = OpenAILearnsModel(self.openai(), self.settings.learns_model, on_tokens, ask=ask)
+        timeout = Timeout(_AT_ONCE_SECONDS, connect=5.0) if at_once else LEARNS_TIMEOUT
+        model = OpenAILearnsModel(self.openai(), self.settings.learns_model, on_tokens, timeout, ask)
         limit = self.settings.limits.learns_daily_tokens
         return BudgetedLearnsModel(model, ledger, limit) if limit else model
 

@@ -1,7 +1,7 @@
 """The pages of the library: a list, what the index has of each beside the original, and the findings by rule."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode, urlsplit
 
@@ -10,8 +10,10 @@ from fastapi.responses import Response
 
 from sakuin.console.answers import redirect
 from sakuin.console.shell import Shell, Visit
-from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.errors import Conflict, Invalid, NotFound, SakuinError
 from sakuin.knowledge.learns.learns_edit import with_lists
+from sakuin.knowledge.learns.sources import LearnsModel
+from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.model import Filters, MaterialState, StoredChunk
 from sakuin.knowledge.postgres_search import ReadKnowledge
@@ -48,6 +50,17 @@ class LibraryPages:
 
     library: Library
     read: ReadKnowledge
+    learns_model: Callable[[], LearnsModel | None] = lambda: None
+
+    def draft(self, state: MaterialState, anchor: str) -> tuple[str, ...]:
+        """Returns what readers learn from an explanation, as the language model writes it, or else the rules."""
+        page = self.library.page(state.source.key)
+        explanation = next((one for one in page.explanations if one.anchor == anchor), None)
+        if explanation is None:
+            raise NotFound("The page has no such explanation any more. Index it again")
+        model = self.learns_model()
+        items = model.learns([explanation]).get(anchor, ()) if model else ()
+        return complete_learns(items, explanation, page) if items else learns_by_rules(explanation, page).items
 
     def state(self, material: str) -> MaterialState:
         """Returns the record of a page; `NotFound` if there is none."""
@@ -152,12 +165,22 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
 
     @router.post("/pages/learns")
     def write_learns(visit: sent) -> Response:
-        """Writes the lists that were changed into the `learns.yml` of the page, or returns that file."""
-        state = pages.state(visit.text("material"))
+        """Writes the lists that were changed into the `learns.yml` of the page, or returns that file.
+
+        With `draft` it only shows a draft for that explanation, among what was typed.
+        """
+        state, after = pages.state(visit.text("material")), visit.text("after")
+        place = int(after) if after.isdecimal() else -1
+        if anchor := visit.text("draft"):
+            try:
+                drafted = {f"{_LEARNS}{anchor}": "\n".join(pages.draft(state, anchor))}
+                return show_page(replace(visit, fields={**visit.fields, **drafted}), state.material, place)
+            except SakuinError as error:
+                return show_page(visit.with_problem(error), state.material, place)
         indexed = library.records.indexed_materials([state.material])[state.material]
         lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed.chunks}))
         if not lists:
-            return show_page(visit.with_problem(Invalid("No list was changed")), state.material)
+            return show_page(visit.with_problem(Invalid("No list was changed")), state.material, place)
         try:
             key, body, version = library.learns_file(state.source.key, state.material)
             changed = with_lists(body, state.material, lists)
@@ -166,7 +189,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
                 return Response(changed, headers=headers, media_type="application/yaml; charset=utf-8")
             library.write_learns(key, changed, version=version)
         except (Invalid, Conflict) as error:
-            return show_page(visit.with_problem(error), state.material)
+            return show_page(visit.with_problem(error), state.material, place)
         return redirect(_page_path(state.material), done="learns_written")
 
     @router.get("/findings")
