@@ -31,6 +31,7 @@ from sakuin_cli.evaluation.exam import ExamQuestion
 from sakuin_cli.evaluation.statistics import Resamples
 from sakuin_cli.prediction.answers import Predict
 from sakuin_cli.prediction.cache import Cache
+from sakuin_cli.prediction.evidence import SiteEvidence
 from sakuin_cli.prediction.pages import PredictedSite, predicted_site
 from sakuin_cli.prediction.vectors import Vectors
 from sakuin_cli.site.uploads import uploads_below
@@ -76,8 +77,7 @@ class Textbook:
 
     def covered(self, site: PredictedSite, exercises: Sequence[Mapping[str, str]]) -> Sequence[CoveredQuestion]:
         """The exercises as `sakuin coverage` asks them."""
-        chunks = self.predict.chunks(site)
-        ask = TeachingPages(chunks, self.predict.search(chunks), at=0)
+        ask = TeachingPages(SiteEvidence(self.predict, site), at=0)
         return [ask(ExamQuestion(row["page"], row["query"])) for row in exercises]
 
 

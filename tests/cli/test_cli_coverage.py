@@ -4,18 +4,24 @@ import csv
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 from sakuin.errors import Invalid
-from sakuin.knowledge.model import Match
-from sakuin.knowledge.search import SearchKnowledge
+from sakuin.platform.embedding import EmbeddingModel, packed
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.retrieval.weights import weights_of
-from sakuin_cli.evaluation.coverage import Coverage, TeachingPages, page_evidence
+from sakuin_cli.evaluation.coverage import Coverage, TeachingPages
 from sakuin_cli.evaluation.exam import ExamQuestion, exam_questions
-from sakuin_cli.prediction.chunks import PredictedChunks
+from sakuin_cli.prediction.answers import Predict
+from sakuin_cli.prediction.cache import Cache
+from sakuin_cli.prediction.evidence import Evidence, SiteEvidence
+from sakuin_cli.prediction.pages import predicted_site
+from sakuin_cli.prediction.vectors import Vectors
+from sakuin_cli.site.uploads import uploads_below
 
 from tests.builders import a_page
 from tests.cli.conftest import Operator
@@ -26,6 +32,9 @@ BOXES = {
     "method-square": "平方完成: <b>平方</b>の形に直して頂点を求める。",
 }
 TAUGHT, OTHER = "二次方程式を公式で解きたい", "明治時代の鉄道について述べよ"
+if TYPE_CHECKING:
+    from sakuin_cli.client import DeploymentClient
+
 WEIGHTS = weights_of("multilingual-e5-small")
 EXAM = {"title": "期末試験", "parts": [{"name": "大問", "items": [{"question": TAUGHT}, {"question": OTHER}]}]}
 
@@ -47,20 +56,20 @@ def test_each_question_has_what_teaches_it_or_is_not_taught(author: Operator) ->
     assert {each["id"] for each in never_asked} == {f"x#{anchor}" for anchor in BOXES} - set(taught["taught_by"])
 
 
-def _match(id: str, evidence: float, *, z: float = 0.0, similarity: float = 0.0) -> Match:
-    page = id.split("#")[0]
-    found = SimpleNamespace(id=id, material=page, evidence=evidence, z=z, similarity=similarity, is_good=evidence > 7)
-    return cast("Match", found)
+def asking(scores: Mapping[str, float], pages: Mapping[str, float], at: float) -> TeachingPages:
+    """Returns what asks a site of which each explanation and page has this evidence."""
+    numbers = {page: number for number, page in enumerate(pages)}
 
+    class Site:
+        ids, page_of = list(scores), np.array([numbers[id.split("#")[0]] for id in scores])
 
-def asking(matches: list[Match], at: float) -> TeachingPages:
-    """Returns what asks pages of which a search finds these explanations; no page is near as a whole."""
-    ranked = SimpleNamespace(matches=matches, asked=SimpleNamespace(has_words=True, vector=[1.0]))
-    ranked.is_refused = not matches[0].is_good
-    index = SimpleNamespace(weights=WEIGHTS)
-    search = SimpleNamespace(ranked_matches=lambda _text, limit: ranked, index=index)
-    pages = SimpleNamespace(page_cosines=lambda _vector: {each.material: WEIGHTS.mean for each in matches})
-    return TeachingPages(cast("PredictedChunks", pages), cast("SearchKnowledge", search), at)
+        def __init__(self) -> None:
+            self.pages = list(pages)
+
+        def __call__(self, _text: str) -> Evidence:
+            return Evidence(np.array(list(scores.values())), np.array(list(pages.values())), WEIGHTS.scales["both"])
+
+    return TeachingPages(cast("SiteEvidence", Site()), at)
 
 
 @pytest.mark.parametrize(
@@ -71,29 +80,72 @@ def asking(matches: list[Match], at: float) -> TeachingPages:
 def test_the_author_says_from_which_probability_a_question_is_taught(
     at: float, evidence: float, taught_by: tuple[str, ...]
 ) -> None:
-    matches = [_match("x#a", evidence), _match("x#b", 0.0, similarity=0.2), _match("x#c", 0.0, similarity=0.01)]
-    question = asking(matches, at)(ExamQuestion("1", "?"))
+    ask = asking({"x#a": evidence, "x#b": evidence - 1, "x#c": -9.0}, {"x": evidence}, at)
+    question = ask(ExamQuestion("1", "?"))
     assert question.taught_by == taught_by
     coverage = Coverage([question], dict.fromkeys(("x#a", "x#b", "x#c"), ""), at)
     assert coverage.never_asked == [id for id in coverage.titles if id not in taught_by]
 
 
-def test_a_page_with_several_explanations_teaches_more_than_one_with_the_best() -> None:
-    matches = [_match("y#1", 14.0), *(_match(f"x#{name}", 13.5) for name in "abc")]
-    question = asking(matches, 0.5)(ExamQuestion("1", "?"))
-    assert question.pages == ("x", "y")
-    assert question.taught_by == ("x#a",)
-    scale = WEIGHTS.scales["both"]
-    assert question.probability == scale.similarity(13.5 + math.log(3) / scale.lead, 0.0)
+def test_the_best_page_is_named_before_the_best_explanation() -> None:
+    question = asking({"y#1": 14.0, "x#a": 13.0, "x#b": 13.5}, {"y": 14.0, "x": 15.0}, 0.5)(ExamQuestion("1", "?"))
+    assert (question.pages, question.taught_by) == (("x", "y"), ("x#b", "y#1", "x#a"))
+    assert question.probability == WEIGHTS.scales["both"].similarity(15.0, 0.0)
 
 
-def test_half_of_what_an_explanation_means_is_what_its_page_means() -> None:
-    matches = [_match("y#1", 14.0, z=2.0), _match("x#a", 13.0, z=2.0)]
-    near = {"x": WEIGHTS.mean + 4 * WEIGHTS.spread, "y": WEIGHTS.mean}
-    evidence = page_evidence(matches, near, WEIGHTS, WEIGHTS.scales["both"])
-    # Nearly: the cosines of the pages count as two texts among a thousand.
-    assert evidence["x"] == pytest.approx(13.0 + WEIGHTS.meaning * (4 - 2) / 2, abs=0.1)
-    assert evidence["y"] == pytest.approx(14.0 + WEIGHTS.meaning * (0 - 2) / 2, abs=0.1)
+class _Embedder:
+    """The deployment that gives vectors: `angles` by text, of one circle."""
+
+    def __init__(self, angles: Mapping[str, float]) -> None:
+        self.angles = angles
+
+    def vectors(self, *, names: Sequence[str] = (), texts: Sequence[str] = (), queries: Sequence[str] = ()) -> Any:
+        def one(text: str) -> str:
+            angle = 0.0 if text in queries else next((each for part, each in self.angles.items() if part in text), 0.6)
+            return packed([math.cos(angle), math.sin(angle), *[0.0] * 1534])
+
+        return {"vectors": {}, "texts": list(map(one, texts)), "queries": list(map(one, queries))}
+
+
+def site_evidence(folder: Path, pages: Mapping[str, Mapping[str, str]], angles: Mapping[str, float]) -> SiteEvidence:
+    folder.mkdir(exist_ok=True)
+    for name, boxes in pages.items():
+        (folder / f"{name}.html").write_bytes(a_page(boxes))
+    version = PageIndexVersion(EmbeddingModel("multilingual-e5-small", 1536), TEXT_TEMPLATE, ANALYZER, "")
+    cache = Cache(folder / "cache.sqlite")
+    site = predicted_site(uploads_below([folder], folder="", material_prefix=""), version, cache, material_prefix="")
+    vectors = Vectors(cache, version.space, cast("DeploymentClient", _Embedder(angles)))
+    texts = {name: text for page in site.pages.values() for name, text in page.texts.items()}
+    assert vectors.fetch(texts, lambda _phase, _done, _total: None) is None
+    return SiteEvidence(Predict(version, WEIGHTS, vectors), site)
+
+
+QUESTION = "How far does a stone fall in two seconds?"
+FALL = {"rule-1": "Fall: a stone falls far.", "rule-2": "Time: seconds of a fall.", "rule-3": "Speed: two stones fall."}
+OTHER_PAGE = {"rule-4": "Fall: a stone falls in two seconds.", "rule-5": "Tax: the law.", "rule-6": "Court: the judge."}
+
+
+def test_the_evidence_of_an_explanation_is_that_of_the_search(tmp_path: Path) -> None:
+    # All texts are equally near, pages too, so that the meaning of a page changes nothing.
+    site = site_evidence(tmp_path, {"x": FALL, "y": OTHER_PAGE}, {})
+    found = dict(zip(site.ids, site(QUESTION).explanations, strict=True))
+    for match in site.predict.search(site.site).ranked_matches(QUESTION, limit=9).matches:
+        alone = match.evidence - WEIGHTS.scattered * match.scattered
+        assert found[match.id] == pytest.approx(alone, abs=0.1)
+
+
+def test_a_page_has_the_evidence_of_all_its_explanations_and_of_its_whole_meaning(tmp_path: Path) -> None:
+    site = site_evidence(tmp_path / "far", {"x": FALL, "y": OTHER_PAGE}, {"Tax": 1.0, "Court": 1.0})
+    found = site(QUESTION)
+    scores, slope = dict(zip(site.ids, found.explanations, strict=True)), found.scale.lead
+    x, y = (found.pages[site.pages.index(page)] for page in "xy")
+    of_x = [score for id, score in scores.items() if id.startswith("x#")]
+    assert x == pytest.approx(math.log(sum(math.exp(slope * score) for score in of_x)) / slope)
+    assert x > max(of_x)
+    # The same text counts less on a page about something else.
+    near = site_evidence(tmp_path / "near", {"x": FALL, "y": OTHER_PAGE}, {})(QUESTION)
+    assert scores["y#rule-4"] < near.explanations[site.ids.index("y#rule-4")]
+    assert x > y
 
 
 def test_the_table_is_written_for_people_and_as_csv_and_as_a_page(author: Operator) -> None:

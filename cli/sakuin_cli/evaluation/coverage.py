@@ -2,21 +2,17 @@
 
 import csv
 import io
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.knowledge.model import Match
+import numpy as np
 from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import DEPTH
-from sakuin.knowledge.search import SearchKnowledge
-from sakuin.retrieval.ranking import unrelated
-from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
+from sakuin.retrieval.ranking import leads
+from sakuin.retrieval.weights import NEAR_MATCH
 
 from sakuin_cli.evaluation.exam import ExamQuestion
-from sakuin_cli.prediction.chunks import PredictedChunks
+from sakuin_cli.prediction.evidence import SiteEvidence
 
 # An agent reads so many results. So many pages are named.
 FIRST = 5
@@ -40,51 +36,24 @@ class CoveredQuestion:
 class TeachingPages:
     """Asks which pages teach a question, from the probability `at` on."""
 
-    chunks: PredictedChunks
-    search: SearchKnowledge
+    site: SiteEvidence
     at: float
 
     def __call__(self, question: ExamQuestion) -> CoveredQuestion:
-        ranked = self.search.ranked_matches(question.text, limit=2 * DEPTH)
-        weights, asked = self.search.index.weights, ranked.asked
-        if not ranked.matches or asked is None:
-            return CoveredQuestion(question, (), 0.0, ())
-        scale = weights.scale(has_words=asked.has_words, has_vector=True)
-        evidence = page_evidence(ranked.matches, self.chunks.page_cosines(asked.vector), weights, scale)
-        pages = sorted(evidence, key=lambda page: (-evidence[page], page))
+        found, site = self.site(question.text), self.site
+        pages = np.argsort(-found.pages, kind="stable")[:FIRST]
+        order = np.argsort(-found.explanations, kind="stable")
+        scores = found.explanations[order].tolist()
         # Several pages may teach the same, so that the best one needs no lead.
-        probability = scale.similarity(evidence[pages[0]], 0.0)
-        of_page = next(each for each in ranked.matches if each.material == pages[0])
-        is_taught = probability >= self.at and not ranked.is_refused
-        taught_by = _teaching(of_page, ranked.matches[:FIRST]) if is_taught else ()
-        return CoveredQuestion(question, tuple(pages[:FIRST]), probability, taught_by)
-
-
-def page_evidence(
-    matches: Sequence[Match], cosines: Mapping[str, float], weights: Weights, scale: Scale
-) -> dict[str, float]:
-    """Returns the evidence of each page, in the unit of that of its explanations; `cosines` are those of whole pages.
-
-    An exercise is often taught by several explanations. The learned order is a conditional logistic regression, so the
-    probabilities of the explanations of a page add up. Half of an explanation's meaning is that of its page.
-    """
-    others = unrelated(cosines.values(), weights)
-    scores: defaultdict[str, list[float]] = defaultdict(list)
-    for match in matches:
-        z = others.deviations(cosines.get(match.material))
-        scores[match.material].append(match.evidence + weights.meaning * (z - match.z) / 2)
-    return {page: _sum(some, scale.lead) for page, some in scores.items()}
-
-
-def _sum(scores: Sequence[float], slope: float) -> float:
-    """Returns the score whose exponential is the sum of those of `scores`, each multiplied by `slope` before."""
-    best = max(scores)
-    return best + math.log(sum(math.exp(slope * (each - best)) for each in scores)) / slope
-
-
-def _teaching(first: Match, results: Sequence[Match]) -> tuple[str, ...]:
-    others = (each.id for each in results if each.similarity >= NEAR_MATCH)
-    return tuple(dict.fromkeys((first.id, *others)))
+        probability = found.scale.similarity(float(found.pages[pages[0]]), 0.0)
+        taught_by: tuple[str, ...] = ()
+        if probability >= self.at and scores[0] >= found.scale.least:
+            first = next(number for number in order if site.page_of[number] == pages[0])
+            ahead = leads(scores[: FIRST + 1], scores)[:FIRST]
+            near = [found.scale.similarity(*each) >= NEAR_MATCH for each in zip(scores, ahead, strict=False)]
+            numbers = dict.fromkeys((first, *(number for number, is_near in zip(order, near, strict=False) if is_near)))
+            taught_by = tuple(site.ids[number] for number in numbers)
+        return CoveredQuestion(question, tuple(site.pages[each] for each in pages), probability, taught_by)
 
 
 @dataclass(frozen=True, slots=True)

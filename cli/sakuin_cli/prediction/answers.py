@@ -100,7 +100,7 @@ class Predict:
     def answers(self, site: PredictedSite, *, lacks_vectors: bool = False) -> Callable[[str], PredictedAnswer | None]:
         """Returns what answers a question over a site; None if the answer depends on a vector that there is not."""
         extremes = _EXTREMES if lacks_vectors else (None,)
-        searches = [self.search(self.chunks(site, assumed)) for assumed in extremes]
+        searches = [self.search(site, assumed) for assumed in extremes]
 
         def answer(query: str) -> PredictedAnswer | None:
             given = [_answer(search, query) for search in searches]
@@ -111,12 +111,9 @@ class Predict:
 
         return answer
 
-    def chunks(self, site: PredictedSite, assumed: float | None = None) -> PredictedChunks:
-        """Returns the explanations of a site. A passage without a vector has the cosine `assumed`."""
-        return PredictedChunks(site, self.vectors, assumed=assumed)
-
-    def search(self, chunks: PredictedChunks) -> SearchKnowledge:
-        """Returns the search over the explanations of a site."""
+    def search(self, site: PredictedSite, assumed: float | None = None) -> SearchKnowledge:
+        """Returns the search over a site. A passage without a vector has the cosine `assumed`."""
+        chunks = PredictedChunks(site, self.vectors, assumed=assumed)
         return SearchKnowledge(
             KnowledgeSearch(chunks, self.weights), chunks.words, self.vectors, self.version, base_url=""
         )

@@ -2,14 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sakuin.knowledge.postgres_search import DEPTH, POSTING_BUDGET, Question
 from sakuin.language.model import Slot
-from sakuin.platform.embedding import Vector
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.retrieval.weights import SAMPLE
 
@@ -21,33 +19,34 @@ from sakuin_cli.prediction.words import PredictedWords
 class PredictedChunks:
     """The `CandidateStore` of a site: every chunk is compared, without filters.
 
-    A passage without a vector has the cosine `assumed`, and is in no sample.
+    A passage without a vector has the cosine `assumed`, and is in no sample. `chunks` are in the order of the names of
+    their pages, `places` has the numbers of their passages in `cosines`, by id, `sample` those of unrelated passages.
     """
 
     def __init__(self, site: PredictedSite, vectors: Vectors, *, assumed: float | None = None) -> None:
-        self._chunks = [chunk for material in sorted(site.pages) for chunk in site.pages[material].chunks]
-        self._by_id = {chunk.id: chunk for chunk in self._chunks}
+        self.chunks = [chunk for material in sorted(site.pages) for chunk in site.pages[material].chunks]
+        self._by_id = {chunk.id: chunk for chunk in self.chunks}
         self._assumed = assumed
-        self.words = PredictedWords(self._chunks, site.synonyms)
-        passages = sorted((name, chunk.id) for chunk in self._chunks for name in chunk.passages)
+        self.words = PredictedWords(self.chunks, site.synonyms)
+        passages = sorted((name, chunk.id) for chunk in self.chunks for name in chunk.passages)
         places = {name: place for place, name in enumerate(dict(passages))}
-        self._cosines = Cosines.of_passages(vectors, list(places))
-        self._sample = [places[name] for name, _ in passages[:SAMPLE]]
-        self._places = {chunk.id: [places[name] for name in chunk.passages] for chunk in self._chunks}
+        self.cosines = Cosines.of_passages(vectors, list(places))
+        self.sample = [places[name] for name, _ in passages[:SAMPLE]]
+        self.places = {chunk.id: [places[name] for name in chunk.passages] for chunk in self.chunks}
         # Equally near passages rank by the ids of their chunks.
-        self._ids = [id for id in sorted(self._places) for _ in self._places[id]]
-        self._in_order = np.array([place for id in sorted(self._places) for place in self._places[id]], dtype=int)
+        self._ids = [id for id in sorted(self.places) for _ in self.places[id]]
+        self._in_order = np.array([place for id in sorted(self.places) for place in self.places[id]], dtype=int)
 
     def candidates(self, question: Question) -> Mapping[str, Any]:
         """Returns what `search_candidates` returns."""
         slots = [slot for folder in ("", *question.folder_slots) for slot in question.slots_of(folder)]
         terms = {each.term for slot in slots for each in slot.terms}
         frequency = {term: float(self.words.count(term)) for term in terms}
-        known = self._cosines.of(question.vector)
+        known = self.cosines.of(question.vector)
         assumed = self._assumed if question.vector is not None else None
         cosines = known if assumed is None else np.nan_to_num(known, nan=assumed)
         nearest = self._nearest(cosines)
-        matching = self._matching(question, Frequencies(len(self._chunks), frequency))
+        matching = self._matching(question, Frequencies(len(self.chunks), frequency))
         found = dict.fromkeys((*nearest, *matching))
         found |= dict.fromkeys(
             concept
@@ -57,27 +56,11 @@ class PredictedChunks:
             if concept in self._by_id
         )
         return {
-            "total": len(self._chunks),
+            "total": len(self.chunks),
             "frequency": frequency,
-            "cosines": [cosine for cosine in known[self._sample].tolist() if cosine == cosine],
+            "cosines": [cosine for cosine in known[self.sample].tolist() if cosine == cosine],
             "candidates": [self._row(id, nearest, matching, cosines, terms) for id in found],
         }
-
-    def page_cosines(self, question: Vector | None) -> Mapping[str, float]:
-        """Returns the cosine of a question with the mean of the passages of each page; all passages need a vector."""
-        return dict(zip(self._of_page, self._page_means.of(question).tolist(), strict=True))
-
-    @cached_property
-    def _page_means(self) -> Cosines:
-        return self._cosines.of_groups(list(self._of_page.values()))
-
-    @cached_property
-    def _of_page(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of the passages of each page that has some."""
-        numbers: defaultdict[str, list[int]] = defaultdict(list)
-        for chunk in self._chunks:
-            numbers[chunk.shown["material"]] += self._places[chunk.id]
-        return {page: some for page, some in numbers.items() if some}
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Returns what `chunks_to_show` returns."""
@@ -94,7 +77,7 @@ class PredictedChunks:
         """Returns the ranks by words of the chunks with the greatest sums over the slots."""
         scores: defaultdict[int, float] = defaultdict(float)
         # Most sites have no synonyms of a folder.
-        folders = [question.folder_of(chunk.id) for chunk in self._chunks] if question.folder_slots else []
+        folders = [question.folder_of(chunk.id) for chunk in self.chunks] if question.folder_slots else []
         for folder in ("", *question.folder_slots):
             for slot in _within_budget(question.slots_of(folder), frequencies):
                 best: dict[int, float] = {}
@@ -107,7 +90,7 @@ class PredictedChunks:
                     if not folders or folders[number] == folder:
                         scores[number] += value
         numbers = sorted(scores, key=lambda number: (-scores[number], number))[:DEPTH]
-        return {self._chunks[number].id: rank for rank, number in enumerate(numbers, 1)}
+        return {self.chunks[number].id: rank for rank, number in enumerate(numbers, 1)}
 
     def _row(
         self,
@@ -126,7 +109,7 @@ class PredictedChunks:
             "is_found": True,
             "illustrates": chunk.illustrates,
             "impacts": {term: chunk.terms[term] for term in terms if term in chunk.terms},
-            "cosine": max((each for each in cosines[self._places[id]].tolist() if each == each), default=None),
+            "cosine": max((each for each in cosines[self.places[id]].tolist() if each == each), default=None),
         }
 
 

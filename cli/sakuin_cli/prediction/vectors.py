@@ -136,9 +136,9 @@ class Cosines:
             units = np.ascontiguousarray(units[:, : np.flatnonzero(units.any(axis=0))[-1] + 1])
         return cls(units, np.array([name in stored for name in names], dtype=bool))
 
-    def of_groups(self, groups: Sequence[Sequence[int]]) -> "Cosines":
+    def of_groups(self, groups: Sequence[NDArray[np.int64]]) -> "Cosines":
         """Returns those with the mean of each group of texts, which are known, by their numbers."""
-        means = np.array([self.units[list(group)].mean(axis=0) for group in groups])
+        means = np.array([self.units[group].mean(axis=0) for group in groups])
         return Cosines(means / np.linalg.norm(means, axis=1, keepdims=True), np.ones(len(groups), dtype=bool))
 
     def of(self, question: Vector | None) -> NDArray[np.float64]:

@@ -92,6 +92,7 @@ def _coverage(
     on_progress: OnProgress,
 ) -> "Coverage":
     from sakuin_cli.evaluation.coverage import TeachingPages, coverage_of
+    from sakuin_cli.prediction.evidence import SiteEvidence
     from sakuin_cli.prediction.prepare import prepare
 
     ready = prepare(settings, (site.paths,), site.prefix, cache, on_progress)
@@ -99,8 +100,7 @@ def _coverage(
         # A search by words alone has another probability.
         raise Invalid(f"Some texts of the pages have no vector: {ready.reason}")
     (pages,) = ready.sites
-    chunks = ready.predict.chunks(pages)
-    ask = TeachingPages(chunks, ready.predict.search(chunks), at)
+    ask = TeachingPages(SiteEvidence(ready.predict, pages), at)
     titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
     return coverage_of(questions, titles, ask, on_progress=on_progress)
 

@@ -128,7 +128,7 @@ def word_matches(
     for place, slot in enumerate(slots):
         for each in slot.terms:
             gains[each.term].append((place, each.weight * frequencies.rarity(each.term)))
-    possible = sum(_greatest(slot, frequencies) for slot in slots)
+    possible = sum(greatest_value(slot, frequencies) for slot in slots)
     matches = {}
     for candidate in candidates:
         values: dict[str, float] = {}
@@ -167,7 +167,7 @@ class Reach:
 
 def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, weights: Weights, score: float) -> Reach:
     """Returns what the candidates of a question need for `score`."""
-    possible = sum(_greatest(slot, frequencies) for slot in slots) or 1.0
+    possible = sum(greatest_value(slot, frequencies) for slot in slots) or 1.0
     terms = [
         (each.term, place, each.weight * frequencies.rarity(each.term) / possible)
         for place, slot in enumerate(slots)
@@ -177,7 +177,7 @@ def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, we
     return Reach(score + per_cosine * others.mean, per_cosine, weights.words, weights.covered, terms)
 
 
-def _greatest(slot: Slot, frequencies: Frequencies) -> float:
+def greatest_value(slot: Slot, frequencies: Frequencies) -> float:
     """Returns the greatest value of a slot: of a term that some chunk has, if there is one."""
     present = [each for each in slot.terms if frequencies.chunks.get(each.term)]
     return max(each.weight * frequencies.rarity(each.term) for each in present or slot.terms)
