@@ -1,81 +1,34 @@
 """The readings of the words that a Table has now."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.retrieval.ranking import Frequencies
-from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.postgres import TableIndex
 
 from tests.worlds import FINGERPRINT, TableWorld, long
 
-READ = {
-    "二次方程式": "ニジホウテイシキ",
-    "二次関数": "ニジカンスウ",
-    "傾き": "カタムキ",
-    "片向き": "カタムキ",
-    "公式": "コウシキ",
-}
-ALL = LexiconLookup(readings=frozenset(READ.values()), words={})
-COUNTED = """
-    select r.reading, r.written, r.chunks from table_reading r where r.table_id = %s and r.fingerprint = %s"""
-
-
-@dataclass(frozen=True)
-class ReadingIndex:
-    """An index whose chunks have the readings above."""
-
-    real: TableIndex
-    texts: dict[str, str] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.real, name)
-
-    def chunks_to_store(self, table: str, ids: Any, *, namespace: str) -> Any:
-        wanted = self.real.chunks_to_store(table, ids, namespace=namespace)
-        self.texts.update({chunk.id: chunk.chunk_text for chunk in wanted})
-        return wanted
-
-    def record_stored(self, table: str, chunks: Any) -> Any:
-        return self.real.record_stored(
-            table, [replace(chunk, readings=readings(self.texts[chunk.id])) for chunk in chunks]
-        )
-
-
-@dataclass
-class Reading(TableWorld):
-    @property
-    def embed(self) -> EmbedChunks:
-        return replace(super().embed, index=ReadingIndex(self.index))
-
-
-def readings(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset((reading, written) for written, reading in READ.items() if written in text)
-
-
-def reading(world: TableWorld) -> Reading:
-    return Reading(**vars(world))
+READ = ("ニジホウテイシキ", "ニジカンスウ", "カタムキ", "コウシキ")
+ALL = LexiconLookup(readings=frozenset(READ), words={})
 
 
 def known(world: TableWorld, tool: str, sought: LexiconLookup = ALL, *, endpoint: str | None = None) -> LexiconEntries:
     return world.records.known_words(endpoint or world.endpoint(tool), tool, "", sought)
 
 
-def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...], int]:
-    return {tuple(words): chunks for *words, chunks in world.sql(statement, table, FINGERPRINT.id)}
+def counts(world: TableWorld, table: str) -> set[tuple[Any, ...]]:
+    """The readings, what is written so, and in how many chunks."""
+    statement = "select reading, written, chunks from table_reading where table_id = %s and fingerprint = %s"
+    return set(world.sql(statement, table, FINGERPRINT.id))
 
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
-    world = reading(world)
     _, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("傾き", 300), "c": long("傾きと公式", 300)})
 
     assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
 
 
 def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
-    world = reading(world)
     table, tool, _ = world.indexed({"a": long("片向き", 300), "b": long("公式", 300)})
     world.replace(table, {"a": long("傾き", 300), "b": long("公式", 300)})
     assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
@@ -85,11 +38,10 @@ def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
     world.replace(table, {"a": "short"})
     world.settle()
     assert known(world, tool).spellings == {}
-    assert counts(world, table, COUNTED) == {}
+    assert counts(world, table) == set()
 
 
 def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
-    world = reading(world)
     table = world.table([long("公式と傾き", 3000 + place) for place in range(8)])
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
@@ -97,16 +49,15 @@ def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
     batches = [ids[start : start + 6] for start in range(0, len(ids), 4)]
 
     def store(batch: list[str]) -> None:
-        reading(world).embed(world.project, table, batch)
+        world.embed(world.project, table, batch)
 
     with ThreadPoolExecutor(4) as workers:
         list(workers.map(store, [*batches, *reversed(batches)]))
 
-    assert counts(world, table, COUNTED) == {("コウシキ", "公式"): len(ids), ("カタムキ", "傾き"): len(ids)}
+    assert counts(world, table) >= {("コウシキ", "公式", len(ids)), ("カタムキ", "傾き", len(ids))}
 
 
 def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: TableWorld) -> None:
-    world = reading(world)
     tool = world.tool(world.table({"a": long("二次方程式", 300), "b": long("二次関数と公式", 300)}), "")
     world.settle()
     asked = {"二時方程色": "ニジホウテイショク", "虹関数": "ニジカンスー", "工式": "コウシキ", "猫": "ネコ"}
@@ -127,10 +78,9 @@ def test_a_table_says_which_words_it_has_in_any_language(world: TableWorld) -> N
 
 
 def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -> None:
-    world = reading(world)
     own = world.tool(world.table({"a": long("公式", 300)}), "")
     beside = world.tool(world.table({"a": long("傾き", 300)}), "", name="beside")
-    other = reading(world.beside())
+    other = world.beside()
     foreign = other.tool(other.table({"a": long("二次関数", 300)}), "")
     world.settle()
     other.settle()
@@ -145,7 +95,6 @@ def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -
 
 
 def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) -> None:
-    world = reading(world)
     tool = world.tool(world.table({"a": long("公式", 300)}), "")
     world.settle()
     unbound, closed = world.endpoint(tool), world.endpoint(tool)
@@ -157,13 +106,12 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
 
 
 def test_an_index_that_is_forgotten_and_a_table_that_is_deleted_leave_no_words(world: TableWorld) -> None:
-    world = reading(world)
     first, second = (world.indexed({"a": long("公式", 300)})[0] for _ in range(2))
-    assert counts(world, first, COUNTED) == counts(world, second, COUNTED) == {("コウシキ", "公式"): 1}
+    assert counts(world, first) == counts(world, second) > {("コウシキ", "公式", 1)}
     assert world.call("delete_table_rows", table=first, fingerprint=FINGERPRINT.id, limit=1000)
     world.call("delete_table", table=second)
     world.maintain()
-    assert counts(world, first, COUNTED) == counts(world, second, COUNTED) == {}
+    assert counts(world, first) == counts(world, second) == set()
 
 
 WORDS = ("公式", "傾き", "確率", "friction", "Reibung")

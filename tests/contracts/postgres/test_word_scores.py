@@ -123,26 +123,6 @@ def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
     return found
 
 
-def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowledge, sql: psycopg.Connection) -> None:
-    @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
-    @settings(max_examples=times(10), suppress_health_check=list(HealthCheck))
-    def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
-        knowledge.empty(sql)
-        last: dict[str, list[dict[str, float]]] = {}
-        for version, (material, texts) in enumerate(pages, 1):
-            chunks = [a_text(number, words, material=material) for number, words in enumerate(texts)]
-            knowledge.apply(a_source(material, version), chunks, material=material)
-            last[material] = texts
-        assert postings(sql) == {
-            (f"{material}#rule-{number}", term): max(1, round(impact * 32767))
-            for material, texts in last.items()
-            for number, words in enumerate(texts)
-            for term, impact in words.items()
-        }
-
-    agrees()
-
-
 def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowledge, sql: psycopg.Connection) -> None:
     def written(number: int) -> str:
         words = IndexedWords({"式": 0.5, f"語{number % 3}": 0.5}, frozenset({("シキ", "式"), ("ゴ", "語")}))
