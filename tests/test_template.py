@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from sakuin.arguments import MAX_QUERY
 from sakuin.knowledge.canary import CANARY_KEY
 from sakuin.limits import Limits
 from sakuin_cli.doctor import RESERVED_FOR_THE_REST
+from sakuin_local import places
+from sakuin_local.aws.template import read_template
 
 from tests.doubles.sqs import VISIBILITY_SECONDS
 
@@ -21,21 +22,7 @@ SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
 NOT_OURS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_LOG_LEVEL"}
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads `!Ref X` as {"Ref": X}, and the like."""
-
-
-def _intrinsic(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    if isinstance(node, yaml.MappingNode):
-        return {suffix: loader.construct_mapping(node, deep=True)}
-    if isinstance(node, yaml.SequenceNode):
-        return {suffix: loader.construct_sequence(node, deep=True)}
-    assert isinstance(node, yaml.ScalarNode)
-    return {suffix: loader.construct_scalar(node)}
-
-
-_Loader.add_multi_constructor("!", _intrinsic)
-TEMPLATE: dict[str, Any] = yaml.load((ROOT / "template.yaml").read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe one
+TEMPLATE = read_template(places.TEMPLATE)
 GLOBAL: dict[str, Any] = TEMPLATE["Globals"]["Function"]
 
 
@@ -94,7 +81,7 @@ def test_every_log_group_has_a_retention() -> None:
 def test_a_queue_gives_up_after_five_tries_into_dead_letters_kept_for_two_weeks(name: str) -> None:
     redrive = WORK_QUEUES[name]["RedrivePolicy"]
     assert redrive["maxReceiveCount"] >= 5
-    dead_letters = redrive["deadLetterTargetArn"]["GetAtt"].removesuffix(".Arn")
+    dead_letters = redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]
     assert QUEUES[dead_letters]["MessageRetentionPeriod"] == 1_209_600
 
 
@@ -112,13 +99,13 @@ def test_lambda_does_not_repeat_maintenance_that_failed() -> None:
 
 
 def test_every_queue_with_dead_letters_is_read() -> None:
-    read = {event["Queue"]["GetAtt"].removesuffix(".Arn") for _, event in triggers()}
+    read = {event["Queue"]["Fn::GetAtt"][0] for _, event in triggers()}
     assert read == set(WORK_QUEUES)
 
 
 @pytest.mark.parametrize(("name", "event"), triggers())
 def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event: dict[str, Any]) -> None:
-    queue = QUEUES[event["Queue"]["GetAtt"].removesuffix(".Arn")]
+    queue = QUEUES[event["Queue"]["Fn::GetAtt"][0]]
     assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     # What ends a worker costs its own message a try, and no other.
     assert event["BatchSize"] == 1
@@ -145,11 +132,11 @@ def test_the_defaults_work_in_a_new_account_with_ten_concurrent_executions() -> 
     ],
 )
 def test_executions_are_reserved_only_on_request(name: str, condition: str, parameter: str) -> None:
-    reserved = {"If": [condition, {"Ref": parameter}, {"Ref": "AWS::NoValue"}]}
+    reserved = {"Fn::If": [condition, {"Ref": parameter}, {"Ref": "AWS::NoValue"}]}
     assert FUNCTIONS[name]["ReservedConcurrentExecutions"] == reserved
     # A new account can reserve none: AWS refuses the stack.
     assert TEMPLATE["Parameters"][parameter]["Default"] == 0
-    assert TEMPLATE["Conditions"][condition] == {"Not": [{"Equals": [{"Ref": parameter}, 0]}]}
+    assert TEMPLATE["Conditions"][condition] == {"Fn::Not": [{"Fn::Equals": [{"Ref": parameter}, 0]}]}
 
 
 @pytest.mark.parametrize("name", [name for name, one in FUNCTIONS.items() if not one.get("Events")])
@@ -175,7 +162,7 @@ def test_a_bucket_is_private_versioned_and_encrypted_and_waits_for_its_queue_s_p
 def told(bucket: str) -> dict[str, str]:
     """Returns the events of a bucket and their queues."""
     told = BUCKETS[bucket]["NotificationConfiguration"]["QueueConfigurations"]
-    return {one["Event"]: one["Queue"]["GetAtt"].removesuffix(".Arn") for one in told}
+    return {one["Event"]: one["Queue"]["Fn::GetAtt"][0] for one in told}
 
 
 def test_the_materials_bucket_tells_its_queue_of_every_upload_and_removal() -> None:
@@ -216,7 +203,7 @@ def test_a_function_behind_the_gateway_is_reached_by_an_alias_that_each_change_m
     layers = [layer["Ref"] for layer in function["Layers"]]
     published = resources("AWS::Serverless::LayerVersion")
     assert all(published[layer]["PublishLambdaVersion"] is True for layer in layers)
-    assert function["VersionDescription"] == {"Sub": "settings ${SakuinSettingsVersion}"}
+    assert function["VersionDescription"] == {"Fn::Sub": "settings ${SakuinSettingsVersion}"}
     # A snapshot costs as long as its version is there.
     assert function["VersionDeletionPolicy"] == "Delete"
 
@@ -230,10 +217,10 @@ def test_the_gateway_calls_nothing_but_aliases_and_may() -> None:
 
 def test_the_numbered_settings_are_what_changes_a_function_s_configuration_and_nothing_else() -> None:
     """What is missing would not reach the alias; what is too much asks for a version of an unchanged function."""
-    content, more = TEMPLATE["Resources"]["SakuinSettingsVersion"]["Properties"]["Content"]["Sub"]
+    content, more = TEMPLATE["Resources"]["SakuinSettingsVersion"]["Properties"]["Content"]["Fn::Sub"]
     numbered = dict(line.split("=", 1) for line in content.splitlines())
     assert all(value == f"${{{name}}}" for name, value in numbered.items())
-    assert more == {"SnapStart": {"If": ["Snapshots", "PublishedVersions", "None"]}}
+    assert more == {"SnapStart": {"Fn::If": ["Snapshots", "PublishedVersions", "None"]}}
     used = {"PythonRuntime", "Architecture", "SnapStart"}
     used |= {one["MemorySize"]["Ref"] for one in HTTP_FUNCTIONS.values()}
     for value in GLOBAL["Environment"]["Variables"].values():
@@ -244,13 +231,13 @@ def test_the_numbered_settings_are_what_changes_a_function_s_configuration_and_n
 
 def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
     conditions, parameter = TEMPLATE["Conditions"], TEMPLATE["Parameters"]["WarmStart"]
-    assert conditions["Snapshots"] == {"Equals": [{"Ref": "WarmStart"}, "snapstart"]}
-    assert conditions["Provisions"] == {"Equals": [{"Ref": "WarmStart"}, "provisioned"]}
+    assert conditions["Snapshots"] == {"Fn::Equals": [{"Ref": "WarmStart"}, "snapstart"]}
+    assert conditions["Provisions"] == {"Fn::Equals": [{"Ref": "WarmStart"}, "provisioned"]}
     assert parameter["AllowedValues"] == ["snapstart", "provisioned", "none"]
     for name, function in FUNCTIONS.items():
         if name in HTTP_FUNCTIONS:
-            assert function["SnapStart"] == {"ApplyOn": {"If": ["Snapshots", "PublishedVersions", "None"]}}
-            condition, workers, otherwise = function["ProvisionedConcurrencyConfig"]["If"]
+            assert function["SnapStart"] == {"ApplyOn": {"Fn::If": ["Snapshots", "PublishedVersions", "None"]}}
+            condition, workers, otherwise = function["ProvisionedConcurrencyConfig"]["Fn::If"]
             assert (condition, otherwise) == ("Provisions", {"Ref": "AWS::NoValue"})
             assert workers == {"ProvisionedConcurrentExecutions": {"Ref": "ProvisionedWorkers"}}
         else:
@@ -268,24 +255,24 @@ ALARMS = resources("AWS::CloudWatch::Alarm")
 
 @pytest.mark.parametrize("name", ALARMS)
 def test_an_alarm_and_its_end_are_notified(name: str) -> None:
-    told = [{"If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
+    told = [{"Fn::If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
     assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
 
 
 @pytest.mark.parametrize("name", WORK_QUEUES)
 def test_a_queue_s_age_and_its_dead_letters_are_watched(name: str) -> None:
     watched = {
-        (alarm["MetricName"], str(alarm["Dimensions"][0]["Value"].get("GetAtt")).removesuffix(".QueueName"))
+        (alarm["MetricName"], alarm["Dimensions"][0]["Value"].get("Fn::GetAtt", [""])[0])
         for alarm in ALARMS.values()
         if alarm["Namespace"] == "AWS/SQS"
     }
-    dead_letters = WORK_QUEUES[name]["RedrivePolicy"]["deadLetterTargetArn"]["GetAtt"].removesuffix(".Arn")
+    dead_letters = WORK_QUEUES[name]["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
     assert ("ApproximateAgeOfOldestMessage", name) in watched
     assert ("ApproximateNumberOfMessagesVisible", dead_letters) in watched
 
 
 def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_the_code_counts() -> None:
-    body = TEMPLATE["Resources"]["SakuinDashboard"]["Properties"]["DashboardBody"]["Sub"]
+    body = TEMPLATE["Resources"]["SakuinDashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     widgets = json.loads(body)["widgets"]
     assert {f"${{{name}.Arn}}" for name in ALARMS} == set(widgets[0]["properties"]["alarms"])
     shown = {row[1] for widget in widgets[1:] for row in widget["properties"]["metrics"] if row[0] == "Sakuin"}
@@ -300,10 +287,10 @@ def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_th
 def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_next_day() -> None:
     writing = [one for name, one in statements() if name == "SakuinMaintainRole" and "s3:PutObject" in one["Action"]]
     assert len(writing) == 1
-    assert writing[0]["Resource"]["Sub"].endswith("/${MaterialPrefix}" + CANARY_KEY)
+    assert writing[0]["Resource"]["Fn::Sub"].endswith("/${MaterialPrefix}" + CANARY_KEY)
     rules = BUCKETS["SakuinMaterialsBucket"]["LifecycleConfiguration"]["Rules"]
     canary = next(rule for rule in rules if "Prefix" in rule)
-    assert CANARY_KEY.startswith(canary["Prefix"]["Sub"].removeprefix("${MaterialPrefix}"))
+    assert CANARY_KEY.startswith(canary["Prefix"]["Fn::Sub"].removeprefix("${MaterialPrefix}"))
     assert canary["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
@@ -347,22 +334,20 @@ def test_a_flood_of_the_public_library_leaves_workers_and_vendors_to_those_with_
 
 def test_maintenance_may_write_to_every_queue_of_work_and_to_no_other() -> None:
     sending = [one for name, one in statements() if name == "SakuinMaintainRole" and "sqs:SendMessage" in one["Action"]]
-    named = {arn["GetAtt"].removesuffix(".Arn") for one in sending for arn in one["Resource"]}
+    named = {arn["Fn::GetAtt"][0] for one in sending for arn in one["Resource"]}
     assert named == set(WORK_QUEUES)
 
 
 def test_a_worker_alone_writes_to_dead_letters_and_to_those_of_its_queue() -> None:
     writers = {
-        (name, str(one["Resource"]["GetAtt"]).removesuffix(".Arn"))
+        (name, one["Resource"]["Fn::GetAtt"][0])
         for name, one in statements()
         if one["Action"] == "sqs:SendMessage" and "DeadLetters" in str(one["Resource"])
     }
     dead_letters = {
         (
-            FUNCTIONS[name]["Role"]["GetAtt"].removesuffix(".Arn"),
-            QUEUES[event["Queue"]["GetAtt"].removesuffix(".Arn")]["RedrivePolicy"]["deadLetterTargetArn"][
-                "GetAtt"
-            ].removesuffix(".Arn"),
+            FUNCTIONS[name]["Role"]["Fn::GetAtt"][0],
+            QUEUES[event["Queue"]["Fn::GetAtt"][0]]["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0],
         )
         for name, event in triggers()
     }
@@ -381,6 +366,6 @@ def test_a_lease_is_no_longer_than_what_its_queue_hides_a_message_for(name: str)
 
 @pytest.mark.parametrize(("name", "trigger"), triggers())
 def test_a_worker_may_extend_the_lease_of_its_message(name: str, trigger: dict[str, Any]) -> None:
-    role = FUNCTIONS[name]["Role"]["GetAtt"].removesuffix(".Arn")
+    role = FUNCTIONS[name]["Role"]["Fn::GetAtt"][0]
     own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
     assert [one["Resource"] for one in own] == [trigger["Queue"]]

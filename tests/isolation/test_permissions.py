@@ -37,11 +37,12 @@ def _written(resource: Any) -> str:
     if isinstance(resource, str):
         return resource
     ((kind, value),) = resource.items()
-    return f"{kind} {value if isinstance(value, str) else value[0]}"
+    parts = [value] if isinstance(value, str) else [part for part in value if isinstance(part, str)]
+    return f"{kind.removeprefix('Fn::')} {'.'.join(parts)}"
 
 
 def role_of(function: str) -> str:
-    return str(FUNCTIONS[function]["Role"]["GetAtt"]).removesuffix(".Arn")
+    return str(FUNCTIONS[function]["Role"]["Fn::GetAtt"][0])
 
 
 ROLES = sorted(resources("AWS::IAM::Role"))
@@ -65,7 +66,7 @@ def test_a_role_is_one_function_s_own() -> None:
 
 
 def test_a_queue_is_read_by_its_own_worker_alone() -> None:
-    readers = {(role_of(name), f"GetAtt {event['Queue']['GetAtt']}") for name, event in triggers()}
+    readers = {(role_of(name), _written(event["Queue"])) for name, event in triggers()}
     for role in ROLES:
         for action, resource in rights(role):
             if action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"):
@@ -92,7 +93,7 @@ def test_mcp_and_webhooks_read_the_secret_of_searches_and_only_the_api_all_three
     special |= {role_of(name): {search} for name in ("SakuinMcp", "SakuinSendWebhooks")}
     assert read == {role: special.get(role, {main}) for role in ROLES}
     environment = FUNCTIONS["SakuinMcp"]["Environment"]["Variables"]
-    assert environment == {"SECRET_NAME": {"Sub": search_secret("${SecretName}")}}
+    assert environment == {"SECRET_NAME": {"Fn::Sub": search_secret("${SecretName}")}}
 
 
 def test_the_api_receives_dead_letters_alone_and_writes_pages_and_documents_alone() -> None:
