@@ -1,9 +1,11 @@
-"""Texts that the embedding service refuses: the node has the reason, other nodes answer."""
+"""Texts that the embedding service refuses, and Tables over a limit: what was good still answers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sakuin.errors import Refused
+from sakuin.limits import Limits
 
 from tests.worlds import TableWorld, long
 
@@ -67,3 +69,22 @@ def test_a_service_that_refuses_everything_skips_nothing(world: TableWorld) -> N
     with pytest.raises(Refused, match="whatever the text"):
         world.settle()
     assert world.status(tool)["state"] == "indexing"
+
+
+def test_a_table_over_a_limit_is_an_error_and_its_last_version_answers(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": long("数列")})
+    world.replace(table, {key: long(f"行列{key}") for key in "abc"})
+    world.queues.asked.clear()
+    for limits, sentence in (
+        (Limits(table_strings=2), "That would be 3 large strings; the limit is 2 (table_strings)."),
+        (Limits(table_chunks=5), "That would be 6 chunks; the limit is 5 (table_chunks)."),
+    ):
+        scan = replace(world.scan, limits=limits)
+        assert scan(world.project, table).outcome == "unreadable"
+        status = world.status(tool)
+        assert (status["state"], sentence in status["last_error"]) == ("error", True), status
+        assert world.found(endpoint) == {"/a"}
+    scan = replace(world.scan, limits=Limits(table_strings=3, table_chunks=6, string_chars=1200))
+    assert scan(world.project, table).outcome == "scanned"
+    world.settle()
+    assert world.status(tool)["last_error"] is None
