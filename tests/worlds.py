@@ -57,8 +57,7 @@ from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.wiring import api, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry
-from sakuin.wiring.index_versions import own_index
-from sakuin.wiring.reconciliation import reconciling
+from sakuin.wiring.index_versions import own_index, reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys

@@ -21,7 +21,7 @@ from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.messages import TableQueues
 from sakuin.wiring import index_material, maintain
-from sakuin.wiring.reconciliation import reconciling
+from sakuin.wiring.index_versions import reconciling
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry

@@ -29,8 +29,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain
 from sakuin.wiring import embed_chunks, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients
-from sakuin.wiring.index_versions import live_last
-from sakuin.wiring.reconciliation import reconciling
+from sakuin.wiring.index_versions import live_last, reconciling
 from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.knowledge.model import Source
 from sakuin.upkeep.reconcile import KINDS
-from sakuin.wiring.reconciliation import reconciling
+from sakuin.wiring.index_versions import reconciling
 
 from tests.builders import a_page
 from tests.worlds import TableWorld, World, Worlds, long

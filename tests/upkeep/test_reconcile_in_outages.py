@@ -12,7 +12,7 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork
-from sakuin.wiring.reconciliation import reconciling
+from sakuin.wiring.index_versions import reconciling
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes

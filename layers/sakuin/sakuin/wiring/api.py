@@ -10,7 +10,7 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import kept_or_own, own_index, recent
+from sakuin.wiring.index_versions import kept_or_own, own_index, recent, reconciling
 
 if TYPE_CHECKING:
     from sakuin.console.gaps import Gaps
@@ -62,7 +62,6 @@ def handler(clients: Clients) -> Handler:
     from sakuin.upkeep.dead_letters import DeadLetters
     from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveVectors
     from sakuin.upkeep.queues import Queues
-    from sakuin.wiring.reconciliation import reconciling
 
     settings, client = clients.settings, clients.supabase
     own, secret = own_index(settings), clients.secret(with_all=True)

@@ -1,7 +1,8 @@
-"""The index versions of a function: its own settings, and those that Postgres records."""
+"""The index versions of a function: its own settings, those that Postgres records, and how all are reconciled."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.language.vocabulary_files import vocabulary_id
@@ -20,6 +21,7 @@ from sakuin.wiring.clients import Clients
 if TYPE_CHECKING:
     from sakuin.platform.supabase.client import Client
     from sakuin.tables.postgres import TableIndex
+    from sakuin.upkeep.reconcile import Reconcile
 
 
 T = TypeVar("T")
@@ -92,3 +94,33 @@ def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, Ta
         return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
 
     return indexes
+
+
+def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
+    """Returns the reconciliation of all index versions, the live one first.
+
+    It is built at the first call because few workers need it.
+    """
+    settings, client = clients.settings, clients.supabase
+
+    @cache
+    def build(versions: tuple[StoredIndexVersion, ...]) -> "Reconcile":
+        from sakuin.knowledge.postgres import MaterialRecords
+        from sakuin.knowledge.reconcile import ReconcileMaterials
+        from sakuin.platform.unfinished_work import UnfinishedWorkStore
+        from sakuin.tables.reconcile import ReconcileVersions
+        from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
+
+        queue = clients.material_queue()
+        materials = ReconcileMaterials(
+            clients.material_bucket(),
+            MaterialRecords(client),
+            UnfinishedWorkStore(client),
+            queue,
+            settings.material_prefix,
+            clients.now,
+        )
+        tables = ReconcileVersions.of(client, clients.chunk_store(for_upkeep=True), clients.table_queues(), versions)
+        return Reconcile(materials, tables, ReconciliationRuns(client), clients.clock, queue.queue.is_empty)
+
+    return lambda: build(tuple(reversed(live_last(kept))))

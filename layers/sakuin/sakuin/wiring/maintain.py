@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconciling, table_indexes
 
 if TYPE_CHECKING:
     from sakuin.tables.messages import TableQueues
@@ -32,7 +32,6 @@ def schedule(clients: Clients) -> "Schedule":
     from sakuin.upkeep.canary import Canary
     from sakuin.upkeep.counts import DatabaseSize
     from sakuin.upkeep.schedule import Schedule
-    from sakuin.wiring.reconciliation import reconciling
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     kept, mcp = kept_or_own(clients), clients.mcp_function()
