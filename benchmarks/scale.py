@@ -268,9 +268,9 @@ def duration(seconds: float) -> str:
 
 def write() -> None:
     """Writes the table of docs/scale.md again."""
+    lines = [f"{line}\n" for line in table()]
     before, _, after = PAGE.read_text("utf-8").partition(TABLE_BEGINS)
-    rest = re.sub(r"^(\|.*\n)*", "", after)
-    PAGE.write_text(before + TABLE_BEGINS + "".join(f"{line}\n" for line in table()) + rest, "utf-8")
+    PAGE.write_text(before + TABLE_BEGINS + "".join(lines) + re.sub(r"^(\|.*\n)*", "", after), "utf-8")
 
 
 def measure() -> None:
