@@ -144,6 +144,9 @@ def test_japanese_pages_are_japanese(world: World) -> None:
         html = console.get(path).text
         assert 'lang="en"' not in html.replace('<a lang="en" hreflang="en"', ""), path
         assert not re.search(r"The file is|elements have", html), path
+    refused = console.send(PAGE, "/pages/learns", {"action": "write"}).text
+    assert "変更されたリストがありません" in refused
+    assert "No list was changed" not in refused
 
 
 def test_a_changed_list_is_written_into_learns_yml_and_the_rest_stays(console: ConsoleClient, world: World) -> None:

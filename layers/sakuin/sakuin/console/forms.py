@@ -9,6 +9,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from sakuin.console.sessions import Session
 from sakuin.errors import Forbidden, Invalid
+from sakuin.texts.catalogue import coded
 
 _MOST_FIELDS = 1000
 
@@ -16,13 +17,13 @@ _MOST_FIELDS = 1000
 async def form_fields(request: Request) -> dict[str, str]:
     """Returns the fields of a form, of each name the last; `Forbidden` if a page of another site sent it."""
     if not is_from_here(request):
-        raise Forbidden("This form came from another site")
+        raise Forbidden(coded("form.other_site"))
     try:
         if request.headers.get("content-type", "").startswith("multipart/form-data"):
             return await _parts(request)
         pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except (ValueError, MultiPartException) as error:
-        raise Invalid("The form cannot be read: a file must be text in UTF-8") from error
+        raise Invalid(coded("form.unreadable")) from error
     return dict(pairs)
 
 
@@ -43,7 +44,7 @@ async def _parts(request: Request) -> dict[str, str]:
 def check_token(fields: Mapping[str, str], session: Session) -> None:
     """Raises `Forbidden` for a form that does not carry the token of this session."""
     if not hmac.compare_digest(fields.get("csrf", "").encode(), session.csrf.encode()):
-        raise Forbidden("This form is too old, or it came from another site. Load the page again and repeat")
+        raise Forbidden(coded("form.too_old"))
 
 
 def is_from_here(request: Request) -> bool:

@@ -19,7 +19,7 @@ from sakuin.console.static_files import static_path
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
 from sakuin.platform.http_errors import http_error
 from sakuin.tables.model import User
-from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, texts_in
+from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, coded, texts_in
 
 SESSION_COOKIE = "sakuin_console"
 LANGUAGE_COOKIE = "sakuin_language"
@@ -228,7 +228,7 @@ def language_of(request: Request) -> Texts:
 
 def _admin(visit: Visit) -> Visit:
     if not visit.session.is_admin:
-        raise NotFound("There is no such page")
+        raise NotFound(coded("form.no_page"))
     return visit
 
 

@@ -31,6 +31,7 @@ from sakuin.knowledge.validation import (
 from sakuin.language.unicode_text import nfc, one_line
 from sakuin.limits import check_limit
 from sakuin.platform.s3 import S3Bucket, UploadTarget
+from sakuin.texts.catalogue import coded
 
 _LONGEST_KEY = 1024  # bytes, the limit of S3
 # Programs that read such a key again might take it for another path.
@@ -116,7 +117,7 @@ class Library:
     def write_learns(self, key: str, body: bytes, *, version: str | None) -> None:
         """Uploads a `learns.yml`; raises `Conflict` if it is no longer the version that was changed."""
         if self.bucket.current_version(key) != version:
-            raise Conflict(f"{key} was changed by somebody else. Load the page again and repeat")
+            raise Conflict(coded("form.changed", key=key))
         self.write(key, body)
 
     def reindex(self, material: str) -> None:

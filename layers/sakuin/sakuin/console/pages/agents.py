@@ -12,6 +12,7 @@ from sakuin.console.sessions import SessionTokens
 from sakuin.console.shell import Shell, Visit
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Forbidden, NotFound
+from sakuin.texts.catalogue import coded
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -60,14 +61,14 @@ def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
 
 def _tokens(visit: Visit) -> SessionTokens:
     if visit.session.tokens is None:
-        raise NotFound("There is no such page")
+        raise NotFound(coded("form.no_page"))
     return visit.session.tokens
 
 
 def _checked(identifier: str) -> str:
     """Returns an id of Supabase Auth, which becomes a part of an address."""
     if not _ID.fullmatch(identifier):
-        raise NotFound("This link of an agent is not complete. Connect the agent again")
+        raise NotFound(coded("form.agent_link"))
     return identifier
 
 

@@ -10,6 +10,7 @@ from sakuin.console.gaps import Gaps
 from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import NotFound
+from sakuin.texts.catalogue import coded
 from sakuin.upkeep.refused_questions import DAYS
 
 _JUDGEMENTS = 20
@@ -27,7 +28,7 @@ def routes(shell: Shell, gaps: Gaps) -> APIRouter:
         listed = gaps.all(None if visit.session.is_admin else list(names))
         chosen = next((each for each in listed if each.id == gap), None)
         if gap and chosen is None:
-            raise NotFound("This gap is no longer there: its questions are older than 30 days")
+            raise NotFound(coded("form.old_gap"))
         return visit.page(
             "gaps.html",
             gaps=listed,
@@ -49,7 +50,7 @@ def routes(shell: Shell, gaps: Gaps) -> APIRouter:
         def watch(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
             listed = (each.question for gap in gaps.all() if gap.tool_id is None for each in gap.questions)
             if visit.text("question") not in listed:
-                raise NotFound("This gap is no longer there: its questions are older than 30 days")
+                raise NotFound(coded("form.old_gap"))
             watched.watch(visit.text("question"))
             return redirect("/gaps", done="gap_watched")
 

@@ -13,6 +13,7 @@ from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.names import folder_name
 from sakuin.platform.keys import PURPOSES, DeploymentKey, LibraryKeys
+from sakuin.texts.catalogue import coded
 
 # As many digits as `sakuin keys list` shows.
 _SHOWN = 12
@@ -74,5 +75,5 @@ def _after(days: str) -> datetime | None:
     if not days:
         return None
     if not days.isdecimal() or not 0 < int(days) <= _MOST_DAYS:
-        raise Invalid("Days are a whole number")
+        raise Invalid(coded("form.days"))
     return datetime.now(UTC) + timedelta(days=int(days))

@@ -20,6 +20,7 @@ from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.validation import Finding
 from sakuin.language.unicode_text import nfc, visible
 from sakuin.retrieval.fenced_code import parts
+from sakuin.texts.catalogue import coded
 
 _PAGES = 50
 # Explanations of one page, the bytes of their texts, and the characters of one: a page of the console has 60 kB.
@@ -57,7 +58,7 @@ class LibraryPages:
         page = self.library.page(state.source.key)
         explanation = next((one for one in page.explanations if one.anchor == anchor), None)
         if explanation is None:
-            raise NotFound("The page has no such explanation any more. Index it again")
+            raise NotFound(coded("form.no_explanation"))
         model = self.learns_model()
         items = model.learns([explanation]).get(anchor, ()) if model else ()
         return complete_learns(items, explanation, page) if items else learns_by_rules(explanation, page).items
@@ -66,7 +67,7 @@ class LibraryPages:
         """Returns the record of a page; `NotFound` if there is none."""
         state = self.library.index.state(nfc(material))
         if state is None or state.status == "deleted":
-            raise NotFound("There is no such page")
+            raise NotFound(coded("form.no_page"))
         return state
 
     def findings(self, state: MaterialState) -> Sequence[Finding]:
@@ -148,7 +149,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
         folder, material = visit.text("folder").strip("/"), visit.text("material")
         name = visit.text("document.name").replace("\\", "/").rpartition("/")[2]
         if not name:
-            raise Invalid("Choose a file")
+            raise Invalid(coded("form.file"))
         own = nfc(f"{library.prefix}{folder}/{name}" if folder else f"{library.prefix}{name}")
         library.write(pages.state(material).source.key if material else own, visit.fields["document"].encode())
         return redirect(_page_path(material) if material else "/pages", done="page_uploaded")
@@ -180,7 +181,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
         indexed = library.records.indexed_materials([state.material])[state.material]
         lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed.chunks}))
         if not lists:
-            return show_page(visit.with_problem(Invalid("No list was changed")), state.material, place)
+            return show_page(visit.with_problem(Invalid(coded("form.no_list"))), state.material, place)
         try:
             key, body, version = library.learns_file(state.source.key, state.material)
             changed = with_lists(body, state.material, lists)

@@ -19,7 +19,7 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.library import Library
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.texts.catalogue import Texts
+from sakuin.texts.catalogue import Texts, coded
 from sakuin.upkeep.counts import ProjectCounts
 from sakuin.upkeep.daily_counts import Usage
 from sakuin.upkeep.dead_letters import LetterAction
@@ -147,7 +147,7 @@ def routes(shell: Shell, operation: Operation) -> APIRouter:
     def change_letters(queue: QueueName, visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:
         """Sends the dead letters of a queue again, or discards them."""
         if not visit.text("sure"):
-            raise Invalid("Confirm what is to be done with the messages")
+            raise Invalid(coded("form.confirm"))
         action: LetterAction = "discard" if visit.text("action") == "discard" else "send_again"
         count = operation.change_letters(queue, action)
         message = "no_letters" if not count else "letters_discarded" if action == "discard" else "letters_sent"
@@ -170,4 +170,4 @@ def _read_place(cursor: str | None) -> Sequence[str] | None:
         match json.loads(cursor):
             case [str(since), str(subject), str(kind), str(index)]:
                 return since, subject, kind, index
-    raise Invalid("The cursor is not one of this list")
+    raise Invalid(coded("form.cursor"))

@@ -15,6 +15,7 @@ from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.explain.requests import ExplanationAsked
 from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error
+from sakuin.texts.catalogue import coded
 
 LIBRARY = "library"
 FILTERS = ("type", "category", "level", "material", "in")
@@ -58,7 +59,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
         projects, has_library = places.projects(visit.session), places.may_search_library(visit.session)
         target = target or (LIBRARY if has_library else _first(projects))
         if target == LIBRARY and not has_library:
-            raise NotFound("There is no such Tool")
+            raise NotFound(coded("form.no_tool"))
         tool = places.tool(visit.session, target) if target and target != LIBRARY else None
         mcp_id = places.endpoint(visit.user, tool) if tool else None
         values = {name: visit.request.query_params.get(name, "").strip() for name in ("top_k", *FILTERS)}

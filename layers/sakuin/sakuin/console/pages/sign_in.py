@@ -16,7 +16,7 @@ from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell, Visit
 from sakuin.console.supabase_auth import NotSignedIn, SupabaseAuth
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.platform.keys import RecordUse
-from sakuin.texts.catalogue import LANGUAGES
+from sakuin.texts.catalogue import LANGUAGES, coded
 
 _YEAR_SECONDS = 365 * 24 * 3600
 
@@ -57,7 +57,7 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         fields = await form_fields(request)
         target, email = own_path(fields.get("target", "/")), fields.get("email", "").strip()
         if auth is None or not auth.key():
-            raise NotFound("Users cannot sign in here")
+            raise NotFound(coded("form.no_users"))
         try:
             session = await run_in_threadpool(start_session, auth, fields, request)
         except NotSignedIn as problem:

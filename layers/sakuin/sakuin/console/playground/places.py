@@ -8,6 +8,7 @@ from sakuin.console.sessions import Session
 from sakuin.errors import NotFound
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Project, Tool, User
+from sakuin.texts.catalogue import coded
 
 # Each is a call of the database; Tools of other projects have links on their own pages.
 MOST_PROJECTS = 20
@@ -48,7 +49,7 @@ class Places:
         try:
             return self.records.tool(session.user, str(UUID(tool_id)))
         except ValueError:
-            raise NotFound("There is no such Tool") from None
+            raise NotFound(coded("form.no_tool")) from None
 
     def endpoint(self, user: User | None, tool: Tool) -> str | None:
         """Returns the id of an endpoint at which agents reach the Tool; None if there is none."""

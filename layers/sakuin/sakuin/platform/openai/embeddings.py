@@ -66,19 +66,19 @@ def in_order(items: Sequence[tuple[int, Vector]], *, texts: int, dimensions: int
     """
     vectors = dict(items)
     if len(items) != texts or vectors.keys() != set(range(texts)):
-        raise _unusable(f"did not return {texts} vectors, one for each text")
+        raise _unusable("few_vectors", texts=texts)
     for vector in vectors.values():
         if len(vector) != dimensions:
-            raise _unusable(f"returned a vector of {len(vector)} numbers instead of {dimensions}")
+            raise _unusable("other_size", found=len(vector), wanted=dimensions)
         if not all(map(math.isfinite, vector)):
-            raise _unusable("returned a vector with a value that is not a finite number")
+            raise _unusable("not_finite")
         if not any(vector):
-            raise _unusable("returned a vector of zeros")
+            raise _unusable("zeros")
     return [vectors[index] for index in range(texts)]
 
 
-def _unusable(problem: str) -> Unavailable:
-    return Unavailable(f"The embedding service {problem}", vendor=VENDOR)
+def _unusable(code: str, **values: object) -> Unavailable:
+    return Unavailable(coded(f"vendor.{code}", **values), vendor=VENDOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class OpenAIEmbedder:
         left = deadline - self.clock()
         if left < _LEAST_SECONDS:
             seconds = min(self.seconds, self.all_seconds)
-            raise Unavailable(f"The embedding service took longer than {seconds:g} seconds", vendor=VENDOR)
+            raise Unavailable(coded("vendor.slow", seconds=f"{seconds:g}"), vendor=VENDOR)
         return httpx.Timeout(left, connect=min(_CONNECT_SECONDS, left))
 
 

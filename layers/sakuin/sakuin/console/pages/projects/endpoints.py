@@ -13,6 +13,7 @@ from sakuin.console.pages.projects.tools import IndexProgress
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.tables.model import McpEndpoint
+from sakuin.texts.catalogue import coded
 
 # How long the old key stays valid, in seconds; each has a text.
 OVERLAPS = (0, 3600, 86_400, 604_800)
@@ -71,7 +72,7 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
     def rotate_key(visit: sent_once, project_id: UUID, mcp_id: UUID) -> Response:
         """Shows another key; the old one stays valid for a while."""
         if visit.text("overlap") not in map(str, OVERLAPS):
-            raise Invalid("Choose how long the old key stays valid")
+            raise Invalid(coded("form.overlap"))
         seconds = int(visit.text("overlap"))
         made, key = services.records.rotate(visit.user, str(mcp_id), overlap_seconds=seconds)
         return show_key(visit, project_id, made, key)

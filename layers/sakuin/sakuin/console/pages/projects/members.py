@@ -11,6 +11,7 @@ from sakuin.console.pages.projects.shell import ProjectPages, corrected_in
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.tables.model import Role
+from sakuin.texts.catalogue import coded
 
 
 def add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
@@ -60,11 +61,11 @@ def _user_id(visit: Visit) -> str:
     try:
         return str(UUID(visit.text("user_id")))
     except ValueError as error:
-        raise Invalid("The id of a user is a UUID; Supabase's list of users shows it") from error
+        raise Invalid(coded("form.user_id")) from error
 
 
 def _role(visit: Visit) -> Role:
     role = visit.text("role")
     if role not in get_args(Role):
-        raise Invalid(f"A role is one of {', '.join(get_args(Role))}")
+        raise Invalid(coded("form.role", roles=", ".join(get_args(Role))))
     return cast(Role, role)

@@ -17,6 +17,7 @@ from sakuin.console.pages.projects.tools import IndexProgress, add_tool_routes
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Invalid
 from sakuin.http.projects import ProjectServices
+from sakuin.texts.catalogue import coded
 
 
 def routes(shell: Shell, services: ProjectServices) -> APIRouter:
@@ -97,7 +98,7 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
         """Deletes a project whose name was typed."""
         project = pages.project(visit, project_id)
         if visit.text("typed_name") != project.name.strip():
-            raise Invalid("This is not the name of the project. Nothing was deleted")
+            raise Invalid(coded("form.other_name"))
         services.records.delete_project(visit.user, project.id)
         services.publish_changes()
         return redirect("/projects", done="project_deleted")

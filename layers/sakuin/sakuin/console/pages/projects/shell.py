@@ -12,6 +12,7 @@ from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit
 from sakuin.http.projects import ProjectServices
 from sakuin.tables.model import McpEndpoint, Project, Role, Table, Tool
+from sakuin.texts.catalogue import coded
 
 Record = TypeVar("Record", Project, Table, Tool, McpEndpoint)
 # Takes a visit and the ids in the path.
@@ -45,7 +46,7 @@ class ProjectPages:
         """Returns a project of the reader, for an admin any; else `NotFound`, and `Forbidden` for a lower role."""
         project = with_id(self.services.records.projects(visit.user), project_id, "project")
         if not has_role(visit, project, role):
-            raise Forbidden(f"This needs the role {role} in the project. An owner can give it to you")
+            raise Forbidden(coded("form.needs_role", role=role))
         return project
 
     def page(self, visit: Visit, template: str, project: Project, **values: Any) -> HTMLResponse:

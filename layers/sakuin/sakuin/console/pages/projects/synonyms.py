@@ -14,6 +14,7 @@ from sakuin.console.pages.projects.shell import ProjectPages, corrected_in
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.language.synonyms import check_groups
+from sakuin.texts.catalogue import coded
 
 
 def add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
@@ -48,5 +49,5 @@ def groups_of(lines: str) -> list[list[str]]:
     try:
         rows = list(csv.reader(io.StringIO(lines, newline=""), skipinitialspace=True, strict=True))
     except csv.Error as error:
-        raise Invalid(f"The synonyms cannot be read: {error}. Put a phrase with a comma in double quotes") from error
+        raise Invalid(coded("form.synonyms", error=str(error))) from error
     return [group for row in rows if (group := [phrase for phrase in row if phrase.strip()])]

@@ -13,6 +13,7 @@ from sakuin.console.pages.projects.tools import IndexProgress
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
+from sakuin.texts.catalogue import coded
 
 # A request with a larger document may exceed what Lambda takes. The command uploads it to the bucket.
 _LARGEST_DOCUMENT = 4_000_000
@@ -86,9 +87,9 @@ def _document(fields: Mapping[str, str]) -> object:
     """Returns the JSON of the chosen file."""
     text = fields.get("document", "")
     if not text.strip():
-        raise Invalid("Choose a file with a JSON document")
+        raise Invalid(coded("form.json_file"))
     if len(text) > _LARGEST_DOCUMENT:
-        raise Invalid(f"The document has more than {_LARGEST_DOCUMENT:,} characters. Use `sakuin table put` for it")
+        raise Invalid(coded("form.large_document", most=_LARGEST_DOCUMENT))
     return parsed_table(text)
 
 
@@ -100,4 +101,4 @@ def _number(visit: Visit, name: str) -> int | None:
     try:
         return int(text)
     except ValueError as error:
-        raise Invalid(f"{name} must be a whole number") from error
+        raise Invalid(coded("form.whole_number", name=name)) from error
