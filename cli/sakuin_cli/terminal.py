@@ -41,7 +41,7 @@ class Terminal:
         """Returns the console on stdout."""
         from rich.console import Console
 
-        return Console(highlight=False, markup=False, emoji=False)
+        return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def document(self, answer: object) -> None:
         """Prints the JSON document."""
@@ -57,13 +57,13 @@ class Terminal:
         width = max(map(len, answer), default=0)
         for name, value in answer.items():
             shown = "–" if value is None else str(value)
-            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)
+            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown))
 
     def line(self, sign: str, style: str, text: str) -> None:
         """Prints a line that begins with a coloured sign."""
         from rich.text import Text
 
-        self.out.print(Text.assemble((f"{sign} ", style), text), soft_wrap=True)
+        self.out.print(Text.assemble((f"{sign} ", style), text))
 
     def rows(self, name: str, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:
         """Prints rows with the same fields below the names of these, or the document `{**shared, name: rows}`."""
@@ -79,7 +79,7 @@ class Terminal:
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, line in enumerate(lines):
             cells = map(set_cell_size, line, widths)
-            self.out.print(Text("  ".join(cells).rstrip(), "" if number else "dim"), soft_wrap=True)
+            self.out.print(Text("  ".join(cells).rstrip(), "" if number else "dim"))
 
     def confirm(self, heading: str, lines: Collection[str], question: str, advice: str) -> None:
         """Lists what a command is about to do and asks; without a person at a terminal it is an error with advice."""
@@ -178,9 +178,9 @@ def paragraph(out: "Console", text: "Text") -> None:
     from rich.text import Text
 
     if out.is_terminal:
-        out.print(Padding(text, (0, 0, 0, _INDENT)))
+        out.print(Padding(text, (0, 0, 0, _INDENT)), soft_wrap=False)
     else:
-        out.print(Text(" " * _INDENT).append_text(text), soft_wrap=True)
+        out.print(Text(" " * _INDENT).append_text(text))
 
 
 def counted(number: int, what: str) -> str:

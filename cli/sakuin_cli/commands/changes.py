@@ -83,4 +83,4 @@ def _show_change(terminal: Terminal, change: "Record") -> None:
 
     about = change.get("moved_to") or change.get("reason") or change.get("title") or change.get("name") or ""
     line = ((f"{minute(change['time'])}  ", "dim"), (f"{change['kind']:{_WIDTH}}  ", "magenta"), change["id"], "  ")
-    terminal.out.print(Text.assemble(*line, (about, "dim")), soft_wrap=True)
+    terminal.out.print(Text.assemble(*line, (about, "dim")))

@@ -127,7 +127,7 @@ def _print(terminal: Terminal, home: Path, chosen: "list[Agent]", to: "AgentEndp
         return
     for agent, row in zip(chosen, rows, strict=True):
         terminal.line("•", "dim", f"{agent.title}, {row['place']}")
-        terminal.out.print(f"{row['command'] or row['configuration']}\n", soft_wrap=True, markup=False)
+        terminal.out.print(f"{row['command'] or row['configuration']}\n")
 
 
 def _attempt(

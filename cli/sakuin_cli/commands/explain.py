@@ -92,16 +92,13 @@ def _show_outcome(out: "Console", explanation: Mapping[str, Any]) -> None:
     if explanation["index_state"] not in (None, "ready"):
         out.print(Text(f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
     if degraded := explanation.get("degraded"):
-        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
+        out.print(Text(degraded, "bold yellow"))
     if explanation["refused"]:
         best = f": the evidence of the best is below {explanation['threshold']:.1f}" if results else ""
-        out.print(
-            Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best),
-            soft_wrap=True,
-        )
+        out.print(Text.assemble(("No good match: an agent gets the nearest three at most", "bold yellow"), best))
     elif expected is None and results:
         title = results[0]["title"] or results[0]["id"]
-        out.print(f'An agent gets {counted(len(results), "result")}, first "{title}"', soft_wrap=True)
+        out.print(f'An agent gets {counted(len(results), "result")}, first "{title}"')
     _show_expected(out, expected)
     out.print()
 
@@ -111,16 +108,16 @@ def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     understood = explanation["understood"]
-    out.print(Text.assemble((explanation["query"], "bold")), soft_wrap=True)
-    out.print(Text.assemble(("embedded  ", "dim"), understood["text"]), soft_wrap=True)
+    out.print(Text.assemble((explanation["query"], "bold")))
+    out.print(Text.assemble(("embedded  ", "dim"), understood["text"]))
     for step in understood["steps"]:
         found, read_as = (step["found"], "yellow"), (step["read_as"], "green")
         folder = (f"  {step['folder']}", "dim") if step["folder"] else ""
-        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as, folder), soft_wrap=True)
+        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as, folder))
     for kind, name in (("word", "words"), ("gram", "grams")):
         slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
         if slots:
-            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join(map(_slot, slots))), soft_wrap=True)
+            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join(map(_slot, slots))))
     out.print()
 
 
@@ -162,9 +159,9 @@ def _show_hit(out: "Console", result: Mapping[str, Any]) -> None:
     matched = f"  {' '.join(result['matched'])}" if result["matched"] else ""
     type = f"  {result['type']}" if result["type"] else ""
     title = (result["title"] or result["id"], "bold")
-    out.print(Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")), soft_wrap=True)
+    out.print(Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")))
     part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
-    out.print(Text(f"     {result['id']}{part}", "cyan"), soft_wrap=True)
+    out.print(Text(f"     {result['id']}{part}", "cyan"))
 
 
 def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
@@ -173,14 +170,14 @@ def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
         return
     from rich.text import Text
 
-    out.print(Text.assemble(("expected  ", "dim"), (expected["id"], "bold")), soft_wrap=True)
-    out.print(Text(f"  {expected['why']}"), soft_wrap=True)
+    out.print(Text.assemble(("expected  ", "dim"), (expected["id"], "bold")))
+    out.print(Text(f"  {expected['why']}"))
     if (hit := expected["hit"]) is not None:
         figures = (
             f"{name.removesuffix('_rank')} {_figure(hit[name], form)}"
             for name, form in _COLUMNS.items()
             if hit[name] is not None
         )
-        out.print(Text(f"  {', '.join(figures)}", "dim"), soft_wrap=True)
+        out.print(Text(f"  {', '.join(figures)}", "dim"))
         if hit["matched"]:
-            out.print(Text.assemble(("  matched ", "dim"), (" ".join(hit["matched"]), "green")), soft_wrap=True)
+            out.print(Text.assemble(("  matched ", "dim"), (" ".join(hit["matched"]), "green")))

@@ -89,9 +89,9 @@ def _show(terminal: Terminal, index: "Record") -> None:
     for asked, evaluation in index["evaluations"].items():
         figures = ", ".join(f"{name} {value:.2f}" for name, value in evaluation["figures"].items())
         complete = "" if evaluation["whole"] else ", incomplete then"
-        terminal.out.print(f"  {asked}  {evaluation['questions']} questions: {figures}{complete}", soft_wrap=True)
+        terminal.out.print(f"  {asked}  {evaluation['questions']} questions: {figures}{complete}")
     for part in (pages, tables):
         for one in part["named"]:
-            terminal.out.print(f"  … {one['name']}  {one['reason']}", soft_wrap=True)
+            terminal.out.print(f"  … {one['name']}  {one['reason']}")
         if part["missing"] > len(part["named"]):
             terminal.out.print(f"  … and {part['missing'] - len(part['named'])} more")

@@ -25,13 +25,13 @@ def doctor(as_json: JsonOption = False, data: DataOption = None) -> None:
         from rich.text import Text
 
         for one in report.problems:
-            terminal.out.print(Text.assemble((f"{one.check:<18}", "yellow"), one.problem), soft_wrap=True)
-            terminal.out.print(Text(" " * 18 + one.advice, "dim"), soft_wrap=True)
+            terminal.out.print(Text.assemble((f"{one.check:<18}", "yellow"), one.problem))
+            terminal.out.print(Text(" " * 18 + one.advice, "dim"))
         for name, reason in report.unchecked.items():
-            terminal.out.print(Text(f"not checked: {name}: {reason}", "dim"), soft_wrap=True)
+            terminal.out.print(Text(f"not checked: {name}: {reason}", "dim"))
         found, right = report.problems, f"Nothing is wrong ({', '.join(report.checked)})"
         text = Text(counted(len(found), "finding"), "bold yellow") if found else Text(right, "bold green")
-        terminal.out.print(text, soft_wrap=True)
+        terminal.out.print(text)
     raise typer.Exit(1 if report.problems else 0)
 
 
@@ -54,7 +54,7 @@ def describe(
         found = client.call("GET", "descriptions")["descriptions"]
     terminal.rows("descriptions", found)
     if not found and not as_json:
-        terminal.out.print('There is none: sakuin describe "Mathematics for junior high schools"', soft_wrap=True)
+        terminal.out.print('There is none: sakuin describe "Mathematics for junior high schools"')
 
 
 def gaps(
@@ -84,6 +84,6 @@ def gaps(
     elif found:
         terminal.rows("gaps", [{name: row[name] for name in _GAP} for row in found["gaps"]])
         if not found["is_recorded"]:
-            terminal.out.print("Questions are not recorded: deploy with RecordRefusedQuestions=true", soft_wrap=True)
+            terminal.out.print("Questions are not recorded: deploy with RecordRefusedQuestions=true")
         elif not found["gaps"]:
-            terminal.out.print("No question was without a good answer", soft_wrap=True)
+            terminal.out.print("No question was without a good answer")

@@ -60,9 +60,9 @@ def _show(terminal: Terminal, found: "Sequence[Record]", *, dry_run: bool) -> No
     for one in found:
         done = f" (without --dry-run: {one['repair']})" if dry_run else f" → {one['repair']}"
         rule, where = (f"{one['rule']:<10}", "yellow"), (one["where"], "bold")
-        out.print(Text.assemble(rule, where, f"  {one['message']}", (done, "dim")), soft_wrap=True)
+        out.print(Text.assemble(rule, where, f"  {one['message']}", (done, "dim")))
     if not found:
         out.print(Text("The index matches its sources.", "bold green"))
         return
     rest = "nothing was changed" if dry_run else "run it again in a moment to check the repairs"
-    out.print(Text(f"{counted(len(found), 'finding')}; {rest}", "bold yellow"), soft_wrap=True)
+    out.print(Text(f"{counted(len(found), 'finding')}; {rest}", "bold yellow"))

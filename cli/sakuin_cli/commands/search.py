@@ -70,29 +70,29 @@ def _show(out: "Console", answer: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     if degraded := answer.get("degraded"):
-        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
+        out.print(Text(degraded, "bold yellow"))
     if understood := answer.get("understood_as"):
-        out.print(Text.assemble(("Searched for ", "dim"), f'"{understood}"'), soft_wrap=True)
+        out.print(Text.assemble(("Searched for ", "dim"), f'"{understood}"'))
         out.print()
     if not_exact := answer.get("not_exact"):
-        out.print(Text(not_exact, "bold yellow"), soft_wrap=True)
+        out.print(Text(not_exact, "bold yellow"))
     if answer.get("no_good_match") or not answer["results"]:
-        out.print(Text.assemble(("No good match", "bold yellow"), f' for "{answer["query"]}"'), soft_wrap=True)
+        out.print(Text.assemble(("No good match", "bold yellow"), f' for "{answer["query"]}"'))
         if answer["results"]:
             out.print(Text("The nearest:", "dim"))
     for number, result in enumerate(answer["results"], 1):
         _show_result(out, number, result)
     if truncated := answer.get("truncated"):
-        out.print(Text(f"{truncated} (--json has the cursor)", "dim"), soft_wrap=True)
+        out.print(Text(f"{truncated} (--json has the cursor)", "dim"))
 
 
 def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     title = ((f"{number:>2}  ", "dim"), (result["title"], "bold"), "  ", (result["type"], "magenta"), "  ")
-    out.print(Text.assemble(*title, _bar(float(result["similarity"]))), soft_wrap=True)
+    out.print(Text.assemble(*title, _bar(float(result["similarity"]))))
     # A link must stay on one line.
-    out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")), soft_wrap=True)
+    out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")))
     # Rules may have taken it from the beginning of the text.
     for learned in (item for item in result["learns"] if item not in result["excerpt"]):
         paragraph(out, Text(f"・{learned}"))
@@ -145,8 +145,8 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     out = terminal.out
-    out.print(Text.assemble((chunk["title"], "bold"), "  ", (chunk["type"], "magenta")), soft_wrap=True)
-    out.print(Text(chunk["url"], "cyan"), soft_wrap=True)
+    out.print(Text.assemble((chunk["title"], "bold"), "  ", (chunk["type"], "magenta")))
+    out.print(Text(chunk["url"], "cyan"))
     out.print()
     for line in chunk["content"].splitlines():
         paragraph(out, Text(line))
@@ -158,7 +158,7 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
     for name in _DETAILS:
         value = chunk[name]
         shown = ", ".join(value) if isinstance(value, list) else value
-        out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)), soft_wrap=True)
+        out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)))
 
 
 def read(

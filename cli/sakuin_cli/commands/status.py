@@ -75,7 +75,7 @@ def _show_material(terminal: Terminal, material: "Record") -> None:
         return
     terminal.fields({name: value for name, value in material.items() if name != "work"})
     for row in material["work"]:
-        terminal.out.print(f"{_SIGNS[row['state']]} {_state_of(row)}: {row['reason']}", soft_wrap=True)
+        terminal.out.print(f"{_SIGNS[row['state']]} {_state_of(row)}: {row['reason']}")
 
 
 def _state_of(row: "Record") -> str:
@@ -120,20 +120,20 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
     terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": last})
     out = terminal.out
     for item in found["failed"]:
-        out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
+        out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"))
     for item in found["waiting"]:
         waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
-        out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
+        out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits))
     for (state, reason), rows in _by_reason(found["unfinished"]).items():
         style = "red" if state == "failed" else "yellow"
         sign, head = (f"{_SIGNS[state]} ", style), (f"{len(rows):,} {state}", "bold")
-        out.print(Text.assemble(sign, head, f"  {reason}"), soft_wrap=True)
-        out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"), soft_wrap=True)
+        out.print(Text.assemble(sign, head, f"  {reason}"))
+        out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"))
     _show_queues(terminal, found)
     if (more := sum(found["work"].values()) - len(found["unfinished"])) > 0:
-        out.print(f"… and {more:,} more unfinished", soft_wrap=True)
+        out.print(f"… and {more:,} more unfinished")
     if found["work"]["failed"]:
-        out.print("Failed work is not retried automatically: fix the cause, then run `sakuin redrive`", soft_wrap=True)
+        out.print("Failed work is not retried automatically: fix the cause, then run `sakuin redrive`")
 
 
 def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
@@ -148,10 +148,10 @@ def _show_queues(terminal: Terminal, found: dict[str, Any]) -> None:
                     f", {queue['unattended']:,} of them without a known worker: received in the last 5 s, or delivered"
                     " again within 90 s"
                 )
-            terminal.out.print(Text.assemble(("… ", "yellow"), text), soft_wrap=True)
+            terminal.out.print(Text.assemble(("… ", "yellow"), text))
     for work in found["in_flight"]:
         lost = "; its worker is dead, the queue delivers it again" if work["worker"] == "dead" else ""
-        terminal.out.print(Text(f"    {work['what']}, since {minute(work['since'])}{lost}", "dim"), soft_wrap=True)
+        terminal.out.print(Text(f"    {work['what']}, since {minute(work['since'])}{lost}", "dim"))
 
 
 def _by_reason(rows: "Sequence[Record]") -> "dict[tuple[str, str], list[Record]]":

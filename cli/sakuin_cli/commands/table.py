@@ -129,7 +129,7 @@ def synonyms(
         terminal.document({"project_id": project_id, "groups": groups})
     else:
         for group in groups:
-            terminal.out.print(", ".join(group), soft_wrap=True, markup=False)
+            terminal.out.print(", ".join(group))
 
 
 def create_table(

@@ -34,9 +34,9 @@ def show(out: Console, report: Report) -> None:
         _print_comparison(out, report.comparison)
     _print_failures(out, run.failures, run.k)
     for line in run.bad_lines:
-        out.print(Text.assemble((f"line {line.line} ", "bold red"), f"is left out: {line.reason}"), soft_wrap=True)
+        out.print(Text.assemble((f"line {line.line} ", "bold red"), f"is left out: {line.reason}"))
     for one in report.missed:
-        out.print(Text.assemble(("missed ", "bold red"), str(one)), soft_wrap=True)
+        out.print(Text.assemble(("missed ", "bold red"), str(one)))
 
 
 def _print_table(out: Console, title: str, first: str, groups: Sequence[Group], k: int) -> None:
@@ -83,13 +83,10 @@ def _print_failures(out: Console, failures: Sequence[FailedQuestion], k: int) ->
         out.print(Text(f"{len(some)} {title.format(k=k)}", "bold"))
         for failure in some:
             question = failure.question
-            out.print(
-                Text.assemble("  ", (question.query, "yellow"), f"  {question.category}, line {question.line}"),
-                soft_wrap=True,
-            )
+            out.print(Text.assemble("  ", (question.query, "yellow"), f"  {question.category}, line {question.line}"))
             if failure.expected is not None:
-                out.print(Text.assemble("    expected ", (failure.expected, "cyan")), soft_wrap=True)
-            out.print(Text(f"    {failure.why}"), soft_wrap=True)
+                out.print(Text.assemble("    expected ", (failure.expected, "cyan")))
+            out.print(Text(f"    {failure.why}"))
             names = " / ".join(hit.title or hit.id for hit in failure.shown)
-            out.print(Text(f"    first: {names or 'nothing'}", "dim"), soft_wrap=True)
+            out.print(Text(f"    first: {names or 'nothing'}", "dim"))
         out.print()

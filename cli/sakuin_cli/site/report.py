@@ -157,7 +157,7 @@ def show_push(terminal: Terminal, pushed: Pushed, seconds: float, *, verbose: bo
     if pending:
         parts.append(f"{pending} not finished yet")
     style = "bold red" if len(pushed.unfinished) > pending else "bold yellow" if pending else "bold"
-    terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style), soft_wrap=True)
+    terminal.out.print(Text(f"{', '.join(parts)}, in {seconds:.1f} s", style))
     if len(pushed.files) > 1:
         # The first list may be out of sight.
         _show_failures(terminal, pushed)
@@ -215,9 +215,7 @@ def show_plan(terminal: Terminal, document: Mapping[str, Any], *, deleting: bool
         if count.is_poor or verbose or len(pages) <= _PAGES:
             terminal.line(*_sign(count), f"{page['state']:<9}  {page['material']}: {count}")
             for one in page["explanations"]:
-                terminal.out.print(
-                    Text(f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"), soft_wrap=True
-                )
+                terminal.out.print(Text(f"{'':13}{one['type']:<10}  {one['id']}  {one['title']}", "dim"))
     for one in (*document["learns_files"], *document["synonyms_files"]):
         terminal.line(" ", "", f"{one['state']:<9}  {one['key']}")
     for key in document["gone"] if deleting else ():
@@ -239,4 +237,4 @@ def _show_notes(
     named = first if verbose else first[:_SKIPPED]
     shown = ", ".join(f"{one['path']} ({one['reason']})" for one in named)
     more = f" and {len(skipped) - len(named):,} more (--verbose lists them)" if len(skipped) > len(named) else ""
-    terminal.out.print(f"skipped: {shown}{more}", soft_wrap=True)
+    terminal.out.print(f"skipped: {shown}{more}")

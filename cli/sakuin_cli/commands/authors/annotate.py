@@ -172,16 +172,14 @@ def _show(terminal: Terminal, files: Sequence[AnnotatedFile], write: bool) -> No
         listed = [box for box in file.boxes if box.id or box.reason in _LISTED]
         if not listed and not file.error:
             continue
-        out.print(Text(file.path, "bold"), soft_wrap=True)
+        out.print(Text(file.path, "bold"))
         if file.error:
-            out.print(Text.assemble("  ", ("failed  ", "red"), file.error), soft_wrap=True)
+            out.print(Text.assemble("  ", ("failed  ", "red"), file.error))
         width = max((len(box.id or "") for box in listed), default=0)
         for box in listed:
             shown = (f"{box.id:<{width}}", "green") if box.id else (f"{'–':<{width}}", "yellow")
             why = "" if box.id else f"  ({_WHY[box.reason or '']})"
-            out.print(
-                Text.assemble((f"{box.line:>6}  ", "dim"), shown, f"  {box.title}", (why, "yellow")), soft_wrap=True
-            )
+            out.print(Text.assemble((f"{box.line:>6}  ", "dim"), shown, f"  {box.title}", (why, "yellow")))
         out.print()
     boxes = [box for file in files for box in file.boxes]
     proposed = sum(1 for box in boxes if box.id)
@@ -195,6 +193,6 @@ def _show(terminal: Terminal, files: Sequence[AnnotatedFile], write: bool) -> No
             out.print(Text(f"{number:,} left out: {why}", "dim"))
     if first := sum(file.are_first_ids for file in files):
         said = f"{counted(first, 'file')} without any id so far: its headings are indexed until now, then its ids"
-        out.print(Text(f'{said}. For both add <meta name="sakuin:index" content="headings">', "yellow"), soft_wrap=True)
+        out.print(Text(f'{said}. For both add <meta name="sakuin:index" content="headings">', "yellow"))
     if proposed and not write:
         out.print(Text("Write them with --write", "dim"))

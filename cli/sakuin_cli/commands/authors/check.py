@@ -75,7 +75,7 @@ def check(
             terminal.line("✗", "red", line)
         if unpredicted := report.unpredicted:
             terminal.line("!", "yellow", unpredicted)
-        terminal.out.print(report.summary, style="bold red" if report.lost else "bold", soft_wrap=True)
+        terminal.out.print(report.summary, style="bold red" if report.lost else "bold")
     raise typer.Exit(1 if report.lost else 0)
 
 

@@ -115,7 +115,7 @@ def _show(terminal: Terminal, found: "Coverage") -> None:
         for row in found.rows()
     ]
     terminal.rows("questions", rows)
-    terminal.out.print(found.summary, style="bold", soft_wrap=True)
+    terminal.out.print(found.summary, style="bold")
 
 
 def _state(row: "Mapping[str, Any]") -> str:

@@ -52,6 +52,6 @@ def init(
         return
     for path in files:
         terminal.line("+", "green", path)
-    terminal.out.print(f"{found.name}: pages are built into {found.pages}", soft_wrap=True)
-    terminal.out.print("Next: build the site, then `sakuin push --dry-run`", soft_wrap=True)
-    terminal.out.print("The workflow needs an address and a key: its first lines say which", soft_wrap=True)
+    terminal.out.print(f"{found.name}: pages are built into {found.pages}")
+    terminal.out.print("Next: build the site, then `sakuin push --dry-run`")
+    terminal.out.print("The workflow needs an address and a key: its first lines say which")

@@ -94,16 +94,16 @@ def _show(terminal: Terminal, pages: "Sequence[ReviewedPage]") -> None:
         listed = [one for one in page.learns if one.state != "good"]
         if not listed and not page.error:
             continue
-        out.print(Text(page.path, "bold"), soft_wrap=True)
+        out.print(Text(page.path, "bold"))
         if page.error:
-            out.print(Text.assemble("  ", ("failed   ", "red"), page.error), soft_wrap=True)
+            out.print(Text.assemble("  ", ("failed   ", "red"), page.error))
         width = max((len(one.explanation.anchor) for one in listed), default=0)
         for one in listed:
             state = (f"  {one.state:<8}", _STYLES[one.state])
             line = Text.assemble(state, f" {one.explanation.anchor:<{width}}  ", one.explanation.title)
-            out.print(line, soft_wrap=True)
+            out.print(line)
             for reason in one.reasons:
-                out.print(Text(f"           {reason}", "dim"), soft_wrap=True)
+                out.print(Text(f"           {reason}", "dim"))
         out.print()
     counts = Counter(one.state for page in pages for one in page.learns)
     of_all = f"of {counted(counts.total(), 'explanation')} in {counted(len(pages), 'page')}"

@@ -115,17 +115,17 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
     out = terminal.out
     styles = {"error": "red", "warning": "yellow", "info": "cyan"}
     for place, some in _by_place(findings).items():
-        out.print(Text(place, "bold"), soft_wrap=True)
+        out.print(Text(place, "bold"))
         for finding in some:
             severity = (f"{finding.severity:<8}", styles[finding.severity])
             line = Text.assemble("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
-            out.print(line, soft_wrap=True)
+            out.print(line)
         out.print()
     warnings = _warnings(findings)
     rules = Counter(finding.rule for finding in findings if finding.severity != "info").most_common()
     named = ", ".join(f"{count:,} {rule}" for rule, count in rules)
     summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}" + (f": {named}" if named else "")
-    out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"), soft_wrap=True)
+    out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
 
 
 def _by_place(findings: "Sequence[Finding]") -> "dict[str, list[Finding]]":

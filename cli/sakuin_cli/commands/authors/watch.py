@@ -57,7 +57,7 @@ def watch(
             typer.echo(json.dumps(push_document(pushed, seconds), ensure_ascii=False))
         else:
             show_push(terminal, pushed, seconds, verbose=False)
-            terminal.out.print(f"watching {site.paths[0]}; Ctrl-C ends it", soft_wrap=True)
+            terminal.out.print(f"watching {site.paths[0]}; Ctrl-C ends it")
         follower.follow(saved(site.paths), partial(show_change, terminal), partial(_show_error, terminal))
 
 
