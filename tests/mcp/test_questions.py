@@ -384,7 +384,7 @@ def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_aske
     assert counts.asked < counts.pairs / 8
 
 
-@pytest.mark.skipif(EFFORT == 1, reason="it needs a large library, and takes an hour: make proofs")
+@pytest.mark.skipif(EFFORT == 1, reason="2,000 questions take minutes: make proofs")
 def test_of_many_standing_questions_few_are_asked(many: World) -> None:
     """2,000 questions and 500 edits in `make proofs`. Three explanations of each question are watched."""
     content = real_pages(*FOLDERS)
