@@ -14,13 +14,16 @@ from sakuin.mcp.changes.subscriptions import of_key, of_user
 from sakuin.platform.keys import LibraryKeys, hash_of_key
 from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected
+from sakuin.upkeep.refused_questions import WatchedGaps
 from sakuin.wiring import send_webhooks
 from sakuin.wiring.clients import Clients
 
+from tests.builders import a_page
 from tests.database_server import DatabaseServer
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.stack import Stack, stack_of
 from tests.mcp.receiver import Receiver, receiver
+from tests.worlds import World
 
 SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
 READY = "tool.ready"
@@ -38,9 +41,11 @@ def tenants(stack: Stack) -> tuple[Tenant, Tenant]:
     return moved_in(stack, "三角比"), moved_in(stack, "数列")
 
 
-def subscribe(stack: Stack, mcp_id: str | None, key: str | None, to: Receiver, method: str = "subscribe") -> int:
+def subscribe(
+    stack: Stack, mcp_id: str | None, key: str | None, to: Receiver, method: str = "subscribe", name: str = READY
+) -> int:
     delivery = {"mode": "webhook", "url": to.url, "secret": SECRET}
-    return stack.rpc(mcp_id, f"events/{method}", key, name=READY, arguments={}, delivery=delivery).status
+    return stack.rpc(mcp_id, f"events/{method}", key, name=name, arguments={}, delivery=delivery).status
 
 
 def worker(stack: Stack) -> tuple[Clients, SendWebhooks]:
@@ -79,6 +84,22 @@ def test_each_project_is_sent_its_own_events_and_nobody_else_s(stack: Stack, ten
         assert mine.events == [(READY, owner.ids["tool_id"])]
         assert theirs.events == []
         assert not [value for value in other.ids.values() if value in str(mine.received)]
+
+
+def test_the_answer_to_a_watched_gap_is_sent_to_keys_of_the_whole_library_alone(stack: Stack) -> None:
+    client = connected(stack.database.rest_url, stack.database.service_key)
+    junior, gaps = LibraryKeys(client).create("junior", folder="junior"), WatchedGaps(client)
+    with receiver(SECRET) as whole, receiver(SECRET) as folder:
+        for key, to in ((stack.knowledge_key, whole), (junior, folder)):
+            assert subscribe(stack, None, key, to, name="gap.answered") == 200
+        gaps.watch("解の公式")
+        World(stack.database, client, stack.sql).put("x.html", a_page({"rule-a": "解の公式: 係数を代入する。"}))
+        for _ in range(3):
+            deliver(stack)
+        ((name, question),) = whole.events
+        assert (name, question, folder.events) == ("gap.answered", "解の公式", [])
+    (gap,) = gaps.all()
+    assert gap.answer == whole.received[-1]["data"]["answer"]
 
 
 def test_the_key_of_another_neither_subscribes_nor_ends(stack: Stack, tenants: tuple[Tenant, Tenant]) -> None:
