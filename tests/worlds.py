@@ -26,8 +26,9 @@ from sakuin.knowledge.messages import BucketEvent, SendPendingLearns, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import CandidateStore, KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
+from sakuin.knowledge.turbopuffer import TurbopufferChunks
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
@@ -234,7 +235,10 @@ class World(Outside):
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
         self.lexicon = Lexicon(self.client)
-        self.searched: KnowledgeSearch = KnowledgeSearch(PostgresChunks(self.client), WEIGHTS)
+        chunks: CandidateStore = PostgresChunks(self.client)
+        if self.settings.store == "turbopuffer":
+            chunks = TurbopufferChunks(PostgresChunks(self.client), self.store, DEPLOYED.bucket)
+        self.searched: KnowledgeSearch = KnowledgeSearch(chunks, WEIGHTS)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
 
@@ -248,6 +252,7 @@ class World(Outside):
             material_prefix=self.prefix,
             box_selectors=self.box_selectors,
             embedding_model=self.settings.model,
+            knowledge_store=self.settings.store,
             limits=replace(DEPLOYED.limits, page_bytes=self.max_page_bytes),
         )
         members = {"supabase_publishable_key": self.database.anon_key, "supabase_jwt_secret": self.database.jwt_secret}

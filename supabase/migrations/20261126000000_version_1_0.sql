@@ -213,7 +213,7 @@ create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
-  perform remove_texts(p_material, p_chunks, p_fingerprint);
+  perform remove_texts(p_material, p_chunks, p_fingerprint, p_generation);
   with old as materialized (
     select k.* from knowledge_chunks k where k.material = p_material
   ), gone as (
@@ -269,6 +269,7 @@ begin
   if found then update material m set changed_at = now() where m.material = p_material; end if;
 
   perform add_texts(p_chunks, p_fingerprint);
+  update stored_row r set id = c->>'id' from jsonb_array_elements(p_chunks) c where r.row_id = c->>'row_id' and r.id is null;
   perform replace_words(p_material, p_chunks);
 end $$;
 
@@ -356,7 +357,8 @@ $$;
 -- Applies one version of a page.
 --   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
 --   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
---     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay.
+--     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay. With
+--     `staged_at`, the generation from stage_rows, they apply only if the row still has it.
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, the same page, and a change
 --     without a source, apply only if the row still has it.
@@ -379,7 +381,8 @@ declare
 begin
   perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
-  if not found or is_same and r.generation is distinct from p_expected_generation then
+  if not found or is_same and r.generation is distinct from p_expected_generation
+     or (p_chunks->0->>'staged_at')::bigint <> r.generation then
     return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
   end if;
 
@@ -683,7 +686,9 @@ create table public.knowledge_vector (
   embedding extensions.halfvec(1536) not null,
   primary key (space, text_hash)
 );
-create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
+-- Vectors of a space that turbopuffer searches are only kept here, so that no text is embedded twice.
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops)
+  where not starts_with(space, 'turbopuffer-');
 
 -- The passages that a chunk is embedded as, in each space. The other columns of a chunk are the same in all versions
 -- (docs/decisions/0031).
@@ -752,10 +757,13 @@ begin
   with added as (
     insert into embedded_text (id, space, text_hash)
     select c.id, s.space, h.text_hash
-    from jsonb_to_recordset(p_chunks) as c(id text, text_hashes text[]) cross join unnest(spaces) as s(space)
+    from jsonb_to_recordset(p_chunks) as c(id text, text_hashes text[], row_id text) cross join unnest(spaces) as s(space)
     cross join unnest(c.text_hashes) as h(text_hash)
     where (s.space = answers
            or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = h.text_hash))
+      -- A text in turbopuffer has a row there. The live version lacks a vector if it has not.
+      and (not starts_with(s.space, 'turbopuffer-') or c.row_id is not null and (s.space = answers
+           or exists (select from stored_row r where r.space = s.space and r.row_id = c.row_id)))
     on conflict do nothing
     returning space, text_hash
   )
@@ -765,8 +773,8 @@ begin
     for update skip locked));
 end $$;
 
--- Removes the texts that a material will not have with p_chunks, before its chunks change.
-create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+-- Removes the texts and the rows that a material will not have with p_chunks, before its chunks change.
+create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
@@ -774,11 +782,17 @@ begin
   delete from embedded_text t
   using knowledge_chunks k
   left join jsonb_to_recordset(p_chunks) as c(
-    id text, title text, content_hash text, text_hashes text[], learns text[]) on c.id = k.id
+    id text, title text, content_hash text, text_hashes text[], learns text[], row_id text) on c.id = k.id
   where k.material = p_material and t.id = k.id
-    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> all (c.text_hashes)
+    and (c.id is null or case when t.space = any (spaces)
+         then t.text_hash <> all (c.text_hashes) or starts_with(t.space, 'turbopuffer-') and c.row_id is null
          else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
               or k.fingerprint = p_fingerprint and k.text_hashes <> c.text_hashes end);
+  update stored_row r set id = null, generation = p_generation, changed_at = '-infinity'
+  from knowledge_chunks k
+  left join jsonb_to_recordset(p_chunks) as c(id text, row_id text) on c.id = k.id
+  where k.material = p_material and r.id = k.id and case when r.space = any (spaces) then r.row_id is distinct from c.row_id
+    else not exists (select from embedded_text t where t.id = k.id and t.space = r.space) end;
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
@@ -788,6 +802,62 @@ language sql stable set search_path = public, extensions as $$
   from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
         group by t.space
         having count(*) = (select sum(cardinality(k.text_hashes)) from knowledge_chunks k where k.material = p_material)) s
+$$;
+
+-- ---------------------------------------------------------------- rows in turbopuffer
+-- docs/decisions/0148. A row of an explanation never changes: other passages, words or filters are another row, which is
+-- stored before the transaction that makes it current.
+
+-- The rows that turbopuffer may have in each space. Those without an explanation are staged for a version that is not
+-- applied yet, or were replaced by one (`changed_at`: -infinity). They are deleted there up to their generation.
+create table public.stored_row (
+  space text collate "C" not null,
+  row_id text collate "C" not null,
+  id text collate "C" references public.knowledge_chunks on delete set null,
+  generation bigint not null,
+  changed_at timestamptz not null default now(),
+  primary key (space, row_id)
+);
+create unique index stored_row_id on public.stored_row (id, space) where id is not null;
+create index stored_row_other on public.stored_row (changed_at) where id is null;
+
+-- Stages those of p_rows ([{row_id, text_hashes}]) that are not current in a space, and of which it has all vectors. Returns
+-- {generation, spaces: {space: {row_id: [vectors]}}}: the generation of the material, and vectors as vectors_by_name has them.
+create function public.stage_rows(p_material text, p_source jsonb, p_fingerprint text, p_rows jsonb) returns jsonb
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  generation_now bigint;
+  staged jsonb;
+begin
+  perform add_material(p_material, p_source);
+  -- A change without a source of a page that there is not becomes a conflict.
+  generation_now := coalesce((select m.generation from material m where m.material = p_material), 0);
+  with complete as materialized (
+    select s.space, r.row_id,
+      jsonb_agg(translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '') order by h.place) as vectors
+    from unnest(spaces_of_template(p_fingerprint)) as s(space)
+    cross join jsonb_to_recordset(p_rows) as r(row_id text, text_hashes text[])
+    cross join unnest(r.text_hashes) with ordinality as h(text_hash, place)
+    join knowledge_vector v on v.space = s.space and v.text_hash = h.text_hash
+    where starts_with(s.space, 'turbopuffer-')
+      and not exists (select from stored_row x where x.space = s.space and x.row_id = r.row_id and x.id is not null)
+    group by s.space, r.row_id, r.text_hashes having count(*) = cardinality(r.text_hashes)
+  ), added as (
+    insert into stored_row as x (space, row_id, generation)
+    select c.space, c.row_id, generation_now + 1 from complete c order by 1, 2
+    on conflict (space, row_id) do update set
+      generation = greatest(x.generation, excluded.generation), changed_at = excluded.changed_at
+  )
+  select jsonb_object_agg(s.space, s.vectors) into staged
+  from (select c.space, jsonb_object_agg(c.row_id, c.vectors) as vectors from complete c group by c.space) s;
+  return jsonb_build_object('generation', generation_now, 'spaces', coalesce(staged, '{}'));
+end $$;
+
+-- Forgets rows that are deleted in turbopuffer, but for those that were staged again.
+create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void
+language sql set search_path = public, extensions as $$
+  delete from stored_row r
+  where r.space = p_space and r.generation = p_generation and r.row_id = any (p_rows) and r.id is null
 $$;
 
 -- ---------------------------------------------------------------- words
@@ -1198,7 +1268,8 @@ begin
           where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
             and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
             and (p_in is null or starts_with(k.material, p_in)) offset 0) t
-        where v.space = p_space order by v.embedding <=> query_vector limit 2 * p_depth
+        where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+        order by v.embedding <=> query_vector limit 2 * p_depth
       ), numbered as (select n.id, row_number() over () as place from near n)
       select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
              (select count(*) from numbered) into nearest, passages;
@@ -1323,6 +1394,46 @@ begin
         -- Only the canary, which names its page, finds it.
         and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
 end $$;
+
+-- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
+-- search_candidates. `sample` are [row, number of the passage]; candidates are [{id, row, type, illustrates, is_found}], those of
+-- current rows, the concepts that a found example illustrates, and p_expected.
+create function public.stored_candidates(
+  p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
+  p_category text default null, p_level text default null, p_material text default null, p_in text default null
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with whole as materialized (
+    select coalesce(sum(m.chunks_count), 0) as total from material m
+  ), found as materialized (
+    select k.* from stored_row r join knowledge_chunks k using (id) where r.space = p_space and r.row_id = any (p_rows)
+  ), candidates as (
+    select c.id, bool_or(c.is_found) as is_found from (
+      select f.id, true as is_found from found f
+      union all select f.material || '#' || i.anchor, true from found f, unnest(f.illustrates) as i(anchor)
+      where f.type = 'example' and p_type is null
+      union all select p_expected, false where p_expected is not null) c
+    group by c.id
+  )
+  select jsonb_build_object(
+    'total', w.total,
+    'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, (
+      select coalesce(sum(p.n), 0) from posting p where p.term = t.term))), '{}') from unnest(p_terms) as t(term)),
+    'sample', (
+      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1)), '[]')
+      from (select t.* from embedded_text t where t.space = p_space order by t.text_hash limit p_sample) e
+      join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
+    'candidates', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'is_found', c.is_found,
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))), '[]')
+      from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
+      left join stored_row r on r.id = c.id and r.space = p_space
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        and (p_in is null or starts_with(k.material, p_in))
+        and (p_material is not null or not starts_with(k.material, '_sakuin/'))))
+  from whole w
+$$;
 
 -- What an answer shows of chunks. Ids without a chunk are left out.
 create function public.chunks_to_show(p_ids text[]) returns table (
@@ -3933,6 +4044,10 @@ language sql set search_path = public, extensions as $$
     delete from embedded_text t where not exists (select from believing) and t.ctid = any (array(
       select x.ctid from embedded_text x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
+  ), rows as (
+    delete from stored_row r where r.ctid = any (array(
+      select x.ctid from stored_row x where x.space = any (array(select u.space from unused u)) limit p_limit))
+    returning 1
   ), vectors as (
     delete from knowledge_vector v where v.ctid = any (array(
       select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u))
@@ -3941,6 +4056,7 @@ language sql set search_path = public, extensions as $$
     returning 1
   )
   select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)
+         + (select count(*) from rows)
 $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
@@ -5314,6 +5430,9 @@ language sql stable set search_path = public, extensions set jit = off set enabl
                    and not exists (select from chunk_words w where w.id = k.id and w.is_current))
         or exists (select from chunk_words w where w.material = p.material and w.is_current
                    and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
+      when exists (select from knowledge_chunks k join embedded_text t using (id)
+                   where k.material = p.material and starts_with(t.space, 'turbopuffer-')
+                     and not exists (select from stored_row r where (r.id, r.space) = (t.id, t.space))) then 'chunks without rows'
       when exists (
         select from chunk_words w cross join lateral unnest(w.terms) as t(term)
         where w.material = p.material and not exists (
@@ -5327,6 +5446,15 @@ language sql stable set search_path = public, extensions set jit = off set enabl
                  jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
                from checked j where j.why is not null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
+-- The current rows in turbopuffer of the same materials: {space: [row_id]}.
+create function public.current_rows(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
+    select r.space, jsonb_agg(r.row_id) as rows
+    from (select m.material from material m where m.material > p_after order by m.material limit p_limit) p
+    join knowledge_chunks k using (material) join stored_row r using (id) group by r.space) s
 $$;
 
 -- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
@@ -5804,7 +5932,7 @@ begin
   grant sakuin_search to authenticator;
   grant usage on schema public to sakuin_search;
   foreach f in array array[
-    'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'search_candidates', 'stored_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',

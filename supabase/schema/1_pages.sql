@@ -213,7 +213,7 @@ create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
-  perform remove_texts(p_material, p_chunks, p_fingerprint);
+  perform remove_texts(p_material, p_chunks, p_fingerprint, p_generation);
   with old as materialized (
     select k.* from knowledge_chunks k where k.material = p_material
   ), gone as (
@@ -269,6 +269,7 @@ begin
   if found then update material m set changed_at = now() where m.material = p_material; end if;
 
   perform add_texts(p_chunks, p_fingerprint);
+  update stored_row r set id = c->>'id' from jsonb_array_elements(p_chunks) c where r.row_id = c->>'row_id' and r.id is null;
   perform replace_words(p_material, p_chunks);
 end $$;
 
@@ -356,7 +357,8 @@ $$;
 -- Applies one version of a page.
 --   p_source: {bucket, key, version_id, sequencer, uploaded_at}, or null for a change without an upload.
 --   p_chunks: the chunks of the page with their words, or the rows of staged ones (rows_of_words); null for a version that
---     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay.
+--     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay. With
+--     `staged_at`, the generation from stage_rows, they apply only if the row still has it.
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, the same page, and a change
 --     without a source, apply only if the row still has it.
@@ -379,7 +381,8 @@ declare
 begin
   perform add_material(p_material, p_source);
   select * into r from material m where m.material = p_material for update;
-  if not found or is_same and r.generation is distinct from p_expected_generation then
+  if not found or is_same and r.generation is distinct from p_expected_generation
+     or (p_chunks->0->>'staged_at')::bigint <> r.generation then
     return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
   end if;
 

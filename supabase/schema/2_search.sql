@@ -11,7 +11,9 @@ create table public.knowledge_vector (
   embedding extensions.halfvec(1536) not null,
   primary key (space, text_hash)
 );
-create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
+-- Vectors of a space that turbopuffer searches are only kept here, so that no text is embedded twice.
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops)
+  where not starts_with(space, 'turbopuffer-');
 
 -- The passages that a chunk is embedded as, in each space. The other columns of a chunk are the same in all versions
 -- (docs/decisions/0031).
@@ -80,10 +82,13 @@ begin
   with added as (
     insert into embedded_text (id, space, text_hash)
     select c.id, s.space, h.text_hash
-    from jsonb_to_recordset(p_chunks) as c(id text, text_hashes text[]) cross join unnest(spaces) as s(space)
+    from jsonb_to_recordset(p_chunks) as c(id text, text_hashes text[], row_id text) cross join unnest(spaces) as s(space)
     cross join unnest(c.text_hashes) as h(text_hash)
     where (s.space = answers
            or exists (select from knowledge_vector v where v.space = s.space and v.text_hash = h.text_hash))
+      -- A text in turbopuffer has a row there. The live version lacks a vector if it has not.
+      and (not starts_with(s.space, 'turbopuffer-') or c.row_id is not null and (s.space = answers
+           or exists (select from stored_row r where r.space = s.space and r.row_id = c.row_id)))
     on conflict do nothing
     returning space, text_hash
   )
@@ -93,8 +98,8 @@ begin
     for update skip locked));
 end $$;
 
--- Removes the texts that a material will not have with p_chunks, before its chunks change.
-create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+-- Removes the texts and the rows that a material will not have with p_chunks, before its chunks change.
+create function public.remove_texts(p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
   spaces constant text[] := spaces_of_template(p_fingerprint);
@@ -102,11 +107,17 @@ begin
   delete from embedded_text t
   using knowledge_chunks k
   left join jsonb_to_recordset(p_chunks) as c(
-    id text, title text, content_hash text, text_hashes text[], learns text[]) on c.id = k.id
+    id text, title text, content_hash text, text_hashes text[], learns text[], row_id text) on c.id = k.id
   where k.material = p_material and t.id = k.id
-    and (c.id is null or case when t.space = any (spaces) then t.text_hash <> all (c.text_hashes)
+    and (c.id is null or case when t.space = any (spaces)
+         then t.text_hash <> all (c.text_hashes) or starts_with(t.space, 'turbopuffer-') and c.row_id is null
          else (k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
               or k.fingerprint = p_fingerprint and k.text_hashes <> c.text_hashes end);
+  update stored_row r set id = null, generation = p_generation, changed_at = '-infinity'
+  from knowledge_chunks k
+  left join jsonb_to_recordset(p_chunks) as c(id text, row_id text) on c.id = k.id
+  where k.material = p_material and r.id = k.id and case when r.space = any (spaces) then r.row_id is distinct from c.row_id
+    else not exists (select from embedded_text t where t.id = k.id and t.space = r.space) end;
 end $$;
 
 -- The spaces in which each chunk of a material has a vector.
@@ -116,6 +127,62 @@ language sql stable set search_path = public, extensions as $$
   from (select t.space from knowledge_chunks k join embedded_text t on t.id = k.id where k.material = p_material
         group by t.space
         having count(*) = (select sum(cardinality(k.text_hashes)) from knowledge_chunks k where k.material = p_material)) s
+$$;
+
+-- ---------------------------------------------------------------- rows in turbopuffer
+-- docs/decisions/0148. A row of an explanation never changes: other passages, words or filters are another row, which is
+-- stored before the transaction that makes it current.
+
+-- The rows that turbopuffer may have in each space. Those without an explanation are staged for a version that is not
+-- applied yet, or were replaced by one (`changed_at`: -infinity). They are deleted there up to their generation.
+create table public.stored_row (
+  space text collate "C" not null,
+  row_id text collate "C" not null,
+  id text collate "C" references public.knowledge_chunks on delete set null,
+  generation bigint not null,
+  changed_at timestamptz not null default now(),
+  primary key (space, row_id)
+);
+create unique index stored_row_id on public.stored_row (id, space) where id is not null;
+create index stored_row_other on public.stored_row (changed_at) where id is null;
+
+-- Stages those of p_rows ([{row_id, text_hashes}]) that are not current in a space, and of which it has all vectors. Returns
+-- {generation, spaces: {space: {row_id: [vectors]}}}: the generation of the material, and vectors as vectors_by_name has them.
+create function public.stage_rows(p_material text, p_source jsonb, p_fingerprint text, p_rows jsonb) returns jsonb
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  generation_now bigint;
+  staged jsonb;
+begin
+  perform add_material(p_material, p_source);
+  -- A change without a source of a page that there is not becomes a conflict.
+  generation_now := coalesce((select m.generation from material m where m.material = p_material), 0);
+  with complete as materialized (
+    select s.space, r.row_id,
+      jsonb_agg(translate(encode(halfvec_send(v.embedding), 'base64'), chr(10), '') order by h.place) as vectors
+    from unnest(spaces_of_template(p_fingerprint)) as s(space)
+    cross join jsonb_to_recordset(p_rows) as r(row_id text, text_hashes text[])
+    cross join unnest(r.text_hashes) with ordinality as h(text_hash, place)
+    join knowledge_vector v on v.space = s.space and v.text_hash = h.text_hash
+    where starts_with(s.space, 'turbopuffer-')
+      and not exists (select from stored_row x where x.space = s.space and x.row_id = r.row_id and x.id is not null)
+    group by s.space, r.row_id, r.text_hashes having count(*) = cardinality(r.text_hashes)
+  ), added as (
+    insert into stored_row as x (space, row_id, generation)
+    select c.space, c.row_id, generation_now + 1 from complete c order by 1, 2
+    on conflict (space, row_id) do update set
+      generation = greatest(x.generation, excluded.generation), changed_at = excluded.changed_at
+  )
+  select jsonb_object_agg(s.space, s.vectors) into staged
+  from (select c.space, jsonb_object_agg(c.row_id, c.vectors) as vectors from complete c group by c.space) s;
+  return jsonb_build_object('generation', generation_now, 'spaces', coalesce(staged, '{}'));
+end $$;
+
+-- Forgets rows that are deleted in turbopuffer, but for those that were staged again.
+create function public.forget_rows(p_space text, p_generation bigint, p_rows text[]) returns void
+language sql set search_path = public, extensions as $$
+  delete from stored_row r
+  where r.space = p_space and r.generation = p_generation and r.row_id = any (p_rows) and r.id is null
 $$;
 
 -- ---------------------------------------------------------------- words
@@ -526,7 +593,8 @@ begin
           where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
             and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
             and (p_in is null or starts_with(k.material, p_in)) offset 0) t
-        where v.space = p_space order by v.embedding <=> query_vector limit 2 * p_depth
+        where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+        order by v.embedding <=> query_vector limit 2 * p_depth
       ), numbered as (select n.id, row_number() over () as place from near n)
       select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
              (select count(*) from numbered) into nearest, passages;
@@ -651,6 +719,46 @@ begin
         -- Only the canary, which names its page, finds it.
         and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
 end $$;
+
+-- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
+-- search_candidates. `sample` are [row, number of the passage]; candidates are [{id, row, type, illustrates, is_found}], those of
+-- current rows, the concepts that a found example illustrates, and p_expected.
+create function public.stored_candidates(
+  p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
+  p_category text default null, p_level text default null, p_material text default null, p_in text default null
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with whole as materialized (
+    select coalesce(sum(m.chunks_count), 0) as total from material m
+  ), found as materialized (
+    select k.* from stored_row r join knowledge_chunks k using (id) where r.space = p_space and r.row_id = any (p_rows)
+  ), candidates as (
+    select c.id, bool_or(c.is_found) as is_found from (
+      select f.id, true as is_found from found f
+      union all select f.material || '#' || i.anchor, true from found f, unnest(f.illustrates) as i(anchor)
+      where f.type = 'example' and p_type is null
+      union all select p_expected, false where p_expected is not null) c
+    group by c.id
+  )
+  select jsonb_build_object(
+    'total', w.total,
+    'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, (
+      select coalesce(sum(p.n), 0) from posting p where p.term = t.term))), '{}') from unnest(p_terms) as t(term)),
+    'sample', (
+      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1)), '[]')
+      from (select t.* from embedded_text t where t.space = p_space order by t.text_hash limit p_sample) e
+      join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
+    'candidates', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'is_found', c.is_found,
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))), '[]')
+      from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
+      left join stored_row r on r.id = c.id and r.space = p_space
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        and (p_in is null or starts_with(k.material, p_in))
+        and (p_material is not null or not starts_with(k.material, '_sakuin/'))))
+  from whole w
+$$;
 
 -- What an answer shows of chunks. Ids without a chunk are left out.
 create function public.chunks_to_show(p_ids text[]) returns table (

@@ -265,6 +265,10 @@ language sql set search_path = public, extensions as $$
     delete from embedded_text t where not exists (select from believing) and t.ctid = any (array(
       select x.ctid from embedded_text x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
+  ), rows as (
+    delete from stored_row r where r.ctid = any (array(
+      select x.ctid from stored_row x where x.space = any (array(select u.space from unused u)) limit p_limit))
+    returning 1
   ), vectors as (
     delete from knowledge_vector v where v.ctid = any (array(
       select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u))
@@ -273,6 +277,7 @@ language sql set search_path = public, extensions as $$
     returning 1
   )
   select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)
+         + (select count(*) from rows)
 $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.

@@ -836,6 +836,9 @@ language sql stable set search_path = public, extensions set jit = off set enabl
                    and not exists (select from chunk_words w where w.id = k.id and w.is_current))
         or exists (select from chunk_words w where w.material = p.material and w.is_current
                    and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
+      when exists (select from knowledge_chunks k join embedded_text t using (id)
+                   where k.material = p.material and starts_with(t.space, 'turbopuffer-')
+                     and not exists (select from stored_row r where (r.id, r.space) = (t.id, t.space))) then 'chunks without rows'
       when exists (
         select from chunk_words w cross join lateral unnest(w.terms) as t(term)
         where w.material = p.material and not exists (
@@ -849,6 +852,15 @@ language sql stable set search_path = public, extensions set jit = off set enabl
                  jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
                from checked j where j.why is not null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
+-- The current rows in turbopuffer of the same materials: {space: [row_id]}.
+create function public.current_rows(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  select coalesce(jsonb_object_agg(s.space, s.rows), '{}') from (
+    select r.space, jsonb_agg(r.row_id) as rows
+    from (select m.material from material m where m.material > p_after order by m.material limit p_limit) p
+    join knowledge_chunks k using (material) join stored_row r using (id) group by r.space) s
 $$;
 
 -- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are

@@ -138,7 +138,7 @@ begin
   grant sakuin_search to authenticator;
   grant usage on schema public to sakuin_search;
   foreach f in array array[
-    'search_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
+    'search_candidates', 'stored_candidates', 'chunks_to_show', 'read_chunks', 'list_concepts', 'list_materials', 'filter_values', 'lexicon_entries',
     'library_places', 'read_page', 'find_text',
     'endpoint', 'endpoint_of_key', 'endpoint_of_user', 'table_lexicon_entries', 'table_term_frequencies', 'current_chunks',
     'objects_in_scope', 'read_text',

@@ -34,7 +34,15 @@ API = {
 }
 # The functions that a search needs: the function `mcp` calls no other.
 SEARCH = {
-    *("search_candidates", "chunks_to_show", "read_chunks", "list_concepts", "list_materials", "filter_values"),
+    *(
+        "search_candidates",
+        "stored_candidates",
+        "chunks_to_show",
+        "read_chunks",
+        "list_concepts",
+        "list_materials",
+        "filter_values",
+    ),
     *("read_page", "find_text", "library_places"),
     *("lexicon_entries", "endpoint", "endpoint_of_key", "endpoint_of_user", "table_lexicon_entries"),
     *("table_term_frequencies", "current_chunks", "objects_in_scope", "read_text"),

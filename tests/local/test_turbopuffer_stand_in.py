@@ -149,7 +149,7 @@ def test_a_row_that_does_not_fit_is_refused(namespace: Namespace, row: Json, cod
         *(("new", {"type": "string", "full_text_search": {"max_token_length": most}}, 400) for most in (0, 255)),
         ("new", {"type": "string", "full_text_search": {"tokenizer": "pre_tokenized_array"}}, 400),
         *(("new", definition, 422) for definition in ("uuid", {"type": "string", "glob": True})),
-        ("new", {"type": "string", "full_text_search": {"b": 0.5}}, 422),
+        ("new", {"type": "string", "full_text_search": {"c": 0.5}}, 422),
     ],
     ids=lambda given: str(given)[-30:],
 )
@@ -331,6 +331,21 @@ def test_bm25_is_the_formula(namespace: Namespace) -> None:
     found = matching(namespace, "text", "BM25", "fox")
     assert list(found) == sorted(found, key=lambda id: -found[id])
     assert found == pytest.approx({"1": expected_score(2, 3), "2": expected_score(1, 1)}, rel=1e-5)
+
+
+def test_bm25_has_the_constants_of_the_attribute(namespace: Namespace) -> None:
+    schema = SCHEMA | {"text": {"type": "string", "full_text_search": {"k1": 0.6, "b": 0.0}}}
+    texts = {"1": "fox fox dog", "2": "fox", "3": "cat dog"}
+    put(namespace, *({"id": id, "text": text} for id, text in texts.items()), schema=schema)
+    rarity = log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    expected = {"1": rarity * 2 * 1.6 / (2 + 0.6), "2": rarity * 1.6 / (1 + 0.6)}
+    assert matching(namespace, "text", "BM25", "fox") == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_list_without_a_value_passes_the_filter_that_says_so(namespace: Namespace) -> None:
+    schema = SCHEMA | {"folders": {"type": "[]string", "filterable": True}}
+    put(namespace, {"id": "1", "folders": ["a", "a/b"]}, {"id": "2", "folders": ["a"]}, {"id": "3"}, schema=schema)
+    assert ids(namespace, "folders", "NotContains", "a/b") == ["2", "3"]
 
 
 def test_deleted_documents_leave_bm25s_statistics(namespace: Namespace, client: Turbopuffer) -> None:

@@ -29,7 +29,7 @@ GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
 DERIVED = {
     "pages in the bucket": {
         *("material", "knowledge_chunks", "competing_key", "upload_result", "pending_learns", "authored_file"),
-        *("chunk_words", "posting", "reading", "site_synonyms"),
+        *("chunk_words", "posting", "reading", "site_synonyms", "stored_row"),
     },
     "documents of Tables": {"node", "chunks", "table_scan", "table_reading", "table_object", "table_restart"},
     "a paid model": {"learns_cache", "embedded_text", "unused_vector", "knowledge_vector", "chunk_vector"},

@@ -10,7 +10,7 @@ from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.limits import Limits
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel
 from sakuin.platform.retry import QueueName
-from sakuin.retrieval.index_version import TableCut
+from sakuin.retrieval.index_version import KnowledgeStore, TableCut
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +18,15 @@ class Settings:
     """The settings of a deployed function. Their defaults are in `template.yaml`.
 
     `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
-    the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables.
-    `vocabulary` is the name of the vocabulary of pages, empty for none. A message returns to its queue if its worker
-    does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
-    else `sakuin index activate` does that. `public_library`: `/public/mcp` answers without a key. `library_for_users`:
-    every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the tools that ChatGPT's connectors expect are
-    wanted; `feedback_tool`: that with which agents say whether a result answered. `record_refused_questions`: questions
-    without a good match are kept for some days. `api_url` is the address that agents use; empty: the domain of the
-    gateway's API. `webhooks`: events are sent to `public` addresses, also to `private` ones, or are `off`.
+    the language model that writes `learns`, empty for none. `knowledge_store`: where explanations are searched.
+    `table_cut`: the size of the chunks of Tables. `vocabulary` is the name of the vocabulary of pages, empty for none.
+    A message returns to its queue if its worker does not extend its lease for `lease_seconds`. `activate_when_built`: a
+    complete index version becomes the live one; else `sakuin index activate` does that. `public_library`: `/public/mcp`
+    answers without a key. `library_for_users`: every user of Supabase Auth may search at `/mcp`. `chatgpt_tools`: the
+    tools that ChatGPT's connectors expect are wanted; `feedback_tool`: that with which agents say whether a result
+    answered. `record_refused_questions`: questions without a good match are kept for some days. `api_url` is the
+    address that agents use; empty: the domain of the gateway's API. `webhooks`: events are sent to `public` addresses,
+    also to `private` ones, or are `off`.
     """
 
     bucket: str
@@ -52,6 +53,7 @@ class Settings:
     webhook_queue_url: str
     webhooks: str
     turbopuffer_base_url: str
+    knowledge_store: KnowledgeStore
     table_cut: TableCut
     vocabulary: str
     embedding_usd_per_million_tokens: float
@@ -98,6 +100,7 @@ class Settings:
             webhook_queue_url=_text(environ, "WEBHOOK_QUEUE_URL"),
             webhooks=_text(environ, "WEBHOOKS"),
             turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
+            knowledge_store="turbopuffer" if _text(environ, "KNOWLEDGE_STORE") == "turbopuffer" else "postgres",
             table_cut=TableCut(
                 chunk_size=_number(environ, "CHUNK_SIZE_CHARS"), overlap=_number(environ, "CHUNK_OVERLAP_CHARS")
             ),

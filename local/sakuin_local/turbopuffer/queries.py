@@ -17,8 +17,8 @@ from sakuin_local.turbopuffer.schema import fits, vector_of
 _OF_A_REQUEST = {"consistency", "vector_encoding"}
 _MEMBERS = {"rank_by", "limit", "filters", "include_attributes", *_OF_A_REQUEST}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {"Lte": operator.le, "Gt": operator.gt}
-# BM25 as in Robertson and Zaragoza 2009, idf as in Lucene; turbopuffer's defaults.
-_K1, _B, _K3 = 1.2, 0.75, 8.0
+# BM25 as in Robertson and Zaragoza 2009, idf as in Lucene; k1 and b are of the attribute.
+_K3 = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,8 @@ def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:
     index, alive = contents.index(name), contents.alive
     lengths = np.array(index.lengths, np.float32)
     documents = int((alive & (lengths > 0)).sum())
-    norms = _K1 * (1 - _B + _B * lengths / max(lengths[alive].sum() / max(documents, 1), 1e-9))
+    k1, b = full_text.k1, full_text.b
+    norms = k1 * (1 - b + b * lengths / max(lengths[alive].sum() / max(documents, 1), 1e-9))
     scores = np.zeros(contents.size, np.float32)
     for token, times in Counter(full_text.tokens(query)).items():
         rows = index.of(token)
@@ -134,7 +135,7 @@ def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:
         firsts = np.flatnonzero(np.diff(rows, prepend=-1))
         rows, counts = rows[firsts], np.diff(firsts, append=len(rows))
         rarity = np.log1p((documents - len(rows) + 0.5) / (len(rows) + 0.5))
-        scores[rows] += rarity * (_K3 + 1) * times / (_K3 + times) * (_K1 + 1) * counts / (counts + norms[rows])
+        scores[rows] += rarity * (_K3 + 1) * times / (_K3 + times) * (k1 + 1) * counts / (counts + norms[rows])
     return scores
 
 
@@ -157,8 +158,8 @@ def passing(filter: Any, contents: Contents) -> Mask:
         case ["And" | "Or" as together, [*filters]]:
             masks = [np.full(contents.size, together == "And"), *(passing(part, contents) for part in filters)]
             return np.asarray((np.logical_and if together == "And" else np.logical_or).reduce(masks), np.bool_)
-        case [str() as name, "NotEq", value]:
-            return ~passing([name, "Eq", value], contents)
+        case [str() as name, "NotEq" | "NotContains" as negated, value]:
+            return ~passing([name, negated.removeprefix("Not"), value], contents)
         case [str() as name, str() as comparison, value]:
             return _compared(name, comparison, value, contents)
     raise Refused("a filter is a list: [attribute, operator, value] or [And | Or, […]]", status=422)

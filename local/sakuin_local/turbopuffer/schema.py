@@ -37,6 +37,8 @@ class FullText:
 
     tokenizer: str
     max_token_length: int = limits.TOKEN_BYTES
+    k1: float = 1.2
+    b: float = 0.75
 
     @property
     def is_pre_tokenized(self) -> bool:
@@ -133,7 +135,7 @@ def _full_text(name: str, type_name: str, definition: Any) -> FullText | None:
     if definition in (None, False):
         return None
     options = {"tokenizer": "word_v4"} if definition is True else definition
-    if not isinstance(options, dict) or options.keys() - {"tokenizer", "max_token_length"}:
+    if not isinstance(options, dict) or options.keys() - {"tokenizer", "max_token_length", "k1", "b"}:
         raise Refused(f"this stand-in does not support full_text_search of '{name}': {definition}", status=422)
     full_text = FullText(**{"tokenizer": "word_v4", **options})
     if _TOKENIZERS.get(type_name) != full_text.tokenizer:

@@ -1,16 +1,20 @@
 """The adapters of the knowledge index over an empty database."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source, StoredChunk
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks
 from sakuin.platform.supabase.client import Client
+from sakuin.platform.turbopuffer.client import connected
+from sakuin.platform.turbopuffer.rows import TurbopufferRows
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_chunk, a_source, text_of
@@ -25,13 +29,15 @@ class Knowledge:
     search: KnowledgeSearch
     read: ReadKnowledge
     lexicon: Lexicon
+    version: PageIndexVersion = FINGERPRINT
     recorded: set[PageIndexVersion] = field(default_factory=set)
 
     def empty(self, sql: psycopg.Connection) -> None:
         emptied(sql)
         self.recorded.clear()
 
-    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
+    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion | None = None) -> None:
+        fingerprint = fingerprint or self.version
         if fingerprint not in self.recorded:
             self.index.record_index_version(fingerprint)
             self.recorded.add(fingerprint)
@@ -46,11 +52,12 @@ class Knowledge:
         chunks: Sequence[KnowledgeChunk],
         *,
         material: str = "m",
-        fingerprint: PageIndexVersion = FINGERPRINT,
+        fingerprint: PageIndexVersion | None = None,
         learns_files: Mapping[str, str | None] = MappingProxyType({}),
         **seen: Any,
     ) -> ChangeResult:
         """Applies chunks after their vectors, as IndexPage does; `seen` goes to `KnowledgeIndex.apply`."""
+        fingerprint = fingerprint or self.version
         self.embed(chunks, fingerprint)
         change = PageChange(material, source, chunks, fingerprint.id, learns_files)
         return self.index.apply(change, **seen)
@@ -87,10 +94,16 @@ class Knowledge:
         return {anchor: self.chunk(f"{material}#{anchor}").generation for anchor in self.contents(material)}
 
 
-@pytest.fixture
-def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
+@pytest.fixture(params=["postgres", "turbopuffer"])
+def knowledge(request: pytest.FixtureRequest, service: Client, sql: psycopg.Connection) -> Knowledge:
+    """The index, its explanations searched in each of the stores."""
     emptied(sql)
-    search = KnowledgeSearch(PostgresChunks(service), WEIGHTS)
-    return Knowledge(
-        KnowledgeIndex(service), MaterialRecords(service), search, ReadKnowledge(service, ""), Lexicon(service)
-    )
+    index, chunks = KnowledgeIndex(service), PostgresChunks(service)
+    records, read, lexicon = MaterialRecords(service), ReadKnowledge(service, ""), Lexicon(service)
+    if request.param == "postgres":
+        return Knowledge(index, records, KnowledgeSearch(chunks, WEIGHTS), read, lexicon)
+    # Each test has its own namespace.
+    rows, library = TurbopufferRows(connected(request.getfixturevalue("stand_in"), "any")), uuid4().hex
+    index = replace(index, stored_pages=lambda: StoredPages(service, rows, library))
+    search = KnowledgeSearch(TurbopufferChunks(chunks, rows, library), WEIGHTS)
+    return Knowledge(index, records, search, read, lexicon, replace(FINGERPRINT, store="turbopuffer"))

@@ -7,7 +7,6 @@ from sakuin.knowledge.model import PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import FINGERPRINT
 
 KEY = "m.html"
 
@@ -89,7 +88,7 @@ def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> Non
 def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
     apply_event(knowledge, a_source(KEY, 0x10), "一")
     seen = knowledge.state().generation
-    same = PageChange("m", a_source(KEY, 0x20), fingerprint=FINGERPRINT.id, page_hash="h")
+    same = PageChange("m", a_source(KEY, 0x20), fingerprint=knowledge.version.id, page_hash="h")
     assert knowledge.index.apply(same, expected_generation=seen).outcome == "applied"
     after = knowledge.state()
     assert (knowledge.contents(), after.source, after.page_hash) == ({"rule-a": "一"}, same.source, "h")

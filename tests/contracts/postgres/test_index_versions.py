@@ -67,7 +67,11 @@ class Library:
 
 
 @pytest.fixture
-def library(service: Client, knowledge: Knowledge) -> Library:
+def library(service: Client, knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """The versions of this module are in the store of `knowledge`."""
+    for name, value in list(globals().items()):
+        if isinstance(value, IndexVersion):
+            monkeypatch.setitem(globals(), name, replace(value, store=knowledge.version.store))
     return Library(IndexVersions(service), knowledge)
 
 
@@ -241,8 +245,9 @@ def test_a_dropped_index_is_swept_and_the_live_one_is_untouched(library: Library
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     library.indexes.activate(GREEN.id)
     library.indexes.delete(BLUE.id, seconds=0)
-    # The material is no longer complete in that space, then its text goes, and then the vector.
-    assert [library.indexes.sweep_vectors(limit=100) for _ in range(4)] == [1, 1, 1, 0]
+    # The material is not complete in that space and its row is forgotten, then its text goes, and then the vector.
+    first = 1 if BLUE.store == "postgres" else 2
+    assert [library.indexes.sweep_vectors(limit=100) for _ in range(4)] == [first, 1, 1, 0]
     assert library.cosines("たすき掛け", BLUE) == {}
     assert library.cosines("たすき掛け", GREEN) == {"m": pytest.approx(1.0)}
 

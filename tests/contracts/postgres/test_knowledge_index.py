@@ -17,7 +17,7 @@ from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVer
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import FINGERPRINT, vector_of
+from tests.doubles.embedder import vector_of
 
 KEY = "m.html"
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
@@ -35,7 +35,7 @@ def test_an_applied_version_is_searchable_and_its_state_says_so(knowledge: Knowl
     assert applied.outcome == "applied"
     assert (state.status, state.error, state.source) == ("ready", None, source)
     assert (state.generation, state.chunks_count) == (applied.generation, 2)
-    assert (state.indexed_version_id, state.fingerprint) == (source.version_id, FINGERPRINT.id)
+    assert (state.indexed_version_id, state.fingerprint) == (source.version_id, knowledge.version.id)
     assert state.indexed_at is not None
     assert knowledge.contents() == {"rule-a": "一", "tip-b": "二"}
 
@@ -175,7 +175,9 @@ def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge
     state, contents = knowledge.index.state("m"), knowledge.contents()
     with pytest.raises(Conflict):
         knowledge.index.apply(
-            PageChange("m", a_source(KEY, 20), chunks=[a_chunk("m", "rule-a", "新しい")], fingerprint=FINGERPRINT.id),
+            PageChange(
+                "m", a_source(KEY, 20), chunks=[a_chunk("m", "rule-a", "新しい")], fingerprint=knowledge.version.id
+            ),
             expected_generation=None,
         )
     assert knowledge.index.state("m") == state
@@ -190,7 +192,7 @@ def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge
     assert len(knowledge.records.indexed_materials(["m"])["m"].chunks) == 1200
     assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
     hashes = {f"{number:064d}" for number in range(1200)}
-    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == hashes
+    assert knowledge.index.missing_vectors(hashes, knowledge.version) == hashes
     seen: list[str] = []
     after: tuple[str, int] | None = None
     has_more = True
@@ -206,10 +208,10 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     hashes = {*chunks[0].text_hashes, "0" * 64}
     knowledge.embed(chunks)
     knowledge.embed(chunks)
-    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == {"0" * 64}
+    assert knowledge.index.missing_vectors(hashes, knowledge.version) == {"0" * 64}
     assert knowledge.index.missing_vectors(hashes, OTHER) == hashes
-    assert knowledge.index.missing_vectors([], FINGERPRINT) == set()
-    knowledge.index.store_vectors({}, FINGERPRINT)
+    assert knowledge.index.missing_vectors([], knowledge.version) == set()
+    knowledge.index.store_vectors({}, knowledge.version)
 
 
 def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql: psycopg.Connection) -> None:
@@ -220,8 +222,8 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     def apply(material: str, number: int, text: str) -> None:
         # Without new vectors: each text was embedded before.
         chunk = a_chunk(material, "rule-a", text)
-        assert knowledge.index.missing_vectors(chunk.text_hashes, FINGERPRINT) == set()
-        change = PageChange(material, a_source(material, number), chunks=[chunk], fingerprint=FINGERPRINT.id)
+        assert knowledge.index.missing_vectors(chunk.text_hashes, knowledge.version) == set()
+        change = PageChange(material, a_source(material, number), chunks=[chunk], fingerprint=knowledge.version.id)
         assert knowledge.index.apply(change).outcome == "applied"
 
     chunks = {text: a_chunk("a", "rule-a", text) for text in ("一", "二")}
@@ -229,7 +231,7 @@ def test_a_vector_is_stored_once_and_outlives_its_text(knowledge: Knowledge, sql
     knowledge.embed(list(chunks.values()))
     assert unused() == {"一", "二"}
     # No search finds a vector that is stored before its page.
-    assert knowledge.search.answer(Question(vector_of("一"), (), FINGERPRINT, EVERYTHING, 5)).matches == []
+    assert knowledge.search.answer(Question(vector_of("一"), (), knowledge.version, EVERYTHING, 5)).matches == []
     apply("a", 1, "一")
     assert unused() == {"二"}
     # Another page has the same text, then the first one has another, and the other one is deleted.
@@ -286,7 +288,7 @@ def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> N
     knowledge.apply(a_source("a", 1), [a_chunk("a", "rule-a", "一")], material="a")
     knowledge.apply(a_source("b", 1), [a_chunk("b", "rule-a", "一")], material="b", fingerprint=OTHER)
     knowledge.fail(a_source("c", 1), "never readable", material="c")
-    assert list(knowledge.index.outdated_materials(FINGERPRINT.id)) == ["b"]
+    assert list(knowledge.index.outdated_materials(knowledge.version.id)) == ["b"]
     assert list(knowledge.index.outdated_materials(OTHER.id)) == ["a"]
 
 
@@ -328,10 +330,11 @@ def words_of(version: int, number: int) -> IndexedWords:
 def found_by(knowledge: Knowledge, version: int) -> set[str]:
     """The contents that the words of a version find."""
     slots = [Slot("word", (WeightedTerm(f"版{version}の0", 1.0),))]
-    question = Question(None, slots, FINGERPRINT, EVERYTHING, 50)
+    question = Question(None, slots, knowledge.version, EVERYTHING, 50)
     return {match.content for match in knowledge.search.answer(question).matches}
 
 
+@pytest.mark.parametrize("knowledge", ["postgres"], indirect=True)
 def test_a_long_page_is_written_in_portions_and_becomes_current_without_writing_a_vector(
     knowledge: Knowledge, sql: psycopg.Connection
 ) -> None:
@@ -395,7 +398,7 @@ def test_a_page_whose_staged_words_were_deleted_is_not_applied(knowledge: Knowle
     knowledge.apply(a_source(KEY, 1), [chunk])
     arguments = {
         **{"p_material": "m", "p_source": asdict(a_source(KEY, 2)), "p_deleted": False, "p_error": None},
-        **{"p_fingerprint": FINGERPRINT.id, "p_learns_files": {}, "p_expected_generation": 1},
+        **{"p_fingerprint": knowledge.version.id, "p_learns_files": {}, "p_expected_generation": 1},
     }
     row = {name: value for name, value in asdict(chunk).items() if name not in ("words", "learns")}
     rows = [row | {"learns": chunk.learns.items, "learns_source": "written", "words": 0}]

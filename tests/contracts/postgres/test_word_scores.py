@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
+from sakuin.language.indexing import SATURATION
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.supabase.client import Client
-from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import FINGERPRINT, WEIGHTS, vector_of
+from tests.doubles.embedder import WEIGHTS, vector_of
 from tests.effort import times
 
 TERMS = ("解", "式", "公式", "^公式", "^関数", "関数")
@@ -66,7 +66,7 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
         knowledge.empty(sql)
         knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
-        found = knowledge.search.answer(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50)).matches
+        found = knowledge.search.answer(Question(vector_of("問い"), asked, knowledge.version, EVERYTHING, 50)).matches
         assert len(found) == len(texts)
         expected = shares(texts, asked)
         covered = coverage(texts, asked)
@@ -76,8 +76,9 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
             assert match.words == pytest.approx(expected[place], abs=1e-4)
             assert match.covered == pytest.approx(covered[place])
             assert match.evidence == pytest.approx(WEIGHTS.score(match.z, match.words, match.covered))
-        # The database chooses the candidates by the same sum.
-        by_words = sorted((match for match in found if match.matching_rank), key=lambda match: match.matching_rank or 0)
+        # The database chooses the candidates by the same sum, turbopuffer by whole frequencies.
+        chosen = [match for match in found if match.matching_rank and knowledge.version.store == "postgres"]
+        by_words = sorted(chosen, key=lambda match: match.matching_rank or 0)
         assert [match.words for match in by_words] == pytest.approx(sorted((m.words for m in by_words), reverse=True))
 
     agrees()
@@ -97,18 +98,29 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
             knowledge.apply(a_source(material, 1), [a_text(number, words, material=material)], material=material)
         own = dict(zip(("", "a/", "a/b/"), asked, strict=True))
         folder_slots = {folder: own[folder] for folder in ("a/", "a/b/")}
-        question = Question(vector_of("問い"), own[""], FINGERPRINT, EVERYTHING, 50, folder_slots=folder_slots)
+        question = Question(vector_of("問い"), own[""], knowledge.version, EVERYTHING, 50, folder_slots=folder_slots)
         by_words: dict[str, list[tuple[int, float]]] = {folder: [] for folder in own}
         for match in knowledge.search.answer(question).matches:
             number = int(match.anchor.removeprefix("rule-"))
             folder = folders[pages[number][0]]
             assert match.words == pytest.approx(shares([words for _, words in pages], own[folder])[number], abs=1e-4)
-            if match.matching_rank:
+            # turbopuffer orders by whole frequencies.
+            if match.matching_rank and knowledge.version.store == "postgres":
                 by_words[folder].append((match.matching_rank, match.words))
         for ranked in by_words.values():
             assert [words for _, words in sorted(ranked)] == pytest.approx(sorted((w for _, w in ranked), reverse=True))
 
     agrees()
+
+
+@pytest.mark.parametrize("knowledge", ["turbopuffer"], indirect=True)
+def test_turbopuffer_chooses_by_the_same_sum_of_whole_frequencies(knowledge: Knowledge) -> None:
+    frequencies = [4, 1, 3, 12, 2, 7]
+    texts = [{"式": each / (each + SATURATION), "解": 0.9} for each in frequencies]
+    knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
+    found = knowledge.search.answer(Question(None, ASKED[:1], knowledge.version, EVERYTHING, 50)).matches
+    ranks = {match.matching_rank: frequencies[int(match.anchor.removeprefix("rule-"))] for match in found}
+    assert ranks == dict(enumerate(sorted(frequencies, reverse=True), start=1))
 
 
 def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
@@ -131,7 +143,7 @@ def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowled
         index = KnowledgeIndex(service)
         done = [
             index.apply(
-                PageChange(name, a_source(name, version), chunks=page, fingerprint=FINGERPRINT.id),
+                PageChange(name, a_source(name, version), chunks=page, fingerprint=knowledge.version.id),
                 expected_generation=None,
             )
             for version, page in enumerate(([chunk], [], [chunk]), 1)
@@ -151,7 +163,7 @@ def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowled
 def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: Client, knowledge: Knowledge) -> None:
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
-    question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
+    question = Question(None, ASKED, knowledge.version, EVERYTHING, 50)
     narrow = KnowledgeSearch(PostgresChunks(service, posting_budget=1), WEIGHTS)
     assert len(knowledge.search.answer(question).matches) == 32
     (found,) = narrow.answer(question).matches
@@ -162,7 +174,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
 
 def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("m", 1), [a_text(number, {"式": 1 / (number + 1)}) for number in range(80)])
-    question = Question(vector_of("rule-12"), ASKED[:1], FINGERPRINT, EVERYTHING, 5, expected="m#rule-79")
+    question = Question(vector_of("rule-12"), ASKED[:1], knowledge.version, EVERYTHING, 5, expected="m#rule-79")
     *best, last = knowledge.search.answer(question).matches
     assert best == list(knowledge.search.answer(replace(question, expected=None)).matches)
     assert last.anchor == "rule-79"
@@ -175,7 +187,7 @@ def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place
 
 
 def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge: Knowledge) -> None:
-    other = PageIndexVersion(FINGERPRINT.model, FINGERPRINT.text_template, "another analyzer")
+    other = replace(knowledge.version, analyzer="another analyzer")
     chunk = a_text(1, {"式": 0.5})
     first = knowledge.apply(a_source("m", 1), [chunk])
     knowledge.index.record_index_version(other)

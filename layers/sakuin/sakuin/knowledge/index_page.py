@@ -198,6 +198,12 @@ class IndexPage:
     def _embed(self, version: PageIndexVersion, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
         """Embeds the texts that have no vector of this index version; returns their number."""
         missing = self.index.missing_vectors(texts.keys(), version)
+        others = {each.settings.pages for each in self.versions()} - {version}
+        for twin in (each for each in others if each.space != version.space and each.has_vectors_of(version)):
+            # Another store has a vector already.
+            known = self.index.vectors(missing, twin) if missing else {}
+            self.index.store_vectors(known, version)
+            missing -= known.keys()
         if not missing:
             return 0
         result = embed_texts(

@@ -1,10 +1,10 @@
 """The functions in Postgres that change materials, and the records of materials and of `learns`."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
@@ -28,6 +28,10 @@ from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
 from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
+
+if TYPE_CHECKING:
+    # Only deployments with pages there load its SDK.
+    from sakuin.knowledge.turbopuffer import StoredPages
 
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
@@ -63,10 +67,12 @@ class KnowledgeIndex:
     """Changes materials. Each change is one transaction.
 
     The words of a page with more than `terms_per_request` are staged before it, in portions of about so many.
+    `stored_pages`: the rows in turbopuffer, None if no index version has any.
     """
 
     client: Client
     terms_per_request: int = 30_000
+    stored_pages: "Callable[[], StoredPages | None]" = lambda: None
 
     def record_index_version(self, version: PageIndexVersion) -> None:
         """Records the parts of an index version. Idempotent."""
@@ -103,14 +109,14 @@ class KnowledgeIndex:
         `current` says that the bucket has this version now, or no object for a deletion. The change is then applied
         whatever its sequencer is (empty: unknown), if the row still has `expected_generation` (None: there was no row),
         else it is a `conflict`. Later events of the key are `superseded` without an upload result, until they too are
-        applied with `current`.
+        applied with `current`. A change with rows in turbopuffer is a `conflict` if the material changed meanwhile.
         """
         arguments: dict[str, Any] = {
             "p_material": change.material,
             "p_source": asdict(change.source) if change.source else None,
             "p_deleted": change.deleted,
             "p_error": change.error,
-            "p_chunks": None if change.chunks is None else self._chunks(change.material, change.source, change.chunks),
+            "p_chunks": None if change.chunks is None else self._chunks(change, change.chunks),
             "p_fingerprint": change.fingerprint,
             "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
@@ -126,17 +132,20 @@ class KnowledgeIndex:
             uploaded_at=row.get("uploaded_at"),
         )
 
-    def _chunks(self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
-        """Returns the rows of chunks, with their words or the numbers of their staged words."""
+    def _chunks(self, change: PageChange, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
+        """Returns the rows of chunks with their words, or the numbers of staged ones. Stores rows in turbopuffer."""
+        pages = self.stored_pages()
+        stored = pages.store(change, chunks) if pages else [{}] * len(chunks)
+        rows = [_row(chunk) | each for chunk, each in zip(chunks, stored, strict=True)]
         portions = list(_portions(chunks, self.terms_per_request))
         if len(portions) <= 1:
-            return [_row(chunk) | _words(chunk) for chunk in chunks]
+            return [row | _words(chunk) for row, chunk in zip(rows, chunks, strict=True)]
         staged: dict[str, int] = {}
         for portion in portions:
-            arguments = {"p_material": material, "p_source": asdict(source) if source else None}
+            arguments = {"p_material": change.material, "p_source": asdict(change.source) if change.source else None}
             words = [{"id": chunk.id, **_words(chunk)} for chunk in portion]
             staged |= call(self.client, "stage_words", arguments | {"p_chunks": words})
-        return [_row(chunk) | {"words": staged[chunk.id]} for chunk in chunks]
+        return [row | {"words": staged[row["id"]]} for row in rows]
 
     def sweep_words(self) -> int:
         """Deletes a portion of the words that no search sees: replaced ones, and those of versions never applied.

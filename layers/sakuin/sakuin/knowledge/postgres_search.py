@@ -149,6 +149,23 @@ class PostgresChunks:
         )
         return found
 
+    def stored_candidates(self, question: Question, rows: Sequence[str]) -> dict[str, Any]:
+        """Returns what Postgres adds to rows that a search in turbopuffer found: the SQL function of this name."""
+        slots = [slot for slots in (question.slots, *question.folder_slots.values()) for slot in slots]
+        found: dict[str, Any] = call(
+            self.client,
+            "stored_candidates",
+            {
+                "p_rows": list(rows),
+                "p_terms": sorted({each.term for slot in slots for each in slot.terms}),
+                "p_space": question.version.space,
+                "p_sample": SAMPLE if question.vector is not None else 0,
+                "p_expected": question.expected,
+                **_filters(question.filters),
+            },
+        )
+        return found
+
     def texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 

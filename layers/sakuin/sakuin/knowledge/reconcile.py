@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
@@ -16,6 +17,9 @@ from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.texts.catalogue import coded
+
+if TYPE_CHECKING:
+    from sakuin.knowledge.turbopuffer import StoredPages
 
 # An event arrives within seconds. Changes of the last minutes are left to their events.
 GRACE = timedelta(minutes=3)
@@ -119,6 +123,7 @@ class ReconcileMaterials:
     queue: MaterialQueue
     prefix: str
     now: Callable[[], datetime]
+    stored_pages: "Callable[[], StoredPages | None]" = lambda: None
 
     def keys(self, after: str | None, *, dry_run: bool, grace: timedelta = GRACE) -> ComparedPage:
         """Compares a page of keys in the bucket and the index. Changes within `grace` are left to their events.
@@ -166,7 +171,9 @@ class ReconcileMaterials:
         return [one for one in found if one.repair not in (UNDER_WAY, FAILED)]
 
     def pages(self, after: str | None, *, dry_run: bool) -> ComparedPage:
-        """Checks that the chunks, words and postings of pages are consistent; reindexes pages where they are not."""
+        """Checks that chunks, words, postings and rows of pages are consistent; reindexes pages where they are not."""
+        if not dry_run and (stored := self.stored_pages()):
+            stored.forget_lost(after or "", limit=_MATERIALS_A_PAGE)
         broken, following = self.records.broken_materials(after or "", limit=_MATERIALS_A_PAGE)
         differences = [
             Difference("broken", material, coded(f"night.{problem.replace(' ', '_')}"), coded("night.reindexed"))

@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeVar
 
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
@@ -16,6 +16,9 @@ ANALYZER = "sudachi-small-A+grams23+notation+spelled/6"
 # The default of `Vocabulary` in `template.yaml`.
 DEFAULT_VOCABULARY = "school-mathematics"
 CHUNKER = "sentences+graphemes+passages+titles/2"
+
+# Where explanations are searched. Another store is another index version, which is built beside this one.
+KnowledgeStore = Literal["postgres", "turbopuffer"]
 
 # The name of the newest version that was never live.
 NEXT = "next"
@@ -42,19 +45,25 @@ class PageIndexVersion:
     text_template: str
     analyzer: str
     vocabulary: str = DEFAULT_VOCABULARY
+    store: KnowledgeStore = "postgres"
 
     @property
     def id(self) -> str:
         """16 hex digits that identify the version."""
         parts = {"model": asdict(self.model), "recipe": self.text_template, "analyzer": self.analyzer}
-        return _digest(parts | {"vocabulary": self.vocabulary})
+        return _digest({**parts, "vocabulary": self.vocabulary, **_named(self.store)})
 
     @property
     def space(self) -> str:
-        """16 hex digits of all that changes vectors: all but the analyzer."""
+        """The name of the store, unless it is Postgres, and 16 hex digits of all that changes vectors."""
         model = self.model
         parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.text_template)
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+        digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+        return digest if self.store == "postgres" else f"{self.store}-{digest}"
+
+    def has_vectors_of(self, other: "PageIndexVersion") -> bool:
+        """Returns whether the vectors are the same, in whichever store."""
+        return replace(self, store=other.store).space == other.space
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,7 @@ class IndexVersion:
     cut: TableCut
     chunker: str
     vocabulary: str = DEFAULT_VOCABULARY
+    store: KnowledgeStore = "postgres"
 
     @property
     def id(self) -> str:
@@ -96,7 +106,7 @@ class IndexVersion:
     @property
     def pages(self) -> PageIndexVersion:
         """The part that applies to pages."""
-        return PageIndexVersion(self.model, self.text_template, self.analyzer, self.vocabulary)
+        return PageIndexVersion(self.model, self.text_template, self.analyzer, self.vocabulary, self.store)
 
     @property
     def tables(self) -> TableIndexVersion:
@@ -112,13 +122,15 @@ class IndexVersion:
             "cut": asdict(self.cut),
             "chunker": self.chunker,
             "vocabulary": self.vocabulary,
+            **_named(self.store),
         }
 
     @classmethod
     def from_json(cls, parts: Mapping[str, Any]) -> "IndexVersion":
         """Returns the version whose `as_json` gave the parts."""
         model, cut = EmbeddingModel(**parts["model"]), TableCut(**parts["cut"])
-        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"], parts["vocabulary"])
+        vocabulary, store = parts["vocabulary"], parts.get("store", "postgres")
+        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"], vocabulary, store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +206,10 @@ class IndexVersionState:
     def is_whole(self) -> bool:
         """Whether nothing is missing, so that it can become live."""
         return not self.pages.missing and not self.tables.missing
+
+
+def _named(store: KnowledgeStore) -> dict[str, str]:
+    return {} if store == "postgres" else {"store": store}
 
 
 def _digest(parts: Mapping[str, object]) -> str:

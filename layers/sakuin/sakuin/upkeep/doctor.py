@@ -161,7 +161,9 @@ class Doctor:
     def _turbopuffer(self) -> Iterator[Problem]:
         key = self.secrets().turbopuffer_api_key
         if not key:
-            advice = "Add turbopuffer_api_key to the secret: Tables cannot be indexed without it."
+            advice = (
+                "Add turbopuffer_api_key to the secret: Tables, and pages in turbopuffer, cannot be indexed without it."
+            )
             yield Problem("turbopuffer key", "The secret has no key for turbopuffer.", advice)
             return
         url = f"{self.turbopuffer_base_url}/v1/namespaces?page_size=1"
@@ -173,7 +175,7 @@ class Doctor:
             advice = "Check turbopuffer_api_key in the secret, TurbopufferBaseUrl and the account's bills."
             yield Problem("turbopuffer key", f"turbopuffer answered {answer.status_code} to the key.", advice)
         elif (seconds := min(self._seconds(url, key) for _ in range(3))) > _FAR_SECONDS:
-            advice = "Deploy with the nearest region as TurbopufferBaseUrl: each search of a Table waits for it."
+            advice = "Deploy with the nearest region as TurbopufferBaseUrl: each search there waits for it."
             yield Problem("region", f"turbopuffer needs {seconds * 1000:.0f} ms for an answer.", advice)
 
     def _seconds(self, url: str, key: str) -> float:

@@ -83,21 +83,24 @@ class Maintain:
     delete_changes: Callable[[], int] = lambda: 0
     # It returns the number of messages.
     send_webhooks: Callable[[], int] = lambda: 0
-    # It deletes a portion and returns its size.
+    # They delete a portion and return its size.
     sweep_words: Callable[[], int] = lambda: 0
+    sweep_rows: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
     rows_per_portion: int = ROWS_PER_PORTION
     work: CurrentWork = field(default_factory=CurrentWork)
 
     def __call__(self) -> MaintenanceResult:
         """Runs all parts, each in a limited time. The first error is raised after the last part."""
-        parts = (
+        parts: tuple[Callable[[], int], ...] = (
             self.write_quotas,
             # A deleted project has events for its Tables, which are published afterwards.
             *(self._delete_rows, self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
             self.send_webhooks,
-            *(self.delete_uploads, self.delete_questions, self.delete_changes, self._sweep_words),
+            *(self.delete_uploads, self.delete_questions, self.delete_changes),
+            partial(self._sweep, self.sweep_words),
             # A store that hangs takes the most time.
+            partial(self._sweep, self.sweep_rows),
             *(self._complete_tables, self._delete_namespaces, self._delete_indexes),
         )
         _, left, resumed, sent, restarted, learns, webhooks, *rows, completed, spaces, indexes = run_all(
@@ -122,10 +125,10 @@ class Maintain:
                 break
         return left
 
-    def _sweep_words(self) -> int:
-        """Deletes words of pages that no search sees, in portions."""
+    def _sweep(self, sweep: Callable[[], int]) -> int:
+        """Deletes words or rows of pages that no search sees, in portions."""
         until, swept = self.clock() + _SECONDS_PER_PART, 0
-        while (rows := self.sweep_words()) and self.clock() < until:
+        while (rows := sweep()) and self.clock() < until:
             swept += rows
         return swept
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, own_index, recorded_versions
+from sakuin.wiring.index_versions import Kept, own_index, recorded_versions, stored_pages
 
 if TYPE_CHECKING:
     from sakuin.knowledge.bucket_events import BucketEvents
@@ -39,7 +39,7 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bucket, queue = clients.material_bucket(), clients.material_queue()
-    index = KnowledgeIndex(client)
+    index = KnowledgeIndex(client, stored_pages=stored_pages(clients, kept))
     records = LearnsRecords(client)
     learns = LearnsSources(bucket, records, clients.learns_model(), settings.material_prefix)
     pages = IndexPage(

@@ -19,6 +19,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Clients
 
 if TYPE_CHECKING:
+    from sakuin.knowledge.turbopuffer import StoredPages
     from sakuin.platform.supabase.client import Client
     from sakuin.tables.postgres import TableIndex
     from sakuin.upkeep.reconcile import Reconcile
@@ -71,10 +72,24 @@ def kept_or_own(clients: Clients, *, writes: bool = True) -> Kept:
     return recent(kept, clock=clients.clock)
 
 
+def stored_pages(clients: Clients, kept: Kept, *, for_upkeep: bool = False) -> "Callable[[], StoredPages | None]":
+    """Returns what gives the rows of pages in turbopuffer; None while no index version has any."""
+
+    @cache
+    def pages() -> "StoredPages":
+        from sakuin.knowledge.turbopuffer import StoredPages
+
+        return StoredPages(clients.supabase, clients.chunk_store(for_upkeep=for_upkeep), clients.settings.bucket)
+
+    own = own_index(clients.settings)
+    return lambda: pages() if any(one.store == "turbopuffer" for one in (own, *(v.settings for v in kept()))) else None
+
+
 def own_index(settings: Settings) -> IndexVersion:
     """Returns the index version that the settings and this code make."""
     vocabulary = vocabulary_id(settings.vocabulary)
-    return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER, vocabulary)
+    parts = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER, vocabulary)
+    return IndexVersion(*parts, settings.knowledge_store)
 
 
 def live_last(kept: Kept) -> list[StoredIndexVersion]:
@@ -119,6 +134,7 @@ def reconciling(clients: Clients, kept: Kept) -> Callable[[], "Reconcile"]:
             queue,
             settings.material_prefix,
             clients.now,
+            stored_pages(clients, kept, for_upkeep=True),
         )
         tables = ReconcileVersions.of(client, clients.chunk_store(for_upkeep=True), clients.table_queues(), versions)
         return Reconcile(materials, tables, ReconciliationRuns(client), clients.clock, queue.queue.is_empty)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
-from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconciling, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconciling, stored_pages, table_indexes
 
 if TYPE_CHECKING:
     from sakuin.tables.messages import TableQueues
@@ -102,6 +102,13 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         """Sends messages for subscriptions whose feed has moved, also where the change's worker sent none."""
         return 0 if settings.webhooks == "off" else send_due(client, clients.webhook_queue(), WEBHOOKS_PER_RUN)
 
+    pages = stored_pages(clients, kept, for_upkeep=True)
+
+    def sweep_rows() -> int:
+        """Deletes a portion of the rows in turbopuffer that no explanation has."""
+        stored = pages()
+        return stored.sweep() if stored else 0
+
     return Maintain(
         PublishOutbox(Outbox(client), clients.event_bus()),
         TableIndex(client, own_index(settings).tables),
@@ -118,6 +125,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         delete_changes,
         send_webhooks,
         sweep_words=KnowledgeIndex(client).sweep_words,
+        sweep_rows=sweep_rows,
         work=clients.telemetry.work,
     )
 

@@ -20,6 +20,7 @@ from sakuin.wiring.send_webhooks import subscriptions_of
 
 if TYPE_CHECKING:
     from sakuin.knowledge.model import Place
+    from sakuin.knowledge.postgres_search import CandidateStore
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.mcp.answers import RecordRefused
     from sakuin.mcp.knowledge_tools import RecordFeedback
@@ -56,7 +57,7 @@ class Searches:
         self._tables = cache(self._search_of_tables)
         self._hints = clients.cache_hints()
         self.embedder = cache(clients.question_embedder)
-        # Only Search Tools load its SDK.
+        # Only Search Tools, and pages that are there, load its SDK.
         self.store = cache(clients.chunk_store)
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
@@ -73,7 +74,7 @@ class Searches:
         return self._tables(self._live, True).records
 
     def _search_of_pages(self, index: StoredIndexVersion, follows: bool) -> "SearchKnowledge":
-        from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks
+        from sakuin.knowledge.postgres_search import KnowledgeSearch
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.weights import weights_of
 
@@ -82,9 +83,19 @@ class Searches:
             return self._knowledge(search, True) if search else None
 
         model = index.settings.model
-        searched = KnowledgeSearch(PostgresChunks(self._clients.supabase), weights_of(model.name))
+        searched = KnowledgeSearch(self._chunks(index), weights_of(model.name))
         base_url = self._clients.settings.base_url
         return SearchKnowledge(searched, self._lexicon, self.embedder(model), index.settings.pages, base_url, newer)
+
+    def _chunks(self, index: StoredIndexVersion) -> "CandidateStore":
+        from sakuin.knowledge.postgres_search import PostgresChunks
+
+        chunks = PostgresChunks(self._clients.supabase)
+        if index.settings.store == "postgres":
+            return chunks
+        from sakuin.knowledge.turbopuffer import TurbopufferChunks
+
+        return TurbopufferChunks(chunks, self.store(), self._clients.settings.bucket)
 
     def _search_of_tables(self, index: StoredIndexVersion, follows: bool) -> "SearchTable":
         from sakuin.retrieval.weights import weights_of

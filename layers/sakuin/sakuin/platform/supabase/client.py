@@ -36,6 +36,7 @@ READING_FUNCTIONS = frozenset(
         "read_text",
         "upload_results",
         "search_candidates",
+        "stored_candidates",
         "chunks_to_show",
         "table_lexicon_entries",
         "table_term_frequencies",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from turbopuffer import Turbopuffer
@@ -11,10 +12,20 @@ from turbopuffer.types import AttributeSchemaParam, Row
 from sakuin.errors import NotFound
 from sakuin.platform.calls import Ask, background, interactive
 from sakuin.platform.turbopuffer.client import quick, translate_errors, understood
-from sakuin.platform.turbopuffer.documents import DISTANCE, ROWS_AN_ANSWER, SearchedRow, documents, requests, schema
+from sakuin.platform.turbopuffer.documents import (
+    DISTANCE,
+    ROWS_AN_ANSWER,
+    SearchedRow,
+    documents,
+    requests,
+    rows_named,
+    schema,
+)
 
 # The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
+# Of one multi-query.
+_MAX_QUERIES = 16
 # turbopuffer documents no limit of a filter.
 MAX_DELETED_ROWS = 1_000
 
@@ -51,15 +62,17 @@ class TurbopufferRows:
             )
 
     def answers(self, namespace: str, queries: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
-        """Returns the documents by the names of the queries, in one round trip; none for a query that is empty.
+        """Returns the documents by the names of the queries, in a round trip for sixteen; none for an empty query.
 
         Raises `NotFound` if there is no such namespace.
         """
-        asked = {name: query for name, query in queries.items() if query}
-        answers = (
-            self.ask_now(lambda: self._results(namespace, list(asked.values())), namespace=namespace) if asked else []
-        )
-        return dict.fromkeys(queries, ()) | dict(zip(asked, answers, strict=True))
+        asked = [(name, query) for name, query in queries.items() if query]
+        answers: dict[str, Sequence[Row]] = dict.fromkeys(queries, ())
+        for start in range(0, len(asked), _MAX_QUERIES):
+            names, those = zip(*asked[start : start + _MAX_QUERIES], strict=True)
+            results = self.ask_now(partial(self._results, namespace, list(those)), namespace=namespace)
+            answers |= dict(zip(names, results, strict=True))
+        return answers
 
     def _results(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
         with translate_errors(namespace):
@@ -93,6 +106,12 @@ class TurbopufferRows:
         except NotFound:
             return True
         return bool(index.status == "up-to-date")
+
+    def present(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """Returns which of some rows there are; none without such a namespace."""
+        with suppress(NotFound):
+            return {str(row.id) for row in self.answers(namespace, {"rows": rows_named(ids, None)})["rows"]}
+        return set()
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         """Returns the generation of every row by id, without those that are not visible yet: see `is_indexed`."""

@@ -1,0 +1,240 @@
+"""Explanations in turbopuffer: their rows, and the search for candidates among them.
+
+Postgres keeps the texts and says which rows are current: docs/decisions/0148-pages-on-turbopuffer.md.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, groupby
+from typing import Any
+
+from turbopuffer.types import AttributeSchemaParam, Row
+
+from sakuin.errors import NotFound
+from sakuin.knowledge.model import HIGHEST_IMPACT, Filters, KnowledgeChunk, PageChange
+from sakuin.knowledge.postgres_search import DEPTH, PostgresChunks, Question
+from sakuin.language.indexing import SATURATION, frequency_of
+from sakuin.platform.embedding import unpacked
+from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.platform.turbopuffer.documents import (
+    PASSAGES_A_ROW,
+    SearchedRow,
+    cosine,
+    cosines,
+    leg,
+    passage_id,
+    ranks,
+    rows_named,
+    terms_schema,
+)
+from sakuin.platform.turbopuffer.rows import MAX_DELETED_ROWS, TurbopufferRows, parts
+from sakuin.retrieval.stored_words import TERM_BYTES, sent_term, words_leg
+from sakuin.retrieval.vectors import text_hash
+
+_FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}
+_ATTRIBUTES: dict[str, AttributeSchemaParam] = {
+    # As often as in the whole text, weighted and normalized: BM25 without another normalization is then the sum of the
+    # weights that Postgres has for the same words.
+    "terms": terms_schema(TERM_BYTES, k1=SATURATION, b=0.0),
+    # A line with the weights of the terms, then these, a line each.
+    "impacts": {"type": "string", "filterable": False},
+    **dict.fromkeys(("type", "category", "level", "material"), _FILTERED),
+    "folders": {"type": "[]string", "filterable": True},
+}
+# Vectors of one answer of Postgres: 4 MB.
+_PASSAGES_A_REQUEST = 1_000
+# Of a filter in an address.
+_IDS_A_REQUEST = 100
+# Longer than a worker takes from its first row to the transaction that makes it current.
+_STAGED = timedelta(seconds=900)
+
+
+def namespace(library: str, space: str) -> str:
+    """Returns the namespace of a space of vectors. `library` is the bucket of the pages: no other deployment has it."""
+    return f"pages_{library}_{space}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPages:
+    """The rows of explanations in the namespaces of a library."""
+
+    client: Client
+    rows: TurbopufferRows
+    library: str
+
+    def store(self, change: PageChange, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:
+        """Stores the rows of a change before it is applied, where a namespace may lack them. Idempotent.
+
+        Returns what its chunks are applied with. Another change of the material meanwhile makes it a conflict.
+        """
+        ids = [row_id(chunk) for chunk in chunks]
+        source, generation = asdict(change.source) if change.source else None, None
+        for portion in _portions(list(zip(ids, chunks, strict=True))):
+            asked = [{"row_id": id, "text_hashes": chunk.text_hashes} for id, chunk in portion]
+            arguments = {"p_material": change.material, "p_source": source, "p_fingerprint": change.fingerprint}
+            staged = call(self.client, "stage_rows", arguments | {"p_rows": asked})
+            # A page of several portions is applied only if no other change came between them.
+            generation = staged["generation"] if generation is None else generation
+            for space, vectors in staged["spaces"].items():
+                rows = [_searched(id, chunk, vectors[id], generation + 1) for id, chunk in portion if id in vectors]
+                self.rows.write(namespace(self.library, space), rows, _ATTRIBUTES)
+        return [{"row_id": id, "staged_at": generation} for id in ids]
+
+    def sweep(self) -> int:
+        """Deletes a portion of the rows that no explanation has, and namespaces of deleted index versions."""
+        for space in self._abandoned():
+            self.rows.delete_namespace(namespace(self.library, space))
+        before = (datetime.now(UTC) - _STAGED).isoformat()
+        others = self.client.table("stored_row").select("*").is_("id", "null").lt("changed_at", before)
+        portion = answer(others.order("changed_at").limit(MAX_DELETED_ROWS))
+        together: dict[tuple[str, int], list[str]] = {}
+        for row in portion:
+            together.setdefault((row["space"], row["generation"]), []).append(row["row_id"])
+        for (space, generation), ids in together.items():
+            self.rows.delete(namespace(self.library, space), ids, generation=generation)
+            call(self.client, "forget_rows", {"p_space": space, "p_generation": generation, "p_rows": ids})
+        return len(portion)
+
+    def forget_lost(self, after: str, *, limit: int) -> None:
+        """Records which rows of `limit` materials after `after` are lost, so that these count as broken."""
+        for space, ids in call(self.client, "current_rows", {"p_after": after, "p_limit": limit}).items():
+            name = namespace(self.library, space)
+            # What is not indexed yet is not visible, and not lost.
+            if not self.rows.is_indexed(name):
+                continue
+            table = self.client.table("stored_row")
+            for part in parts(ids, _IDS_A_REQUEST):
+                lost = set(part) - self.rows.present(name, part)
+                if lost:
+                    answer(
+                        table.update({"id": None, "changed_at": "now"}).eq("space", space).in_("row_id", sorted(lost))
+                    )
+
+    def _abandoned(self) -> list[str]:
+        """Returns the spaces that no index version has, while their vectors are being deleted in Postgres."""
+        versions = self.client.table("page_index_version").select("space,index_version(live)")
+        recorded = answer(versions.like("space", "turbopuffer-%"))
+        kept = {row["space"] for row in recorded if row["index_version"]}
+        # Before the first index version is added, all of them are written to.
+        if not answer(self.client.table("index_version").select("live").limit(1)):
+            return []
+        return [
+            space
+            for space in sorted({row["space"] for row in recorded} - kept)
+            if answer(self.client.table("knowledge_vector").select("text_hash").eq("space", space).limit(1))
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TurbopufferChunks:
+    """The `CandidateStore` in turbopuffer. `library` is as in `namespace`."""
+
+    postgres: PostgresChunks
+    rows: TurbopufferRows
+    library: str
+
+    def candidates(self, question: Question) -> dict[str, Any]:
+        vector, filters = question.vector, _filters(question.filters)
+        meaning = vector is not None and ("vector", "ANN", list(vector))
+        queries: dict[str, Any] = {"nearest": meaning and leg(meaning, _all(filters), PASSAGES_A_ROW * DEPTH)}
+        folders = ("", *question.folder_slots)
+        for folder in folders:
+            words = words_leg(question.slots_of(folder), "")
+            queries[f"/{folder}"] = words and leg(words, _all([*filters, *_of_folder(folder, folders)]), DEPTH)
+        legs = self._answers(question, queries)
+        nearest = ranks(legs["nearest"], DEPTH)
+        scored = [row for name, rows in legs.items() if name != "nearest" for row in rows]
+        matching = ranks(sorted(scored, key=lambda row: (-float(str(row["$dist"])), str(row.id))), DEPTH)
+        found = self.postgres.stored_candidates(question, [*{**nearest, **matching}])
+
+        near, ids = cosines(legs["nearest"]), [row["row"] for row in found["candidates"] if row["row"]]
+        far = [] if vector is None else [id for id in ids if id not in near]
+        sample = [passage_id(*place) for place in found["sample"]]
+        evidence = self._answers(
+            question,
+            {
+                "rows": ids and rows_named(ids, None, include_attributes=["impacts"]),
+                "far": far and rows_named(far, vector, of="chunk"),
+                "sample": ids and sample and vector is not None and rows_named(sample, vector),
+            },
+        )
+        near |= cosines(evidence["far"])
+        slots = [slot for folder in folders for slot in question.slots_of(folder)]
+        asked = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        impacts = {str(row.id): _impacts(row, asked) for row in evidence["rows"]}
+        return found | {
+            "cosines": list(map(cosine, evidence["sample"])),
+            "candidates": [
+                row
+                | {
+                    "cosine": near.get(row["row"]),
+                    "nearest_rank": nearest.get(row["row"]),
+                    "matching_rank": matching.get(row["row"]),
+                    "impacts": impacts.get(row["row"], {}),
+                }
+                for row in found["candidates"]
+            ],
+        }
+
+    def texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return self.postgres.texts(ids)
+
+    def _answers(self, question: Question, queries: Mapping[str, Any]) -> Mapping[str, Sequence[Row]]:
+        with suppress(NotFound):
+            return self.rows.answers(namespace(self.library, question.version.space), queries)
+        return dict.fromkeys(queries, ())
+
+
+def row_id(chunk: KnowledgeChunk) -> str:
+    """Returns the name of an explanation's row: a hash of all that is searched of it, but for the model."""
+    searched = [chunk.id, chunk.type, chunk.category, chunk.level, chunk.text_hashes, chunk.words.impacts]
+    return text_hash(json.dumps(searched, ensure_ascii=False, sort_keys=True))[:32]
+
+
+def _searched(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation: int) -> SearchedRow:
+    impacts = {sent_term(term): impact for term, impact in sorted(chunk.words.impacts.items())}
+    weights = [str(max(1, round(impact * HIGHEST_IMPACT))) for impact in impacts.values()]
+    segments = chunk.material.split("/")
+    filters = {"type": chunk.type, "category": chunk.category, "level": chunk.level, "material": chunk.material}
+    return SearchedRow(
+        id,
+        generation,
+        [unpacked(vector, header=4) for vector in vectors],
+        filters | {"folders": ["/".join(segments[:depth]) for depth in range(1, len(segments))]},
+        {
+            "terms": [term for term, impact in impacts.items() for _ in range(max(1, round(frequency_of(impact))))],
+            "impacts": "\n".join([" ".join(weights), *impacts]),
+        },
+    )
+
+
+def _impacts(row: Row, asked: Mapping[str, str]) -> dict[str, int]:
+    """Returns the weights in a row of the terms `asked`, by their stored form."""
+    weights, *terms = str(row["impacts"]).split("\n")
+    return {asked[term]: int(weight) for term, weight in zip(terms, weights.split(" "), strict=False) if term in asked}
+
+
+def _portions(rows: Sequence[tuple[str, KnowledgeChunk]]) -> Iterator[list[tuple[str, KnowledgeChunk]]]:
+    """Divides rows into portions of about as many passages as one answer should have."""
+    ends = accumulate(len(chunk.text_hashes) for _, chunk in rows)
+    for _, portion in groupby(zip(ends, rows, strict=True), key=lambda pair: pair[0] // _PASSAGES_A_REQUEST):
+        yield [row for _, row in portion]
+
+
+def _filters(filters: Filters) -> list[tuple[Any, ...]]:
+    exact = {name: getattr(filters, name) for name in ("type", "category", "level", "material")}
+    folder = [("folders", "Contains", filters.folder)] if filters.folder else []
+    return [*((name, "Eq", value) for name, value in exact.items() if value is not None), *folder]
+
+
+def _of_folder(folder: str, folders: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Returns the filters for the pages of a folder that are in no deeper one of `folders`; they end with a slash."""
+    deeper = [("folders", "NotContains", each[:-1]) for each in folders if each != folder and each.startswith(folder)]
+    return [*([("folders", "Contains", folder[:-1])] if folder else []), *deeper]
+
+
+def _all(filters: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
+    return ("And", list(filters)) if filters else None
