@@ -77,7 +77,7 @@ def test_figures_are_given_for_each_variant_and_group(filled: Operator) -> None:
 
 def test_ablations_add_a_variant_for_each_rule(filled: Operator) -> None:
     shown = filled.sakuin("eval", labels(filled, RIGHT), "--ablations", "--json").document
-    rules = {"notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams"}
+    rules = {"notation", "rewriting", "typos", "synonyms", "english", "grams"}
     assert {f"without {rule}" for rule in rules} <= set(shown["variants"])
 
 

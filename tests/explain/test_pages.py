@@ -126,12 +126,12 @@ def test_a_result_has_every_part_of_its_score(world: World) -> None:
 
 
 def test_the_question_is_shown_as_it_was_understood(world: World) -> None:
-    said = explained(world, "たすきがけってなに")
-    assert said["query"] == "たすきがけってなに"
-    rewritten = next(step for step in said["understood"]["steps"] if step["rule"] == "reduction")
-    assert rewritten["found"]
-    without = explained(world, "たすきがけってなに", without=["reduction"])
-    assert "reduction" not in {step["rule"] for step in without["understood"]["steps"]}
+    said = explained(world, "公式の例題")
+    assert said["query"] == "公式の例題"
+    asked = next(step for step in said["understood"]["steps"] if step["rule"] == "examples")
+    assert asked["found"] == "例題"
+    without = explained(world, "公式の例題", without=["examples"])
+    assert "examples" not in {step["rule"] for step in without["understood"]["steps"]}
 
 
 def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:

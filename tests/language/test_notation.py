@@ -152,10 +152,8 @@ def test_words_and_numbers_have_one_term(ways: tuple[str, ...]) -> None:
     assert words == dict.fromkeys(ways, words[ways[0]])
 
 
-def test_a_formula_is_known_whole_by_its_parts_and_by_its_shape() -> None:
-    found = term_counts(analyze("x²-7x+12=0 を解く"))
-    assert {"x^2-7x+12=0", "x^2", "7x", ":x^2+x+n=0", "解く"} <= set(found)
-    assert ":x^2+x+n=0" in term_counts(analyze("ax^2+bx+c=0"))
+def test_a_formula_is_known_whole_and_by_its_parts() -> None:
+    assert {"x^2-7x+12=0", "x^2", "7x", "解く"} <= set(term_counts(analyze("x²-7x+12=0 を解く")))
 
 
 PIECES = st.sampled_from(

@@ -25,7 +25,7 @@ AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
 SINGLE_MODES = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
 # Rules that record a step whenever they change a question. The others may change it without one.
-_LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
+_LEAVE_STEPS = {"notation", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)
 
 

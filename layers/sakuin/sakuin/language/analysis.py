@@ -1,13 +1,13 @@
 """Analysis of text into the terms of the index, the same for pages, Tables and questions."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from sakuin.language.character_grams import character_grams
 from sakuin.language.formulas import Formula, formulas, without_words
-from sakuin.language.morphemes import LONGEST_TERM, Morpheme, morphemes
+from sakuin.language.morphemes import Morpheme, morphemes
 from sakuin.language.notation import canonical
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
@@ -16,11 +16,11 @@ _SHORT = 100  # characters
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedText:
-    """A text in canonical form, the morphemes of its prose by line, and its formulas with start and end."""
+    """A text in canonical form, the morphemes of its prose by line, and its formulas."""
 
     text: str
     lines: tuple[list[Morpheme], ...]
-    formulas: tuple[tuple[int, int, Formula], ...]
+    formulas: tuple[Formula, ...]
 
 
 def analyze(text: str, *, mathematics: bool = False) -> AnalyzedText:
@@ -60,15 +60,7 @@ def term_counts(text: AnalyzedText, vocabulary: Vocabulary = NO_VOCABULARY) -> d
     """
     terms = [term for line in text.lines for morpheme in line for term in morpheme.terms]
     terms += character_grams(text.text)
-    for _, _, formula in text.formulas:
-        terms += formula_terms(formula)
+    for _, _, of_formula in text.formulas:
+        terms += of_formula
     terms += vocabulary.terms(text.text)
     return Counter(terms)
-
-
-def formula_terms(formula: Formula) -> Iterator[str]:
-    """Yields the terms of a formula: whole, shape and parts."""
-    for name in (formula.whole, formula.shape, *formula.parts):
-        # A longer formula is indexed by its parts.
-        if name and len(name.encode()) <= LONGEST_TERM:
-            yield name

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from sakuin.language.morphemes import LONGEST_TERM
 
 LONGEST = 60  # characters; nobody types a longer formula into a search
 _RUN = re.compile(r"[a-zα-ω\d√△∠∫(|\-±][a-zα-ω\d√△∠∫^_()|/+\-=≤≥<>≠≈±×÷°%∥⊥∽≡∞:'!.,·]+")
@@ -15,40 +16,23 @@ _SIDE = re.compile(r"[^=≤≥<>≠,]+")
 _JOINTS = frozenset(".,:'!-+=/×÷±<>")
 _WORD = re.compile(r"[a-z]{4,}")
 _FUNCTIONS = re.compile(r"sin|cos|tan|log|lim|max|min")
-_CHOICE = re.compile(r"(?:\d{1,2}|n)([cph])(?:\d{1,2}|r|k)")
 _PARTS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,+\-±×÷()|]+")
-_ATOM = re.compile(r"[a-zα-ω\d]\^[a-z\d]|√[a-z\d]+|\d+/\d+")
-_COEFFICIENT = re.compile(r"(?:\d+(?:\.\d+)?|(?<![a-z])[abckmpqr])(?=[xyθ√(])")
-_UNKNOWN = re.compile(r"[xyθn]")
-_RELATED = re.compile(r"[=^≤≥<>]")
-_ZERO = re.compile(r"(?<==)n$")
-_FIRST_SIGN = re.compile(r"(^|[=(≤≥<>])\++")
-_CONSTANT = re.compile(r"(?<![\^\d/.a-z_])(?:\d+(?:\.\d+)?(?:/\d+)?|[abckmpqr])(?![\d/a-z^(])")
-
 
 # Signs that stand in formulas alone. Others stand between words, too: TCP/IP, id=5, 1990-2000.
 _CERTAIN = re.compile(r"[\^√≤≥≠≈±×÷∫△∠°∥⊥∽≡∞]")
 _WORD_OR_YEAR = re.compile(r"[a-z]{2,}|\d{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula: `whole`, `parts` (the terms between its signs, with their powers and roots), and its `shape`.
-
-    The shape abstracts from numbers and coefficients: `x^2-7x+12=0` and `ax^2+bx+c=0` both have `:x^2+x+n=0`.
-    """
-
-    whole: str
-    parts: tuple[str, ...]
-    shape: str | None
+# Start and end of a formula, and its terms.
+Formula = tuple[int, int, tuple[str, ...]]
 
 
-def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
-    """Yields start, end and content of every formula in a canonical text."""
+def formulas(text: str) -> Iterator[Formula]:
+    """Yields the formulas in a canonical text. Their terms are the whole, and what is between relations and signs."""
     for match in _RUN.finditer(text):
         run = match[0]
-        for start, end, formula in _known_run(run) if len(run) <= LONGEST else _in_run(run):
-            yield match.start() + start, match.start() + end, formula
+        for start, end, terms in _known_run(run) if len(run) <= LONGEST else _in_run(run):
+            yield match.start() + start, match.start() + end, terms
 
 
 def without_words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -60,13 +44,13 @@ def without_words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _in_run(run: str) -> tuple[tuple[int, int, Formula], ...]:
-    """Returns start, end and content of the formulas in signs without spaces, which can also be a word."""
+def _in_run(run: str) -> tuple[Formula, ...]:
+    """Returns the formulas in signs without spaces, which can also be a word."""
     if not _SIGN.search(run):
         return ()
     pieces = [(start, end, run[start:end]) for start, end in _pieces(run)]
     return tuple(
-        (start, end, _formula(piece))
+        (start, end, _terms(piece))
         for start, end, piece in pieces
         if 1 < len(piece) <= LONGEST and _SIGN.search(piece) and not _is_prose(piece)
     )
@@ -95,21 +79,7 @@ def _surplus(run: str) -> int:
     return run[-LONGEST:].count(")") - run[-LONGEST:].count("(")
 
 
-def _formula(run: str) -> Formula:
+def _terms(run: str) -> tuple[str, ...]:
     parts = [part for part in _PARTS.split(run) if len(part) > 1 and not part.isdigit()]
-    if "^" in run or "√" in run or "/" in run:
-        parts += [atom for part in parts for atom in _ATOM.findall(_FUNCTIONS.sub(" ", part)) if atom != part]
-    names = tuple(dict.fromkeys(part for part in parts if part != run))
-    return Formula(run, names[:12], _shape(run))
-
-
-def _shape(run: str) -> str | None:
-    if choice := _CHOICE.fullmatch(run):
-        return f":n{choice[1]}r"
-    if "," in run or not _UNKNOWN.search(run) or not _RELATED.search(run):
-        return None
-    shape = _COEFFICIENT.sub("", run.replace("-", "+"))
-    shape = _CONSTANT.sub("n", shape)
-    if run.endswith("=0"):
-        shape = _ZERO.sub("0", shape)
-    return ":" + _FIRST_SIGN.sub(r"\1", shape)
+    names = (name for name in dict.fromkeys((run, *parts[:12])) if len(name.encode()) <= LONGEST_TERM)
+    return tuple(names) or (run[:12],)

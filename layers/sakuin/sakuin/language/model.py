@@ -28,7 +28,7 @@ class IndexedWords:
 # gram     what counts little and is never shown as matched: character grams, and typed words that no other slot has
 SlotKind = Literal["word", "gram"]
 # Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
-Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
+Rule = Literal["notation", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
 
 
 # The first character of a term that names a concept of the vocabulary.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from sakuin.language.analysis import AnalyzedText, analyze, formula_terms
+from sakuin.language.analysis import AnalyzedText, analyze
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 MOST_SHOWN = 8
@@ -42,8 +42,8 @@ def _places(text: AnalyzedText, weight: Mapping[str, int], vocabulary: Vocabular
         if start >= 0:
             at = start + len(morpheme.surface)
             yield from _span_of(start, at, morpheme.terms, weight)
-    for start, end, formula in text.formulas:
-        yield from _span_of(start, end, formula_terms(formula), weight)
+    for start, end, terms in text.formulas:
+        yield from _span_of(start, end, terms, weight)
     for named in vocabulary.mentions(text.text):
         yield from _span_of(named.start, named.end, (concept.term for concept in named.concepts), weight)
 

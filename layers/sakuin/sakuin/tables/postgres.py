@@ -389,7 +389,7 @@ class ToolSearch:
     ) -> tuple[Frequencies, Sequence[str]]:
         """Returns how frequent terms are in the Table, and the doc ids of `sample` chunks, always the same.
 
-        The frequencies are those of a sample of the Table, exact for up to 500 chunks. Both are empty if the Tool is
+        The frequencies are those of a sample of the Table, exact for up to 2,000 chunks. Both are empty if the Tool is
         not allowed now.
         """
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_sample": sample}

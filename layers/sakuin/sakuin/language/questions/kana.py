@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from sakuin.language.letters import to_katakana
+from sakuin.language.questions.draft import Replacement
 
 LONGEST_RUN = 60  # kana; a longer run is segmented in pieces
 LONGEST_WORD = 18  # kana
@@ -37,15 +37,6 @@ _BOUND_WORDS_LIST = """
 _BOUND_WORDS = frozenset(_BOUND_WORDS_LIST.split())
 
 
-@dataclass(frozen=True, slots=True)
-class KanaRewrite:
-    """A span of kana with its spellings in the index, the most frequent first."""
-
-    start: int
-    end: int
-    spellings: tuple[str, ...]
-
-
 def possible_readings(text: str) -> Iterator[str]:
     """Yields every span of kana in a canonical text that can be a word, in katakana."""
     for run in _RUN.finditer(text):
@@ -66,12 +57,12 @@ def kana_word_candidates(text: str) -> Iterator[tuple[int, str]]:
                 yield run.start() + piece.start(), piece[0]
 
 
-def kana_rewrites(text: str, spellings_of: Callable[[str], tuple[str, ...]], *, shortest: int) -> list[KanaRewrite]:
-    """Returns the words in kana of a canonical text that the index spells in another way.
+def kana_rewrites(text: str, spellings_of: Callable[[str], tuple[str, ...]], *, shortest: int) -> list[Replacement]:
+    """Returns the words in kana of a canonical text that the index spells in another way, with the most frequent one.
 
     `spellings_of` looks up a katakana reading; a word has at least `shortest` kana.
     """
-    rewrites: list[KanaRewrite] = []
+    rewrites: list[Replacement] = []
     for run in _RUN.finditer(text):
         for begin in range(0, len(run[0]), LONGEST_RUN):
             piece = run[0][begin : begin + LONGEST_RUN]
@@ -79,7 +70,7 @@ def kana_rewrites(text: str, spellings_of: Callable[[str], tuple[str, ...]], *, 
             for start, end, forms in _cheapest(piece, spellings_of, shortest, goes_on=goes_on):
                 if piece[start:end] not in forms:
                     at = run.start() + begin
-                    rewrites.append(KanaRewrite(at + start, at + end, forms))
+                    rewrites.append(Replacement(at + start, at + end, forms[0]))
     return rewrites
 
 

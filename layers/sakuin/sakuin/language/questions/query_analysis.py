@@ -8,7 +8,6 @@ from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import stem, to_katakana
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot, WeightedTerm
 from sakuin.language.notation import canonical
-from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.draft import Draft, Replacement
 from sakuin.language.questions.function_words import stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
@@ -23,7 +22,7 @@ from sakuin.language.questions.slots import (
     word_slots,
 )
 from sakuin.language.questions.translation import is_latin, translate
-from sakuin.language.questions.typos import kana_typos, possible_concepts, possible_typos, spelled_words
+from sakuin.language.questions.typos import possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
 from sakuin.language.synonyms import Group
 from sakuin.language.unicode_text import folded, storable
@@ -36,6 +35,11 @@ MOST_SYNONYMS = 20  # phrases in one question, the longest first
 MOST_FOLDERS = 8  # with synonyms of their own for one question
 _SPACES = re.compile(r"\s+")
 _IDEOGRAPH = re.compile(r"[一-鿿]")
+_EXAMPLE = re.compile(
+    r"例題|具体例|実例"
+    r"|(?<![一-鿿])例(?:を|が|で|も)?(?:見|み[せた]|教え|おしえ|知り|しり|欲し|ほし|挙げ|あげ|出し|解[いき])"
+    r"|\b(?:worked )?examples?\b"
+)
 
 # By phrase of a question, the phrases that mean the same.
 Synonyms = Mapping[str, tuple[str, ...]]
@@ -99,12 +103,11 @@ def analyze_query(
     notation = _normalized(query, vocabulary, notation="notation" not in without)
     draft = Draft(notation, notation, (RewriteStep("notation", plain, notation),) if notation != plain else ())
     if "rewriting" not in without:
-        draft = _with_kana_rewritten(draft, lexicon, vocabulary, typos="typos" not in without)
+        draft = draft.with_replaced("rewriting", _rewrites(draft.text, lexicon, vocabulary))
     if "typos" not in without:
         draft = draft.with_replaced("typos", possible_typos(draft.text, lexicon, vocabulary))
-    variant, fillers = _without_fillers(draft.text, reduction="reduction" not in without)
-    typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
-    steps = (*draft.steps, *(RewriteStep("reduction", found, "") for found in fillers))
+    variant, typed = analyze_canonical(draft.text), analyze_canonical(draft.typed)
+    steps = draft.steps
     stop = stop_words(query[:LONGEST_QUESTION])
     units = own = _units(typed, lexicon, vocabulary, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
@@ -131,8 +134,8 @@ def analyze_query(
             translated += tuple(draft.typed_span(each.start, each.end) for each in corrected)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
-    raw, _ = _without_fillers(plain, reduction="reduction" not in without)
-    terms = dict.fromkeys(term.term for unit in query_units(raw) for term in unit.phrasings[0])
+    raw = query_units(analyze_canonical(plain))
+    terms = dict.fromkeys(term.term for unit in raw for term in unit.phrasings[0])
     known = tuple(term for term in terms if term in lexicon.known)
     as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
     little = [Slot("gram", (WeightedTerm(word, LOW_CONTENT_WEIGHT),)) for word in known if word not in as_typed]
@@ -146,8 +149,8 @@ def analyze_query(
     searched = dict.fromkeys(term.term for slot in slots[""] for term in slot.terms)
     words = dict.fromkeys(term.term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
-    example = None if "examples" in without else example_request(plain)
-    steps += () if example is None else (RewriteStep("examples", example, ""),)
+    example = None if "examples" in without else _EXAMPLE.search(plain)
+    steps += () if example is None else (RewriteStep("examples", example[0], ""),)
     return AnalyzedQuery(
         query,
         text,
@@ -188,16 +191,6 @@ def _grams(
     return slots[:MOST_SLOTS]
 
 
-def _without_fillers(text: str, *, reduction: bool) -> tuple[AnalyzedText, list[str]]:
-    """Returns an analyzed question without conversational filler, and the filler."""
-    fillers = list(filler_spans(text)) if reduction else []
-    question = analyze_canonical(blanked(text, fillers))
-    if not any(morpheme.terms for line in question.lines for morpheme in line) and not question.formulas:
-        # A question of filler only, such as どうすれば？, is searched as it is.
-        return analyze_canonical(text), []
-    return question, [text[start:end] for start, end in fillers]
-
-
 def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary, stop: Set[str]) -> list[QueryUnit]:
     """Returns the units of a question without stop words; if it has no others, those that the index has.
 
@@ -221,15 +214,6 @@ def _normalized(query: str, vocabulary: Vocabulary, *, notation: bool) -> str:
     return _SPACES.sub(" ", vocabulary.canonical(text) if notation else folded(text)).strip()[: 2 * LONGEST_QUESTION]
 
 
-def _with_kana_rewritten(draft: Draft, lexicon: LexiconEntries, vocabulary: Vocabulary, *, typos: bool) -> Draft:
-    rewrites = _rewrites(draft.text, lexicon, vocabulary)
-    wrong = kana_typos(draft.text, lexicon, [(one.start, one.end) for one in rewrites]) if typos else []
-    if not wrong:
-        return draft.with_replaced("rewriting", rewrites)
-    draft = draft.with_replaced("typos", wrong)
-    return draft.with_replaced("rewriting", _rewrites(draft.text, lexicon, vocabulary))
-
-
 def _rewrites(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     def spellings_of(reading: str) -> tuple[str, ...]:
         if rewrites := lexicon.spellings.get(reading):
@@ -240,11 +224,7 @@ def _rewrites(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -> lis
     # Beside kanji, short kana are mostly grammar.
     shortest = 3 if _IDEOGRAPH.search(text) else 2
     rewrites = kana_rewrites(text, spellings_of, shortest=shortest)
-    return [
-        Replacement(one.start, one.end, one.spellings[0])
-        for one in rewrites
-        if text[one.start : one.end] not in lexicon.known
-    ]
+    return [one for one in rewrites if text[one.start : one.end] not in lexicon.known]
 
 
 def _with_synonyms(

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from sakuin.language.analysis import AnalyzedText, formula_terms
+from sakuin.language.analysis import AnalyzedText
 from sakuin.language.character_grams import character_grams
-from sakuin.language.formulas import Formula
 from sakuin.language.model import Slot, WeightedTerm
 from sakuin.language.questions.function_words import LOW_CONTENT_WORDS
 from sakuin.language.vocabulary import ConceptMention
@@ -32,8 +31,7 @@ def query_units(question: AnalyzedText, low_content: Set[str] = frozenset()) -> 
     `low_content` are the words of nearly every question of its subject.
     """
     units = [
-        QueryUnit(start, end, tuple((term,) for term in _terms_of(formula)))
-        for start, end, formula in question.formulas
+        QueryUnit(start, end, tuple((WeightedTerm(term),) for term in terms)) for start, end, terms in question.formulas
     ]
     at = 0
     for line in question.lines:
@@ -96,10 +94,6 @@ def gram_slots(text: str) -> list[Slot]:
     """Returns one slot for each character gram of a canonical text."""
     grams = dict.fromkeys(character_grams(text))
     return [Slot("gram", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
-
-
-def _terms_of(formula: Formula) -> list[WeightedTerm]:
-    return [WeightedTerm(term) for term in formula_terms(formula)] or [WeightedTerm(formula.whole[:12])]
 
 
 def _distinct(terms: Iterable[WeightedTerm]) -> tuple[WeightedTerm, ...]:

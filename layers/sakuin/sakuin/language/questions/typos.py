@@ -3,7 +3,7 @@
 Only words of the index are meant, and only what neither the index nor a word list has is a typo. Corrections are added.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -59,17 +59,6 @@ def possible_typos(text: str, lexicon: LexiconEntries, vocabulary: Vocabulary) -
             typos.append(typo)
             right[typo.start : typo.end] = [True] * (typo.end - typo.start)
     return _without_overlaps(typos)
-
-
-def kana_typos(text: str, lexicon: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Replacement]:
-    """Returns words in kana that are one or two edits from a word of the index and recognized only in part."""
-    typos = []
-    for start, word in kana_word_candidates(text):
-        kana = sum(stop - begin for begin, stop in recognized if start <= begin and stop <= start + len(word))
-        similar = lexicon.similar.get(word)
-        if similar and 0 < kana < len(word):
-            typos.append(Replacement(start, start + len(word), similar[0]))
-    return typos
 
 
 def possible_concepts(text: str, vocabulary: Vocabulary) -> Iterator[Concept]:
