@@ -357,7 +357,8 @@ def _by_family(recorded: Mapping[str, Collection]) -> Table:
 
 
 def _family(name: str) -> str:
-    return _FAMILIES[name.partition(" ")[0]]
+    language = name.partition(" ")[0]
+    return _FAMILIES.get(language, language)
 
 
 def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str] = _group) -> dict[str, dict[str, Any]]:
