@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.texts.catalogue import coded
 from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 
@@ -16,6 +17,7 @@ from tests.worlds import TableWorld, World
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//elsewhere.example/x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 _MATERIAL = "senior/微分と接線_教材"
+_REFUSED = coded("vendor.refused", service="embedding service", status=401, model="EMBEDDING_MODEL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
     tables.settle()
     index = {
         "state": "error",
-        "last_error": "OpenAI did not accept the key",
-        "skipped_nodes": [{"json_pointer": "/about", "reason": "Character 4 is NUL"}],
+        "last_error": _REFUSED,
+        "skipped_nodes": [{"json_pointer": "/about", "reason": coded("table.nul", place="4")}],
     }
     world.sql.execute("update tool set metadata = %s where id = %s", (json.dumps({"search_index": index}), broken))
     world.projects.create_endpoint(None, tables.project, name="先生のエージェント", tools=[tool])
@@ -75,15 +77,15 @@ def add_project(world: World, tables: TableWorld, owner: str) -> str:
 
 def add_troubles(world: World, content: Content) -> None:
     """Adds work that did not finish, dead letters and refused questions."""
-    away = Defer(300, "OpenAI did not answer within 20 seconds", "openai")
+    away = Defer(300, coded("vendor.slow", seconds="20"), "openai")
     world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html"), away)
-    world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), "OpenAI refused the API key")
+    world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), _REFUSED)
     for key in ("junior/確率の基本_教材.html", "junior/一次関数_教材.html"):
         stored = {"bucket": {"name": "materials"}, "object": {"key": key, "versionId": "v1", "sequencer": "0A"}}
         body = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": stored}]})
         content.sqs.send_message(QueueUrl="dead-material", MessageBody=body)
     world.runs.take(seconds=60, begin=True)
-    late = Difference("stale", f"{_MATERIAL}.html", "The bucket has another version.", "the key is checked again")
+    late = Difference("stale", f"{_MATERIAL}.html", coded("night.other_version"), "the key is checked again")
     world.runs.release(None, [late])
     questions = RefusedQuestions(world.client)
     for question, target in (

@@ -64,7 +64,7 @@ def needs_of(
 
 def state_of(t: Texts, needs: Sequence[Need], *, is_new: bool) -> str:
     """Returns the sentence of state: the first thing that is wrong, and what can be searched all the same."""
-    return "".join(_sentences(t, needs, is_new)) if t.language == "ja" else " ".join(_sentences(t, needs, is_new))
+    return t("why.between.sentences").join(_sentences(t, needs, is_new))
 
 
 def _sentences(t: Texts, needs: Sequence[Need], is_new: bool) -> Iterator[str]:
