@@ -8,7 +8,7 @@ Text Retrieval, Information Retrieval 7, 2004).
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import pairwise
+from operator import add
 
 PREFIX = "^"
 # Han, kana, Hangul, Thai, Lao, Myanmar and Khmer.
@@ -29,8 +29,8 @@ def character_grams(text: str) -> list[str]:
     grams: list[str] = []
     for dense, spaced in runs.findall(text):
         if dense:
-            pairs = map("".join, pairwise(letters.findall(dense) if marks else dense))
-            grams += [PREFIX + pair for pair in pairs if len(pair) <= _LONGEST_GRAM]
+            signs = letters.findall(dense) if marks else dense
+            grams += [PREFIX + pair for pair in map(add, signs, signs[1:]) if len(pair) <= _LONGEST_GRAM]
         else:
             grams += _known_word(spaced) if len(spaced) <= _LONGEST_KNOWN else _in_word(spaced)
     return grams

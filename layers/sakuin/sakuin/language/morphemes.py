@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from threading import Lock
 from typing import Literal
 
@@ -109,10 +110,8 @@ class _Analyzer:
 
 
 def _read_together(line: list[Morpheme]) -> None:
-    for at in range(1, len(line)):
-        pair = line[at - 1 : at + 1]
-        readings = _READ_TOGETHER.get((pair[0].surface, pair[1].surface), ())
-        for place, reading in enumerate(readings, at - 1):
+    for at, (first, second) in enumerate(pairwise(line)):
+        for place, reading in enumerate(_READ_TOGETHER.get((first.surface, second.surface), ()), at):
             line[place] = replace(line[place], reading=reading or line[place].reading)
 
 
