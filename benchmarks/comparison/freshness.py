@@ -64,7 +64,9 @@ def _waits_for_pages(stack: Stack, uploads: int) -> list[float]:
         material = f"benchmark/freshness-{number}"
         stack.put(f"{material}.html", ONE_RULE.format(number=number))
         started = time.perf_counter()
-        while not any(hit["material"] == material for hit in stack.search("鮮度の規則", top_k=50)):
+        # In its page alone: of many equal pages an answer shows the first. Until it is known the filter is an error.
+        call = {"name": "search_knowledge", "arguments": {"query": "鮮度の規則", "material": material}}
+        while stack.mcp("tools/call", call).get("isError"):
             time.sleep(0.01)
         waits.append((time.perf_counter() - started) * 1000)
     for number in range(uploads):
