@@ -22,6 +22,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "tables": ("1",),
     "scale": ("measure",),
     "large_index": ("200",),
+    "knowledge_store": ("40",),
     "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }

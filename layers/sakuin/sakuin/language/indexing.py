@@ -16,8 +16,8 @@ AVERAGE_TERMS = 600
 AVERAGE_TERMS_OF_A_CHUNK = 1_000
 LENGTH_SHARE = 0.75
 SATURATION = 0.6
-# Above this the weight hardly grows.
-_LARGEST = 0.98
+# Above this, some thirty occurrences, the weight hardly grows.
+_MOST_COUNTED = 0.98
 # Words behind this place are not indexed: one SQL statement could not write them all.
 LONGEST_BODY = 100_000  # characters
 
@@ -48,7 +48,7 @@ def impacts_in_chunk(counts: Mapping[str, int], length: int) -> dict[str, float]
 
 def frequency_of(impact: float) -> float:
     """Returns the normalized frequency, weighted by fields, of a term with this weight."""
-    return SATURATION * impact / (1 - min(impact, _LARGEST))
+    return SATURATION * impact / (1 - min(impact, _MOST_COUNTED))
 
 
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
