@@ -40,17 +40,17 @@ class TeachingPages:
     at: float
 
     def __call__(self, question: ExamQuestion) -> CoveredQuestion:
-        found, site = self.site(question.text), self.site
-        pages = np.argsort(-found.pages, kind="stable")[:FIRST]
-        order = np.argsort(-found.explanations, kind="stable")
-        scores = found.explanations[order].tolist()
+        evidence, site = self.site(question.text), self.site
+        pages = np.argsort(-evidence.pages, kind="stable")[:FIRST]
+        order = np.argsort(-evidence.explanations, kind="stable")
+        scores = evidence.explanations[order].tolist()
         # Several pages may teach the same, so that the best one needs no lead.
-        probability = found.scale.similarity(float(found.pages[pages[0]]), 0.0)
+        probability = evidence.scale.similarity(float(evidence.pages[pages[0]]), 0.0)
         taught_by: tuple[str, ...] = ()
-        if probability >= self.at and scores[0] >= found.scale.least:
+        if probability >= self.at and scores[0] >= evidence.scale.least:
             first = next(number for number in order if site.page_of[number] == pages[0])
             ahead = leads(scores[: FIRST + 1], scores)[:FIRST]
-            near = [found.scale.similarity(*each) >= NEAR_MATCH for each in zip(scores, ahead, strict=False)]
+            near = [evidence.scale.similarity(*each) >= NEAR_MATCH for each in zip(scores, ahead, strict=False)]
             numbers = dict.fromkeys((first, *(number for number, is_near in zip(order, near, strict=False) if is_near)))
             taught_by = tuple(site.ids[number] for number in numbers)
         return CoveredQuestion(question, tuple(site.pages[each] for each in pages), probability, taught_by)

@@ -40,11 +40,11 @@ class SiteEvidence:
     def __init__(self, predict: Predict, site: PredictedSite) -> None:
         self.predict, self.site = predict, site
         self._chunks = PredictedChunks(site, predict.vectors)
-        found = self._chunks.chunks
-        self.ids = [chunk.id for chunk in found]
-        self.pages = list(dict.fromkeys(str(chunk.shown["material"]) for chunk in found))
+        chunks = self._chunks.chunks
+        self.ids = [chunk.id for chunk in chunks]
+        self.pages = list(dict.fromkeys(str(chunk.shown["material"]) for chunk in chunks))
         numbers = {page: number for number, page in enumerate(self.pages)}
-        self.page_of = np.array([numbers[str(chunk.shown["material"])] for chunk in found])
+        self.page_of = np.array([numbers[str(chunk.shown["material"])] for chunk in chunks])
         passages = [self._chunks.places[id] for id in self.ids]
         self._passages = np.array([place for some in passages for place in some])
         self._firsts = np.cumsum([0, *map(len, passages)])[:-1]
