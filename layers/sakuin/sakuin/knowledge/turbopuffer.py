@@ -73,9 +73,9 @@ class StoredPages:
         ids = [row_id(chunk) for chunk in chunks]
         source, generation = asdict(change.source) if change.source else None, None
         for portion in _portions(list(zip(ids, chunks, strict=True))):
-            asked = [{"row_id": id, "text_hashes": chunk.text_hashes} for id, chunk in portion]
+            texts = [{"row_id": id, "text_hashes": chunk.text_hashes} for id, chunk in portion]
             arguments = {"p_material": change.material, "p_source": source, "p_fingerprint": change.fingerprint}
-            staged = call(self.client, "stage_rows", arguments | {"p_rows": asked})
+            staged = call(self.client, "stage_rows", arguments | {"p_rows": texts})
             # A page of several portions is applied only if no other change came between them.
             generation = staged["generation"] if generation is None else generation
             for space, vectors in staged["spaces"].items():
@@ -163,8 +163,8 @@ class TurbopufferChunks:
         )
         near |= cosines(evidence["far"])
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
-        asked = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
-        impacts = {str(row.id): _impacts(row, asked) for row in evidence["rows"]}
+        forms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        impacts = {str(row.id): _impacts(row, forms) for row in evidence["rows"]}
         return found | {
             "cosines": list(map(cosine, evidence["sample"])),
             "candidates": [
@@ -211,10 +211,10 @@ def _searched(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation
     )
 
 
-def _impacts(row: Row, asked: Mapping[str, str]) -> dict[str, int]:
-    """Returns the weights in a row of the terms `asked`, by their stored form."""
+def _impacts(row: Row, forms: Mapping[str, str]) -> dict[str, int]:
+    """Returns the weights in a row of the terms of `forms`, by their stored form."""
     weights, *terms = str(row["impacts"]).split("\n")
-    return {asked[term]: int(weight) for term, weight in zip(terms, weights.split(" "), strict=False) if term in asked}
+    return {forms[term]: int(weight) for term, weight in zip(terms, weights.split(" "), strict=False) if term in forms}
 
 
 def _portions(rows: Sequence[tuple[str, KnowledgeChunk]]) -> Iterator[list[tuple[str, KnowledgeChunk]]]:
