@@ -244,7 +244,7 @@ def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
     with pytest.raises(Unavailable, match="did not return 1 vectors"):
         questions_of(server).query("質問")
     server.dropped, server.width = 0, 384
-    with pytest.raises(Unavailable, match="1536"):
+    with pytest.raises(Unavailable, match="384 numbers instead of 1,536"):
         questions.query("質問")
 
 
