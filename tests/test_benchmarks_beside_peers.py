@@ -112,6 +112,7 @@ def test_the_page_says_where_what_and_how_was_measured() -> None:
         BUSY,
         {"chonkie": "1.7.0"},
         "make bench",
+        "0a1b2c3d",
         "v1.0.0",
         [],
     )
@@ -121,6 +122,7 @@ def test_the_page_says_where_what_and_how_was_measured() -> None:
         "Python 3.11",
         "chonkie 1.7.0",
         "`make bench`",
+        "`0a1b2c3d`",
         "Other programs ran",
         "v1.0.0",
     )

@@ -21,7 +21,7 @@ from sakuin import __version__
 
 from benchmarks.comparison import chunking, freshness, growth, indexing_again, search, serving
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, losses
-from benchmarks.comparison.report import Machine, Report, table
+from benchmarks.comparison.report import Machine, Report, present_commit, table
 from benchmarks.comparison.worker import REPOSITORY
 
 PAGES = REPOSITORY / "docs" / "benchmarks"
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     if not PEERS_PYTHON.exists():
         raise SystemExit("The environment of the peers is not there: run `make bench`")
-    machine, before = Machine.of_this_run(), given.before or _last_tag()
+    machine, commit, before = Machine.of_this_run(), present_commit(), given.before or _last_tag()
     versions = {SAKUIN: __version__} | json.loads(
         subprocess.check_output(
             [PEERS_PYTHON, "-c", _VERSIONS, str(REPOSITORY / "requirements" / "bench.in")], text=True
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
             lost = losses(sections, before) if before else []
             # After each part: a long run that is interrupted has measured something.
             if given.to or not given.only:
-                _write(Report(sections, machine, versions, command, before, lost), given.to or PAGES)
+                _write(Report(sections, machine, versions, command, commit, before, lost), given.to or PAGES)
     for line in lost:
         print(f"SLOWER: {line}")
     return bool(lost)

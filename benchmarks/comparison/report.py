@@ -61,6 +61,8 @@ class Report:
     machine: Machine
     versions: Mapping[str, str]
     command: str
+    # Of the working tree before the first file of the page was written.
+    commit: str
     before: str | None
     lost: Sequence[str]
 
@@ -73,7 +75,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         machine = {name: getattr(self.machine, name) for name in self.machine.__slots__}
-        about = {"command": self.command, "commit": commit(), "machine": machine, "versions": dict(self.versions)}
+        about = {"command": self.command, "commit": self.commit, "machine": machine, "versions": dict(self.versions)}
         guard = {"before": self.before, "lost": list(self.lost)}
         return {**about, **guard, "sections": [section.as_json() for section in self.sections]}
 
@@ -83,7 +85,7 @@ class Report:
         place = f"{machine.processor}, {machine.cores} cores, {machine.gigabytes} GB; {machine.system}"
         parts = [
             _INTRODUCTION,
-            f"- Command: `{self.command}`\n- Commit: `{commit()}`\n- Machine: {place}; Python {machine.python}\n"
+            f"- Command: `{self.command}`\n- Commit: `{self.commit}`\n- Machine: {place}; Python {machine.python}\n"
             f"- Versions: {', '.join(f'{name} {version}' for name, version in self.versions.items())}",
             *([_BUSY.format(load=machine.load)] if machine.is_busy else []),
             f"## Beside the release before\n\n{self._guard()}",
@@ -103,7 +105,7 @@ class Report:
         return f"{self.before}, {len(compared)} measurements in the same run.\n\n" + "\n".join(lines)
 
 
-def commit() -> str:
+def present_commit() -> str:
     """Returns the commit of the working tree, and whether something is changed beside it."""
     command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
