@@ -65,6 +65,14 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert "… m  is not built yet" in lines
 
 
+def test_it_is_shown_where_a_version_searches_pages(operator: Operator) -> None:
+    versions = IndexVersions(operator.deployment.client)
+    versions.add(SETTINGS)
+    versions.add(replace(SETTINGS, store="turbopuffer"))
+    pages = [line.strip() for line in operator.sakuin("index", "status").out.splitlines() if "pages  " in line]
+    assert pages == ["pages  0 of 0", "pages  0 of 0, searched in turbopuffer"]
+
+
 def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(
     indexes: Operator,
 ) -> None:

@@ -74,6 +74,7 @@ def _part(part: "Record") -> dict[str, Any]:
 def _show(terminal: Terminal, index: "Record") -> None:
     settings, pages, tables = index["settings"], index["pages"], index["tables"]
     model, cut = settings["model"], settings["cut"]
+    place = f", searched in {settings['store']}" if "store" in settings else ""
     prefixes = [repr(prefix) for prefix in (model["query_prefix"], model["passage_prefix"]) if prefix]
     terminal.fields(
         {
@@ -81,7 +82,7 @@ def _show(terminal: Terminal, index: "Record") -> None:
             "model": ", ".join([model["name"], str(model["dimensions"]), *prefixes]),
             "text": f"{settings['recipe']}, {settings['analyzer']}",
             "chunks": f"{cut['chunk_size']} characters, overlap {cut['overlap']}, {settings['chunker']}",
-            "pages": f"{pages['total'] - pages['missing']} of {pages['total']}",
+            "pages": f"{pages['total'] - pages['missing']} of {pages['total']}{place}",
             "Tables": f"{tables['total'] - tables['missing']} of {tables['total']}",
             "since": index["live_since"] or index["created_at"],
         }
