@@ -101,6 +101,11 @@ EVERYTHING = Filters()
 HIGHEST_IMPACT = 32767
 
 
+def stored_impact(impact: float) -> int:
+    """Returns an impact in (0, 1] as it is stored: 1 to 32767."""
+    return max(1, round(impact * HIGHEST_IMPACT))
+
+
 @dataclass(frozen=True, slots=True)
 class Match(LocatedText):
     """One chunk that a search found, and the parts of its score.

@@ -1,7 +1,7 @@
 """The functions in Postgres that change materials, and the records of materials and of `learns`."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,13 @@ from sakuin.knowledge.model import (
     Source,
     Status,
     UploadResult,
+    stored_impact,
 )
 from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, Severity
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
+from sakuin.platform.run_all import in_portions
 from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
@@ -137,7 +139,7 @@ class KnowledgeIndex:
         pages = self.stored_pages()
         stored = pages.store(change, chunks) if pages else [{}] * len(chunks)
         rows = [_row(chunk) | each for chunk, each in zip(chunks, stored, strict=True)]
-        portions = list(_portions(chunks, self.terms_per_request))
+        portions = list(in_portions(chunks, _terms, lambda _count, terms: terms > self.terms_per_request))
         if len(portions) <= 1:
             return [row | _words(chunk) for row, chunk in zip(rows, chunks, strict=True)]
         staged: dict[str, int] = {}
@@ -447,24 +449,13 @@ def _words(chunk: KnowledgeChunk) -> dict[str, Any]:
     return {"terms": list(impacts), "impacts": list(impacts.values()), "spelled": dict(chunk.words.spelled)}
 
 
-def _portions(chunks: Sequence[KnowledgeChunk], most_terms: int) -> Iterator[list[KnowledgeChunk]]:
-    """Divides chunks into portions of at most so many terms, or of one chunk."""
-    portion: list[KnowledgeChunk] = []
-    terms = 0
-    for chunk in chunks:
-        count = len(chunk.words.impacts) + len(chunk.words.readings)
-        if portion and terms + count > most_terms:
-            yield portion
-            portion, terms = [], 0
-        portion.append(chunk)
-        terms += count
-    if portion:
-        yield portion
+def _terms(chunk: KnowledgeChunk) -> int:
+    return len(chunk.words.impacts) + len(chunk.words.readings)
 
 
 def written_words(words: IndexedWords) -> dict[str, int]:
     """Returns terms and impacts as in `posting`: 1 to 32767 for (0, 1]; a reading is followed by a tab and its word."""
-    impacts = {term: max(1, round(impact * HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
+    impacts = {term: stored_impact(impact) for term, impact in words.impacts.items()}
     impacts |= {f"{reading}\t{form}": HIGHEST_IMPACT for reading, form in words.readings}
     return dict(sorted(impacts.items()))
 

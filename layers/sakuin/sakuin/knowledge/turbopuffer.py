@@ -4,20 +4,20 @@ Postgres keeps the texts and says which rows are current: docs/decisions/0148-pa
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, groupby
 from typing import Any
 
 from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import HIGHEST_IMPACT, Filters, KnowledgeChunk, PageChange
+from sakuin.knowledge.model import Filters, KnowledgeChunk, PageChange, stored_impact
 from sakuin.knowledge.postgres_search import DEPTH, PostgresChunks, Question
 from sakuin.language.indexing import SATURATION, frequency_of
 from sakuin.platform.embedding import unpacked
+from sakuin.platform.run_all import in_portions
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.turbopuffer.documents import (
     PASSAGES_A_ROW,
@@ -72,7 +72,8 @@ class StoredPages:
         """
         ids = [row_id(chunk) for chunk in chunks]
         source, generation = asdict(change.source) if change.source else None, None
-        for portion in _portions(list(zip(ids, chunks, strict=True))):
+        named = zip(ids, chunks, strict=True)
+        for portion in in_portions(named, _passages, lambda _count, passages: passages > _PASSAGES_A_REQUEST):
             texts = [{"row_id": id, "text_hashes": chunk.text_hashes} for id, chunk in portion]
             arguments = {"p_material": change.material, "p_source": source, "p_fingerprint": change.fingerprint}
             staged = call(self.client, "stage_rows", arguments | {"p_rows": texts})
@@ -196,7 +197,7 @@ def row_id(chunk: KnowledgeChunk) -> str:
 
 def _searched(id: str, chunk: KnowledgeChunk, vectors: Sequence[str], generation: int) -> SearchedRow:
     impacts = {sent_term(term): impact for term, impact in sorted(chunk.words.impacts.items())}
-    weights = [str(max(1, round(impact * HIGHEST_IMPACT))) for impact in impacts.values()]
+    weights = [str(stored_impact(impact)) for impact in impacts.values()]
     segments = chunk.material.split("/")
     filters = {"type": chunk.type, "category": chunk.category, "level": chunk.level, "material": chunk.material}
     return SearchedRow(
@@ -217,11 +218,8 @@ def _impacts(row: Row, forms: Mapping[str, str]) -> dict[str, int]:
     return {forms[term]: int(weight) for term, weight in zip(terms, weights.split(" "), strict=False) if term in forms}
 
 
-def _portions(rows: Sequence[tuple[str, KnowledgeChunk]]) -> Iterator[list[tuple[str, KnowledgeChunk]]]:
-    """Divides rows into portions of about as many passages as one answer should have."""
-    ends = accumulate(len(chunk.text_hashes) for _, chunk in rows)
-    for _, portion in groupby(zip(ends, rows, strict=True), key=lambda pair: pair[0] // _PASSAGES_A_REQUEST):
-        yield [row for _, row in portion]
+def _passages(row: tuple[str, KnowledgeChunk]) -> int:
+    return len(row[1].text_hashes)
 
 
 def _filters(filters: Filters) -> list[tuple[Any, ...]]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sakuin.platform.run_all import in_portions
+
 Vector = Sequence[float]
 
 # OpenAI accepts 2,048 texts and 300,000 tokens in a request; a Japanese character is about one token.
@@ -87,17 +89,8 @@ def unpacked(text: str, *, header: int = 0) -> Vector:
 
 def requests(texts: Sequence[str], size: RequestSize | None = None) -> Iterator[list[str]]:
     """Splits the texts, in their order, into requests that a service accepts, of at most the `size` of the moment."""
-    size = size or RequestSize(_MAX_CHARACTERS)
-    request: list[str] = []
-    characters = 0
-    for text in texts:
-        if request and (len(request) == _MAX_TEXTS or characters + len(text) > size.characters):
-            yield request
-            request, characters = [], 0
-        request.append(text)
-        characters += len(text)
-    if request:
-        yield request
+    moment = size or RequestSize(_MAX_CHARACTERS)
+    return in_portions(texts, len, lambda count, characters: count > _MAX_TEXTS or characters > moment.characters)
 
 
 def fitting(text: str) -> str:

@@ -1,13 +1,33 @@
-"""Runs actions: many, of which one that fails does not stop the others, and one that nobody waits for."""
+"""Many items in portions; many actions, of which one that fails stops no other, and one that nobody waits for."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from sakuin.errors import SakuinError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def in_portions(
+    items: Iterable[Item], size_of: Callable[[Item], int], is_too_large: Callable[[int, int], bool]
+) -> Iterator[list[Item]]:
+    """Yields the items in order, in portions that are not too large, or of one item.
+
+    `is_too_large` is asked for the number of items and the sum of their sizes.
+    """
+    portion: list[Item] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if portion and is_too_large(len(portion) + 1, total + size):
+            yield portion
+            portion, total = [], 0
+        portion.append(item)
+        total += size
+    if portion:
+        yield portion
 
 
 def run_all(

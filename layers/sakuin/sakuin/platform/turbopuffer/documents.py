@@ -8,6 +8,7 @@ from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import Invalid
 from sakuin.platform.embedding import Vector
+from sakuin.platform.run_all import in_portions
 
 DISTANCE: Literal["cosine_distance"] = "cosine_distance"
 ROWS_AN_ANSWER = 10_000
@@ -108,18 +109,8 @@ def rows_named(ids: Sequence[str], vector: Vector | None, *, of: str = "id", **a
 
 
 def requests(rows: Sequence[SearchedRow], max_bytes: int) -> Iterator[list[SearchedRow]]:
-    """Yields requests of at most `max_bytes`, with the rows in order; of one id only the greatest generation."""
-    request: list[SearchedRow] = []
-    size = 0
-    for row in _newest(rows):
-        row_size = _size(row)
-        if request and size + row_size > max_bytes:
-            yield request
-            request, size = [], 0
-        request.append(row)
-        size += row_size
-    if request:
-        yield request
+    """Returns requests of at most `max_bytes`, with the rows in order; of one id only the greatest generation."""
+    return in_portions(_newest(rows), _size, lambda _count, size: size > max_bytes)
 
 
 def _newest(rows: Sequence[SearchedRow]) -> list[SearchedRow]:
