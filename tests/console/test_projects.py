@@ -353,6 +353,23 @@ def test_an_unknown_address_is_told_in_the_reader_s_language_with_the_menu(owner
     assert "サインアウト" in answer.text
 
 
+def test_errors_of_projects_are_in_the_reader_s_language(owner: Projects) -> None:
+    console, no_id = owner.of(owner.user, language="ja"), uuid4()
+    home = console.new_project()
+    table = console.new_table(home)
+    nested = console.upload(table, f"{table}/document", {}, ("a.json", b"[" * 9000)).text
+    long_name = console.send(table, f"{table}/change", {"name": "x" * 201, "chunk_threshold_chars": "50"}).text
+    nothing = console.get(f"/projects/{no_id}").text
+    for page, sentence in {
+        nested: "ドキュメントの入れ子が 2,000 段を超えています。",
+        long_name: "名前は 1〜200 文字です。",
+        nothing: f"プロジェクト {no_id} はありません",
+    }.items():
+        (problem,) = re.findall(r'<p class="problem".*?</p>', page, re.DOTALL)
+        assert sentence in problem
+        assert 'lang="en"' not in problem
+
+
 def test_a_form_over_the_limit_is_answered_by_a_page(owner: Projects) -> None:
     home = owner.new_project()
     answer = owner.upload(f"{home}/tables/new", f"{home}/tables", {"name": "x"}, ("large.json", b"1" * 4_500_001))

@@ -1,8 +1,10 @@
 """The catalogue of texts: both languages, and reasons whose code and values are read back."""
 
+import re
 import string
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,15 @@ from sakuin.texts.catalogue import LANGUAGES, coded, counted, read_back, texts_i
 ENGLISH = texts_in("en").sentences
 CODES = sorted(code.removeprefix("said.") for code in ENGLISH if code.startswith("said."))
 # Values of ours have no sentence in them.
+# An error of a SQL function: its code, and its message or the pattern of `format`.
+_ERROR = re.compile(r"""'(?:PT\d+|P0002|23505)',\s*(?:format\(\s*)?'((?:[^']|'')+)'""")
+# The console has no form that sends these.
+REST_ALONE = {
+    'A status is "enabled" or "disabled".',
+    "A hash has 64 hexadecimal digits.",
+    "Send a list of tools, which may be empty.",
+    "An overlap has 0 to 604,800 seconds.",
+}
 VALUES = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"], include_characters="-/_#"), min_size=1, max_size=12)
 
 
@@ -65,3 +76,17 @@ def test_a_text_of_others_stays_as_it_is_and_costs_nothing() -> None:
         assert texts_in("ja").said(hostile) is None
         assert texts_in("en").said(hostile) == hostile
     assert time.perf_counter() - began < 1
+
+
+def database_errors() -> Iterator[str]:
+    """Yields what SQL functions say of projects, Tables, Tools, endpoints and keys, with a value for each `%s`."""
+    source = (Path(__file__).parents[2] / "supabase/schema/3_projects.sql").read_text(encoding="utf-8")
+    for message in _ERROR.findall(source):
+        yield message.replace("''", "'").replace("%s", "x1")
+
+
+def test_each_error_of_the_database_that_the_console_shows_is_in_the_catalogue() -> None:
+    messages = set(database_errors())
+    assert len(messages) > 25
+    assert messages > REST_ALONE
+    assert [message for message in messages - REST_ALONE if texts_in("ja").said(message) is None] == []

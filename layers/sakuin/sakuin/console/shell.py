@@ -202,7 +202,13 @@ class Shell:
         texts, key = language_of(request), f"error.{code}"
         heading = texts(key if key in texts else "error.internal")
         session = getattr(request.state, "session", None)
-        values = {"heading": heading, "sentence": sentence, "request_id": request_id, "is_translated": False}
+        said = texts.said(sentence)
+        values = {
+            "heading": heading,
+            "sentence": said or sentence,
+            "request_id": request_id,
+            "is_translated": bool(said),
+        }
         return self.page(request, "error.html", session, status=status, **values)
 
     def own_error_page(self, request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.json_pointer import index_of, pointer_of, resolve, shown, tokens
+from sakuin.texts.catalogue import coded
 
 # Deeper than documents of people, and within the limit of Postgres.
 MAX_DEPTH = 2000
@@ -20,8 +21,6 @@ MOST_OPERATIONS = 5000
 # The bytes of a parsed object, array and value in CPython, by the sign that each has in the text.
 _BYTES_OF = {"{": 240, "[": 90, ",": 60}
 _MOST_BYTES_OF_CONTAINERS = 1_000_000_000
-
-_TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
 
 Container = dict[str, object] | list[object]
 
@@ -42,7 +41,7 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
         source = text.decode() if isinstance(text, bytes) else text
         containers = sum(source.count(sign) * taken for sign, taken in _BYTES_OF.items())
         if containers > _MOST_BYTES_OF_CONTAINERS:
-            raise Invalid("The document has too many objects, arrays and values. Split it.")
+            raise Invalid(coded("json.many_values"))
         # Parsing needs bytes, text and strings; writing needs strings, their pieces and text.
         memory = containers + len(text) + 3 * sys.getsizeof(source)
         if most_memory is not None and memory > most_memory:
@@ -52,17 +51,14 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
             )
         return _at_most_deep(_DECODER.decode(source.removeprefix("\ufeff")))
     except RecursionError:
-        raise Invalid(_TOO_DEEP) from None
+        raise Invalid(coded("json.deep", most=MAX_DEPTH)) from None
     except UnicodeDecodeError as error:
-        raise Invalid(
-            f"The document is not UTF-8: byte {error.start} is not part of a character. Save it as UTF-8."
-        ) from None
+        raise Invalid(coded("json.utf8", place=str(error.start))) from None
     except json.JSONDecodeError as error:
-        raise Invalid(
-            f"The document is not JSON: {error.msg} at line {error.lineno}, column {error.colno}. Correct it there."
-        ) from None
+        place = {"line": str(error.lineno), "column": str(error.colno)}
+        raise Invalid(coded("json.syntax", error=error.msg, **place)) from None
     except ValueError:
-        raise Invalid("The document has a number of more than 4,300 digits. Write it as a string.") from None
+        raise Invalid(coded("json.digits")) from None
 
 
 def written_table(document: object) -> str:
@@ -109,7 +105,7 @@ def _at_most_deep(document: object) -> object:
         if not level:
             return document
         level = [node for holder in level for node in _values(holder) if isinstance(node, dict | list)]
-    raise Invalid(_TOO_DEEP)
+    raise Invalid(coded("json.deep", most=MAX_DEPTH))
 
 
 def _values(holder: Container) -> Iterable[object]:
@@ -177,12 +173,12 @@ def _owned(node: object, own: dict[int, object]) -> object:
 def _finite(number: str) -> float:
     value = float(number)
     if value in (float("inf"), float("-inf")):
-        raise Invalid(f"The number {number[:40]} is too large for a double. Write it as a string.")
+        raise Invalid(coded("json.large_number", number=number[:40]))
     return value
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise Invalid(f"The document is not JSON: {name} is not a number. Use null or a string.")
+    raise Invalid(coded("json.constant", name=name))
 
 
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_reject_constant)

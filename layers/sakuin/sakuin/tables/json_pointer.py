@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.texts.catalogue import coded
 
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 
@@ -16,9 +17,9 @@ def tokens(pointer: str) -> tuple[str, ...]:
     if not pointer:
         return ()
     if not pointer.startswith("/"):
-        raise Invalid(f'{shown(pointer)} is not a JSON Pointer. Start it with "/", or use "" for the whole document.')
+        raise Invalid(coded("json.pointer_start", pointer=shown(pointer)))
     if _BAD_ESCAPE.search(pointer):
-        raise Invalid(f'{shown(pointer)} is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".')
+        raise Invalid(coded("json.pointer_escape", pointer=shown(pointer)))
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
 
 
@@ -60,7 +61,7 @@ def resolve(document: object, pointer: str) -> object:
         elif isinstance(node, list) and (index := index_of(token)) is not None and index < len(node):
             node = node[index]
         else:
-            raise NotFound(f"The document has no node at {shown(pointer)}. Compare the pointer with the Table.")
+            raise NotFound(coded("json.no_node", pointer=shown(pointer)))
     return node
 
 

@@ -212,9 +212,9 @@ def _translated(error: APIError) -> SakuinError:
         return OverLimit(error.message or "A quota is used up", retry_after=float(error.details or 0))
     if code == "23505":
         own = error.message and not error.message.startswith("duplicate key")
-        return Conflict(str(error.message) if own else "Another request wrote the same record first")
+        return Conflict(str(error.message) if own else coded("record.same"))
     if code == "23503":
-        return Conflict("The record that this belongs to was removed. Read it again")
+        return Conflict(coded("record.removed"))
     if code.startswith(("22", "23")):
         return Invalid(f"The database refused the data ({code})")
     # The database's own message may quote data: it stays in the cause, which is logged and never sent.

@@ -10,6 +10,7 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.s3 import BucketObject, S3Bucket, UploadTarget, translate_errors, upload_target
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OrphanedFolder
+from sakuin.texts.catalogue import coded
 
 # The URL of an upload is valid for minutes, and a worker runs for minutes.
 OF_THE_GONE = timedelta(days=1)
@@ -101,7 +102,7 @@ class S3TableDocuments:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise Invalid(f"The document has {size:,} bytes; the limit is {max_bytes:,} (table_bytes)")
+                raise Invalid(coded("record.large_document", count=size, most=max_bytes))
             return bytes(answer["Body"].read())
 
     def write(self, key: str, body: bytes) -> None:

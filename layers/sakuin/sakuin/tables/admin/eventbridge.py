@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OutboxEvent
+from sakuin.texts.catalogue import coded
 
 SOURCE = "sakuin"
 
@@ -36,7 +37,7 @@ class EventBridgeBus:
             try:
                 answer = self.client.put_events(Entries=[self._entry(event) for event in some])
             except (ClientError, BotoCoreError) as error:
-                raise Unavailable("EventBridge did not accept the events", vendor="eventbridge") from error
+                raise Unavailable(coded("record.no_bus"), vendor="eventbridge") from error
             # Each entry is accepted or rejected by itself. The answer has the order of the request.
             entries = answer.get("Entries", ())
             taken |= {event.id for event, entry in zip(some, entries, strict=False) if not entry.get("ErrorCode")}

@@ -23,6 +23,7 @@ from sakuin.tables.model import (
     User,
 )
 from sakuin.tables.scan import problem_of
+from sakuin.texts.catalogue import coded
 
 
 def count_request(client: Client, principal: str) -> None:
@@ -230,7 +231,7 @@ class ProjectRecords:
         for name, value in arguments.items():
             # SQL, which checks everything else, would not see what Postgres cannot store. A document has it as escapes.
             if isinstance(value, str) and name != "p_data" and (problem := problem_of(value)):
-                raise Invalid(f"The {name.removeprefix('p_')} cannot be stored. {problem}")
+                raise Invalid(coded("record.unstorable", name=name.removeprefix("p_"), problem=problem))
         return call(self.client, function, arguments, user_id=user.id if user else None)
 
 

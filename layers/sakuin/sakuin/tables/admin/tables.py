@@ -12,6 +12,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import StoredTable, Table, Tool, User
+from sakuin.texts.catalogue import coded
 
 _UPLOAD_SECONDS = 900
 
@@ -101,7 +102,8 @@ class TableAdmin:
     ) -> Table:
         stored = self.records.document(user, table_id)
         if expected_version not in (None, stored.table.version):
-            raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
+            versions = {"version": str(stored.table.version), "expected": str(expected_version)}
+            raise Conflict(coded("record.version", **versions))
         document = patched(self._document(stored), operations)
         body = written_body(document)
         self._check(len(body))
@@ -113,10 +115,10 @@ class TableAdmin:
         # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
         upload = self.records.begin_upload(user, read.id, size=len(body))
         if self.read(user, read.id).version != read.version:
-            raise Conflict("The table was changed by another request")
+            raise Conflict(coded("record.changed"))
         self.bodies.write(upload.key, body)
         if not self.records.finish_upload(read.id, upload.upload, upload.key, None, size=len(body)):
-            raise Conflict("The table was changed by another request")
+            raise Conflict(coded("record.changed"))
         return self.read(user, read.id)
 
     def _document(self, stored: StoredTable) -> object:
@@ -137,6 +139,4 @@ class TableAdmin:
     def _check(self, size: int) -> None:
         most = self.limits.table_bytes
         if not 0 < size <= most:
-            raise Invalid(
-                f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
-            )
+            raise Invalid(coded("record.bytes", most=most, count=size))

@@ -69,7 +69,7 @@ def with_id(records: Iterable[Record], id: UUID, what: str) -> Record:
     for record in records:
         if record.id == str(id):
             return record
-    raise NotFound(f"There is no {what} {id}")
+    raise NotFound(coded(f"record.no_{what}", id=id))
 
 
 def has_role(visit: Visit, project: Project, role: Role) -> bool:
