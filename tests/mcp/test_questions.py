@@ -8,21 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 from sakuin.errors import Invalid, Unavailable
 from sakuin.knowledge.model import EVERYTHING, Filters
 from sakuin.knowledge.page import TYPE_OF_PREFIX
-from sakuin.knowledge.postgres_search import Question
+from sakuin.knowledge.postgres_search import Lexicon, PostgresChunks, Question
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.knowledge.search import KnowledgeSearches, SearchKnowledge
+from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.mcp.changes.event_types import page_events
 from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.changes.questions import ANSWERED, CHANGED, StandingQuestions
+from sakuin.mcp.changes.questions import ANSWERED, CHANGED, KeptVectors, StandingQuestions
 from sakuin.mcp.changes.send_webhooks import SendWebhooks
 from sakuin.mcp.changes.subscriptions import Caller, Subscriptions, subscription_id
 from sakuin.mcp.changes.webhooks import Callback, Webhooks
@@ -157,29 +159,54 @@ class Recorded(Webhooks):
 
 
 @dataclass(frozen=True)
-class Frozen:
-    """The searches of a world for which what the index says of words and of unrelated texts never changes."""
+class Session:
+    """A client of SQL functions that return JSON, without PostgREST: an oracle asks 60,000 questions."""
 
-    world: World
-    statistics: dict[tuple[float, ...], Mapping[str, Any]] = field(default_factory=dict)
-    words: dict[str, LexiconEntries] = field(default_factory=dict)
+    sql: psycopg.Connection
+
+    def rpc(self, function: str, arguments: Mapping[str, Any]) -> Any:
+        named = {name: value for name, value in arguments.items() if value is not None}
+        values = [Jsonb(value) if name in ("p_slots", "p_words") else value for name, value in named.items()]
+        call = f"select {function}({', '.join(f'{name} => %s' for name in named)})"
+        ((data,),) = self.sql.execute(call.encode(), values).fetchall()
+        return SimpleNamespace(execute=lambda: SimpleNamespace(data=data))
+
+
+class SharedSearch:
+    """The search of a world for many questions. Vectors are computed once, and a text is read once between two edits.
+
+    If it is frozen, what the index says of words and of unrelated texts never changes.
+    """
+
+    def __init__(self, world: World, *, is_frozen: bool) -> None:
+        session: Any = Session(world.sql)
+        self.is_frozen, self.stored = is_frozen, world.searched.chunks
+        self.chunks, self.lexicon = PostgresChunks(session), Lexicon(session)
+        self.statistics: dict[tuple[float, ...], Mapping[str, Any]] = {}
+        self.words: dict[str, LexiconEntries] = {}
+        self.shown: dict[str, Mapping[str, Any]] = {}
+        search = world.knowledge_search()
+        index, embedder = replace(search.index, chunks=self), KeptVectors(search.embedder)
+        self.search = replace(search, lexicon=self, index=index, embedder=embedder)
 
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
-        search = self.world.knowledge_search(version)
-        return replace(search, lexicon=self, index=replace(search.index, chunks=self))
+        return self.search
 
     def look_up(self, query: str, words: LexiconLookup, filters: Filters = EVERYTHING) -> LexiconEntries:
+        if not self.is_frozen:
+            return self.lexicon.look_up(query, words, filters)
         if query not in self.words:
-            self.words[query] = self.world.lexicon.look_up(query, words, filters)
+            self.words[query] = self.lexicon.look_up(query, words, filters)
         return self.words[query]
 
     def candidates(self, question: Question) -> Mapping[str, Any]:
-        rows = self.world.searched.chunks.candidates(question)
+        rows = self.chunks.candidates(question)
         kept = {name: rows[name] for name in ("total", "frequency", "cosines")}
-        return {**rows, **self.statistics.setdefault(tuple(question.vector or ()), kept)}
+        return {**rows, **self.statistics.setdefault(tuple(question.vector or ()), kept)} if self.is_frozen else rows
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        return self.world.searched.chunks.texts(ids)
+        self.shown.update(self.stored.texts([id for id in ids if id not in self.shown]))
+        return {id: self.shown[id] for id in ids if id in self.shown}
 
 
 @dataclass(frozen=True)
@@ -215,9 +242,9 @@ def real_pages(*folders: Path) -> Pages:
 class Library:
     """A library that is edited at random, and its subscriptions to questions."""
 
-    def __init__(self, world: World, content: Pages, searches: KnowledgeSearches | None = None, seed: int = 26) -> None:
+    def __init__(self, world: World, content: Pages, *, is_frozen: bool = False, seed: int = 26) -> None:
         self.world, self.random, self.content, self.pages = world, random.Random(seed), content, dict[str, Any]()
-        self.searches = searches or world
+        self.searches = SharedSearch(world, is_frozen=is_frozen)
         feed = ChangeFeed(world.client, world.read.url)
         self.types = page_events(feed, StandingQuestions(self.searches, feed))
         self.subscriptions = Subscriptions(world.client, lambda: "key")
@@ -273,6 +300,7 @@ class Library:
 
     def deliver(self) -> int:
         """Delivers all messages; returns how many questions were asked."""
+        self.searches.shown.clear()
         sent: list[Any] = self.queue.client.sent
         count = 0
         while send_due(self.world.client, self.queue, 1000) or sent:
@@ -378,7 +406,7 @@ def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_aske
     live ones a few are: a rate that only the long form has enough pairs for, and that the next day's pass corrects.
     """
     content = real_pages(*FOLDERS)
-    library = Library(many, content, Frozen(many) if is_frozen else None)
+    library = Library(many, content, is_frozen=is_frozen)
     counts = beside_an_oracle(library, content.questions[: 15 * EFFORT], 10 * EFFORT)
     assert counts.changed
     if is_frozen or EFFORT > 1:
