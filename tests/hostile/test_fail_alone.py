@@ -4,15 +4,15 @@ import pytest
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.tables.scan import LONGEST_POINTER
-from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
-from tests.worlds import TableWorld, World, Worlds, long, world_of
+from tests.worlds import TableWorld, World, Worlds, long
 
 GOOD = a_page({"rule-good": "良い: 文"})
 BAD = [
     *(b"", b"\x00" * 100, b"%PDF-1.7", b"{}", b"\xff\xfe\x00", b"<meta charset=zip><p id=rule-a>x", b"just text"),
     *(b"<p>\xff</p>", b"<svg xmlns='x'/>", b"\x1f\x8b<p>", b"<p id=rule-x>" * 2001),
+    *(b" \n", b"PK\x03\x04", bytes(range(32)) * 30 + b"<p>"),
 ]
 
 
@@ -57,11 +57,6 @@ def test_an_explanation_that_is_hidden_or_misnamed_costs_its_page_nothing(a_worl
 
 TEXT = long("二次方程式の解の公式")
 PROMISE = "x" * 1000
-
-
-@pytest.fixture
-def tables(empty_database: Database, stand_in: str) -> TableWorld:
-    return world_of(empty_database, stand_in)
 
 
 def test_strings_that_no_index_can_hold_are_named_and_their_neighbours_are_found(tables: TableWorld) -> None:

@@ -70,14 +70,3 @@ def test_a_learns_file_is_never_looked_for_above_the_prefix(key: str, prefix: st
     for found in learns_keys(key, prefix):
         assert key.startswith(found.removesuffix("learns.yml"))
         assert found.count("/") >= min(depth, key.count("/"))
-
-
-def test_a_key_of_as_many_folders_as_it_may_have_asks_for_one_file_a_folder() -> None:
-    assert len(learns_keys("a/" * 510 + "x.html")) == 511
-
-
-@pytest.mark.parametrize("anchor", ["rule-\"'><b>", "rule-%23", "rule-😀", "rule-解 ", "tip-javascript:alert(1)"])
-def test_an_anchor_with_any_sign_is_encoded_in_its_link(anchor: str) -> None:
-    fragment = link("a", anchor).partition("#")[2]
-    assert unquote(fragment) == anchor
-    assert not set(fragment) & set(' <>"#')

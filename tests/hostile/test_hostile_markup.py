@@ -17,6 +17,7 @@ MEGABYTE = 1_000_000
         *("<textarea>密</textarea>", "<select><option>密</select>", "<noembed>密</noembed>", "<?php 密 ?>"),
         *("<video>密</video>", "<canvas>密</canvas>", "<dialog>密</dialog>", "<p onclick='密' data-x='密'></p>"),
         *("<p style='color:red;DISPLAY : None'>密</p>", "<p style='visibility:hidden'>密</p>", "<p hidden>密</p>"),
+        "<p aria-hidden=true>密</p>",
     ],
 )
 def test_what_no_reader_sees_is_in_no_title_and_no_content(hiding: str) -> None:

@@ -4,8 +4,6 @@ import pytest
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import LONGEST_BODY, index_words
 from sakuin.language.model import LexiconEntries
-from sakuin.language.morphemes import LONGEST_TERM
-from sakuin.language.notation import canonical
 from sakuin.language.questions.query_analysis import (
     MOST_READINGS,
     MOST_WORDS,
@@ -76,13 +74,6 @@ def test_a_question_of_10_000_characters_is_understood_by_its_first_thousand(sha
         found = analyze_query(long, known)
         assert len(found.slots) <= 2 * MOST_SLOTS
         assert len(found.text) <= 20_000
-
-
-@pytest.mark.parametrize("shape", PIECES)
-def test_a_text_in_canonical_form_stays_as_it_is_and_its_terms_fit_every_store(shape: str) -> None:
-    text = PIECES[shape] * 50
-    assert canonical(canonical(text)) == canonical(text)
-    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in term_counts(analyze(text)))
 
 
 def test_the_words_of_an_endless_explanation_are_those_of_its_beginning() -> None:

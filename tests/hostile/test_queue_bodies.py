@@ -6,13 +6,23 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.knowledge.messages import ObjectRemoved, ObjectWritten, read_event
+from sakuin.knowledge.messages import ObjectWritten, read_event
 from sakuin.platform.queue_handler import parsed_message
-from sakuin.platform.telemetry import work_id_of
-from sakuin.tables.messages import ScanRequest, embed_message, tool_message
+from sakuin.tables.messages import embed_message, tool_message
 
 ID = "11111111-2222-3333-4444-555555555555"
 READERS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (read_event, tool_message, embed_message)
+IDS = {"project_id": ID, "table_id": ID}
+# Nearly messages of one of the queues.
+REFUSED = (
+    *({"reindex": {}}, {"reindex": {"material": ""}}, {"reindex": {"material": 5}}, {"learns": {"material": ""}}),
+    *({"recheck": {}}, {"recheck": {"key": ""}}, {"detail-type": "TableCreated", "detail": IDS}),
+    *({"detail-type": "ToolCreated", "detail": detail} for detail in ({"project_id": ID}, IDS | {"table_id": "x"})),
+    {"detail-type": "ToolCreated", "detail": IDS | {"tool_id": 5}},
+    {"detail-type": "Object Created", "source": "aws.s3", "detail": {"object": {"key": "a.html"}}},
+    *({"index": IDS | {"skip": skip}} for skip in (-1, "x", 1.5)),
+    *({"embed": asked} for asked in (IDS, IDS | {"chunks": "x"}, IDS | {"chunks": ["a"] * 1001})),
+)
 
 
 def record(event_name: object = "ObjectCreated:Put", **stored: object) -> dict[str, object]:
@@ -33,7 +43,8 @@ def body(*records: object) -> dict[str, object]:
         *('{"Records": null}', '{"Records": {}}', '{"Records": [null]}', '{"Records": [[]]}', '{"Records": "x"}'),
         *('{"reindex": []}', '{"recheck": 1}', '{"index": null}', '{"embed": []}', '{"Event": ["s3:TestEvent"]}'),
         *('{"detail-type": 1, "detail": []}', "\x00", "\ufeff{}", "<xml/>"),
-        '{"Event": "s3:testevent"}',
+        *('{"Event": "s3:testevent"}', '{"Event": "s3:OtherEvent"}', '{"embed": null}', '{"embed": {}}'),
+        *map(json.dumps, REFUSED),
     ],
     ids=lambda text: ascii(text)[:40],
 )
@@ -59,13 +70,6 @@ def test_a_record_that_cannot_be_read_is_refused(read: Callable[[Mapping[str, An
         read(body(wrong))
 
 
-@pytest.mark.parametrize(("version", "marker"), [(None, True), (..., True), ("null", False), ("", False)])
-def test_a_removal_without_a_version_is_one_of_the_object(version: object, marker: bool) -> None:
-    removed = read_event(body(record("ObjectRemoved:Delete", versionId=version)))
-    assert isinstance(removed, ObjectRemoved)
-    assert removed.marker is marker
-
-
 @pytest.mark.parametrize("sent", ["%ff%fe.html", "%", "%zz.html", "%E3%81.html", "+.html", "%2e%2e%2fa.html"])
 def test_a_key_that_is_encoded_wrongly_is_a_key_all_the_same(sent: str) -> None:
     assert isinstance(read_event(body(record(key=sent))), ObjectWritten)
@@ -81,25 +85,3 @@ def test_a_key_that_is_encoded_wrongly_is_a_key_all_the_same(sent: str) -> None:
 )
 def test_an_object_that_is_no_document_of_a_table_asks_for_nothing(key: str) -> None:
     assert tool_message(body(record(key=key))) is None
-
-
-def test_an_event_of_s3_that_came_over_the_bus_is_not_one_that_a_queue_takes() -> None:
-    event = {"detail-type": "Object Created", "source": "aws.s3", "detail": {"object": {"key": "a.html"}}}
-    for read in READERS:
-        with pytest.raises(Invalid, match="not one that this queue accepts"):
-            read(event)
-
-
-@pytest.mark.parametrize("skip", [-1, "x", 1.5, True, None, 10**400])
-def test_a_scan_continues_after_a_whole_number_only(skip: object) -> None:
-    try:
-        asked = tool_message({"index": {"project_id": ID, "table_id": ID, "skip": skip}})
-    except Invalid:
-        return
-    assert isinstance(asked, ScanRequest)
-    assert isinstance(asked.skip, int)
-
-
-@pytest.mark.parametrize("said", [{"Records": 1}, {"Records": []}, {"Records": [[]]}, {"detail": None}, {"id": []}, {}])
-def test_a_log_line_is_written_about_any_message(said: dict[str, object]) -> None:
-    assert work_id_of({}, said, "message-1") == "message-1"

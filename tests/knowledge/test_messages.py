@@ -98,25 +98,3 @@ def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(coun
     sent = {"Records": notification()["Records"] * count}
     with pytest.raises(Invalid, match=f"has {count} records of S3 instead of one"):
         read_event(sent)
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        {"Event": "s3:OtherEvent"},
-        {"reindex": {}},
-        {"reindex": {"material": ""}},
-        {"reindex": {"material": 5}},
-        {"learns": {"material": ""}},
-        {"recheck": {}},
-        {"recheck": {"key": ""}},
-    ],
-)
-def test_anything_else_is_refused_in_a_sentence(sent: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
-        read_event(sent)
-
-
-def test_the_refusal_names_the_field() -> None:
-    with pytest.raises(Invalid, match=r"Records\.0\.s3\.object\.sequencer"):
-        read_event(notification(sequencer="xyz"))

@@ -1,5 +1,6 @@
 """Requests and answers of both eras, as API Gateway sends them."""
 
+import gzip
 import json
 
 import pytest
@@ -101,9 +102,8 @@ def test_a_stateless_request_without_its_envelope_is_refused(ask: Ask, missing: 
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("", PARSE_ERROR),
+        *((body, PARSE_ERROR) for body in ("", "nul", "[" * 100_000, b"\x00", gzip.compress(b"{}", mtime=0))),
         ('{"a":', PARSE_ERROR),
-        ("[" * 100_000, PARSE_ERROR),
         (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', PARSE_ERROR),
         ('{"jsonrpc":"2.0","id":' + "9" * 5000 + ',"method":"ping"}', PARSE_ERROR),
         ("null", INVALID_REQUEST),
@@ -172,11 +172,6 @@ def test_an_answer_is_utf_8_and_says_its_length(ask: Ask, era: str) -> None:
     assert "解の公式" in answer.body
     assert "\\u" not in answer.body
     assert answer.headers["content-length"] == str(len(answer.body.encode()))
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_the_list_of_tools_has_less_than_ten_thousand_bytes(ask: Ask, era: str) -> None:
-    assert len(ask(message("tools/list", era), **named("tools/list", era)).body.encode()) < 10_000
 
 
 @pytest.mark.parametrize("era", ERAS)

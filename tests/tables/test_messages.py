@@ -66,25 +66,3 @@ def test_a_continued_scan_has_its_place() -> None:
 def test_the_sample_batch_names_its_chunks() -> None:
     asked = embed_message(sample("embed_chunks.batch"))
     assert (asked.project_id, asked.table_id, len(asked.chunks)) == (PROJECT, TABLE, 3)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"detail-type": "TableCreated", "detail": IDS},
-        {"detail-type": "ToolCreated", "detail": {"project_id": PROJECT}},
-        {"detail-type": "ToolCreated", "detail": {**IDS, "table_id": "x"}},
-        {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": 5}},
-        {"index": {**IDS, "skip": -1}},
-    ],
-    ids=lambda message: str(message)[:60],
-)
-def test_anything_else_in_the_tool_queue_is_refused_with_a_reason(message: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
-        tool_message(message)
-
-
-@pytest.mark.parametrize("asked", [None, {}, IDS, {**IDS, "chunks": "x"}, {**IDS, "chunks": ["a"] * 1001}])
-def test_anything_else_in_the_embed_queue_is_refused_with_a_reason(asked: Any) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
-        embed_message({"embed": asked})

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.errors import UnreadablePage
 from sakuin.knowledge.page import Explanation, Page, section_of
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
@@ -72,17 +71,6 @@ def test_text_is_plain_and_japanese_gets_no_spaces() -> None:
     assert only(html).text == "解の公式を使う\n1. 一\n2. 二\nx^2[図]"
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        *("<script>密</script>", "<style>密</style>", "<svg><text>密</text></svg>", "<template>密</template>"),
-        *("<p hidden>密</p>", '<p aria-hidden="true">密</p>', '<p style="display: none">密</p>', "<!--密-->"),
-    ],
-)
-def test_what_a_reader_does_not_see_never_reaches_the_index(hidden: str) -> None:
-    assert only(f'<div id="rule-a">見える{hidden}</div>').content == "見える"
-
-
 def test_rendered_mathematics_is_kept_once_as_tex() -> None:
     katex = (
         '<span class="katex"><math><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></math>'
@@ -143,18 +131,6 @@ def test_boxes_without_a_semantic_id_are_reported_but_not_those_named_by_their_h
 
 def test_in_page_links_are_decoded() -> None:
     assert page('<a href="#rule-%E8%A7%A3">l</a><a href="#">t</a><a href="x.html#y">z</a>').links == ("rule-解",)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(b"", b" \n", b"%PDF-1.7", b"PK\x03\x04", b'{"a": "<p>x</p>"}', "文".encode(), b"<p>\xff\xfe</p>"),
-        *(b"<meta charset=zip><p>x", bytes(range(32)) * 30 + b"<p>", b"<svg></svg>"),
-    ],
-)
-def test_what_is_no_html_page_fails_with_a_reason(data: bytes) -> None:
-    with pytest.raises(UnreadablePage, match=r"\w+"):
-        read_page(data)
 
 
 @pytest.mark.parametrize(
