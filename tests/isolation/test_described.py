@@ -298,7 +298,7 @@ def test_ids_and_times_are_described_as_such(stack: Stack) -> None:
     # These have the form of the gateway, of S3 and of a page.
     others = {"request_id", "version_id", "indexed_version_id", "mcp_id"}
     # SQS, pages and the words of questions give these ids.
-    given = {"DeadLetterView", "GapView", "NearestView", "FeedbackArguments"}
+    given = {"DescribedLetter", "GapView", "Nearest", "FeedbackArguments"}
     for title, schema in schemas.items():
         for name, field in schema.get("properties", {}).items():
             if (name == "id" and title not in given) or (name.endswith("_id") and name not in others):

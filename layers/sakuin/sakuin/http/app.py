@@ -14,13 +14,14 @@ from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
 from sakuin.http.pushes import PushKey, folder_of_key, push_router
 from sakuin.http.unfinished_work import WorkView
-from sakuin.http.views import Time
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.model import MaterialState
+from sakuin.knowledge.validation import Finding
 from sakuin.limits import Limits
 from sakuin.platform.asgi import Application
 from sakuin.platform.keys import RecordUse, admin_hash, matching_hash
 from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.forms import Time
 from sakuin.platform.supabase.schema import ADVICE, SchemaState
 from sakuin.platform.supabase.sign_in import LIBRARY, WELL_KNOWN, SignIn
 
@@ -84,20 +85,10 @@ class StatusView(BaseModel):
     waiting: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
 
 
-class FindingView(BaseModel):
-    """A problem of a page."""
-
-    severity: str
-    rule: str
-    material: str
-    anchor: str | None
-    message: str
-
-
 class ValidationView(BaseModel):
     """Findings about one page of materials."""
 
-    findings: list[FindingView]
+    findings: Sequence[Finding]
     next_cursor: str | None
 
 
@@ -190,7 +181,7 @@ def rest_api(
     ) -> ValidationView:
         """Compares the index with the HTML in the bucket, `limit` materials in each request."""
         findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
-        return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
+        return ValidationView(findings=findings, next_cursor=next_cursor)
 
     @routes.get("/descriptions")
     def list_descriptions() -> DescriptionsView:

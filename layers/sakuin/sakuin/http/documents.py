@@ -1,15 +1,13 @@
 """Requests with a Table's document, read from raw bytes: the JSON may be nested deeply or invalid Unicode."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, WithJsonSchema
 
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
-
-THRESHOLD = "chunk_threshold_chars"
 
 
 async def _raw(request: Request) -> bytes:
@@ -18,74 +16,77 @@ async def _raw(request: Request) -> bytes:
 
 # The body as it was sent.
 Raw = Annotated[bytes, Depends(_raw)]
+# `patched` checks operations.
+Operation = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                "op": {"enum": ["add", "replace", "set", "remove"]},
+                "path": {"type": "string"},
+                "value": {},
+            },
+            "required": ["op", "path"],
+        }
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class TableChange:
-    """A PATCH: another name, another threshold, operations, or several of them."""
-
-    name: str | None
-    chunk_threshold_chars: int | None
-    operations: Sequence[Mapping[str, object]]
-    expected_version: int | None
+class _WithDocument(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
 
-def new_table(body: bytes) -> tuple[str, object, int | None]:
-    """Returns name, document and threshold of `{"name", "data", "chunk_threshold_chars"?}`."""
-    fields = _checked(parsed_table(body), {"name", "data", THRESHOLD})
-    if "data" not in fields:
-        raise Invalid('Send {"name": …, "data": <the document>}.')
-    return _name(fields.get("name")), fields["data"], _number(fields, THRESHOLD)
+class NewTable(_WithDocument):
+    """A new Table."""
+
+    name: StrictStr
+    data: Any
+    chunk_threshold_chars: StrictInt | None = Field(
+        default=None, description="The length from which strings are indexed."
+    )
 
 
-def next_table(body: bytes) -> tuple[object, int | None]:
-    """Returns document and expected version of `{"data", "expected_version"?}`."""
-    fields = _checked(parsed_table(body), {"data", "expected_version"})
-    if "data" not in fields:
-        raise Invalid(
-            'Send {"data": <the document>}, with "expected_version" to replace only the version that you have read.'
-        )
-    return fields["data"], _number(fields, "expected_version")
+class NextDocument(_WithDocument):
+    """The next document of a Table."""
+
+    data: Any
+    expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
 
 
-def changed_table(body: bytes) -> TableChange:
-    """Reads `{"name"?, "chunk_threshold_chars"?, "operations"?, "expected_version"?}`, or a list of operations."""
+class TableChange(_WithDocument):
+    """Another name, another threshold, operations on the document, or several of them."""
+
+    name: StrictStr | None = None
+    chunk_threshold_chars: StrictInt | None = Field(
+        default=None, description="The length from which strings are indexed."
+    )
+    operations: list[Operation] = []
+    expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
+
+
+Asked = TypeVar("Asked", bound=_WithDocument)
+
+
+def read_request(request: type[Asked], body: bytes) -> Asked:
+    """Reads a request; a list is one of operations. Raises `Invalid`, and FastAPI's error for wrong members."""
     fields = parsed_table(body)
-    if isinstance(fields, list):
-        fields = {"operations": fields}
-    fields = _checked(fields, {"name", "operations", "expected_version", THRESHOLD})
-    operations = fields.get("operations", [])
-    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        raise Invalid('"operations" must be a list of {"op", "path", "value"}.')
-    name = _name(fields["name"]) if "name" in fields else None
-    threshold = _number(fields, THRESHOLD)
-    if name is None and threshold is None and not operations:
+    try:
+        return request.model_validate({"operations": fields} if isinstance(fields, list) else fields)
+    except ValidationError as error:
+        # As of a body that FastAPI reads.
+        problems = [problem | {"loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
+        raise RequestValidationError(problems) from error
+
+
+def table_change(body: bytes) -> TableChange:
+    """Reads a change of a Table."""
+    change = read_request(TableChange, body)
+    if change.name is None and change.chunk_threshold_chars is None and not change.operations:
         raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
-    return TableChange(name, threshold, operations, _number(fields, "expected_version"))
+    return change
 
 
-def schema(*required: str, **members: Mapping[str, Any]) -> dict[str, Any]:
+def body_of(request: type[_WithDocument]) -> dict[str, Any]:
     """Returns the request's part of the OpenAPI document."""
-    body = {"type": "object", "properties": members, "required": list(required), "additionalProperties": False}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}}
-
-
-def _checked(asked: object, members: set[str]) -> dict[str, object]:
-    if not isinstance(asked, dict):
-        raise Invalid("Send a JSON object.")
-    if unknown := asked.keys() - members:
-        raise Invalid(f"Unknown member {ascii(min(unknown))[:80]}. Use {', '.join(sorted(members))}.")
-    return asked
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str):
-        raise Invalid('"name" must be a string.')
-    return value
-
-
-def _number(asked: Mapping[str, object], member: str) -> int | None:
-    value = asked.get(member)
-    if value is not None and type(value) is not int:
-        raise Invalid(f'"{member}" must be a whole number.')
-    return value
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": request.model_json_schema()}}}}

@@ -9,6 +9,7 @@ from sakuin.http import views
 from sakuin.http.errors import may_fail, member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.model import McpEndpoint, Tool
 
 
 def tool_routes(records: ProjectRecords, tables: TableAdmin, user: Any, changing: Any) -> APIRouter:
@@ -16,29 +17,27 @@ def tool_routes(records: ProjectRecords, tables: TableAdmin, user: Any, changing
     routes = member_routes("Tools")
 
     @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing)
-    def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> views.ToolView:
+    def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> Tool:
         """Creates a Search Tool. `metadata.search_index.state` shows when it can be searched."""
         part = asked.model_dump(include={"json_path", "name", "description"})
-        return views.ToolView.model_validate(tables.create_tool(caller, str(project_id), str(asked.table_id), **part))
+        return tables.create_tool(caller, str(project_id), str(asked.table_id), **part)
 
     @routes.get("/projects/{project_id}/tools")
     def list_tools(caller: user, project_id: UUID) -> views.ToolsView:
-        return views.ToolsView(
-            tools=[views.ToolView.model_validate(one) for one in records.tools(caller, str(project_id))]
-        )
+        return views.ToolsView(tools=records.tools(caller, str(project_id)))
 
     @routes.get("/tools/{tool_id}")
-    def get_tool(caller: user, tool_id: UUID) -> views.ToolView:
-        return views.ToolView.model_validate(records.tool(caller, str(tool_id)))
+    def get_tool(caller: user, tool_id: UUID) -> Tool:
+        return records.tool(caller, str(tool_id))
 
     @routes.patch("/tools/{tool_id}", dependencies=changing, responses=may_fail(409))
-    def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> views.ToolView:
+    def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> Tool:
         """Changes the name, the description or `enabled`."""
-        return views.ToolView.model_validate(records.change_tool(caller, str(tool_id), **asked.model_dump()))
+        return records.change_tool(caller, str(tool_id), **asked.model_dump())
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
-    def reindex_tool(caller: user, tool_id: UUID) -> views.ToolView:
-        return views.ToolView.model_validate(records.reindex_tool(caller, str(tool_id)))
+    def reindex_tool(caller: user, tool_id: UUID) -> Tool:
+        return records.reindex_tool(caller, str(tool_id))
 
     @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
@@ -59,20 +58,16 @@ def endpoint_routes(records: ProjectRecords, user: Any) -> APIRouter:
 
     @routes.get("/projects/{project_id}/mcps")
     def list_endpoints(caller: user, project_id: UUID) -> views.EndpointsView:
-        return views.EndpointsView(
-            mcps=[views.EndpointView.model_validate(one) for one in records.endpoints(caller, str(project_id))]
-        )
+        return views.EndpointsView(mcps=records.endpoints(caller, str(project_id)))
 
     @routes.get("/mcps/{mcp_id}")
-    def get_endpoint(caller: user, mcp_id: UUID) -> views.EndpointView:
-        return views.EndpointView.model_validate(records.endpoint(caller, str(mcp_id)))
+    def get_endpoint(caller: user, mcp_id: UUID) -> McpEndpoint:
+        return records.endpoint(caller, str(mcp_id))
 
     @routes.patch("/mcps/{mcp_id}")
-    def change_endpoint(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> views.EndpointView:
+    def change_endpoint(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> McpEndpoint:
         """Changes the name or the status."""
-        return views.EndpointView.model_validate(
-            records.change_endpoint(caller, str(mcp_id), name=asked.name, status=asked.status)
-        )
+        return records.change_endpoint(caller, str(mcp_id), name=asked.name, status=asked.status)
 
     @routes.post("/mcps/{mcp_id}/rotate")
     def rotate_endpoint_key(
@@ -87,19 +82,17 @@ def endpoint_routes(records: ProjectRecords, user: Any) -> APIRouter:
         records.delete_endpoint(caller, str(mcp_id))
 
     @routes.put("/mcps/{mcp_id}/tools/{tool_id}", responses=may_fail(409))
-    def bind_tool(
-        caller: user, mcp_id: UUID, tool_id: UUID, asked: views.BindingAsked | None = None
-    ) -> views.EndpointView:
+    def bind_tool(caller: user, mcp_id: UUID, tool_id: UUID, asked: views.BindingAsked | None = None) -> McpEndpoint:
         """Binds a Tool, or changes the status of its binding."""
         status = (asked or views.BindingAsked()).status
-        return views.EndpointView.model_validate(records.bind(caller, str(mcp_id), str(tool_id), status=status))
+        return records.bind(caller, str(mcp_id), str(tool_id), status=status)
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
-    def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> views.EndpointView:
-        return views.EndpointView.model_validate(records.unbind(caller, str(mcp_id), str(tool_id)))
+    def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> McpEndpoint:
+        return records.unbind(caller, str(mcp_id), str(tool_id))
 
     return routes
 
 
-def _with_key(made: tuple[Any, str]) -> views.EndpointKeyView:
-    return views.EndpointKeyView(mcp=views.EndpointView.model_validate(made[0]), key=made[1])
+def _with_key(made: tuple[McpEndpoint, str]) -> views.EndpointKeyView:
+    return views.EndpointKeyView(mcp=made[0], key=made[1])

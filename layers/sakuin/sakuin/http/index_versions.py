@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from sakuin.errors import Invalid
 from sakuin.http.errors import may_fail
-from sakuin.http.views import Time
 from sakuin.platform.embedding import packed
+from sakuin.platform.supabase.forms import Time
 from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
 from sakuin.upkeep.index_versions import IndexVersionAdmin, LiveVectors
 

@@ -9,10 +9,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.http.errors import may_fail
-from sakuin.http.views import Day, Time
 from sakuin.knowledge.names import folder_name
 from sakuin.platform.keys import DeploymentKey, KeyPurpose, LibraryKeys, admin_hash, hash_of_key
 from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.forms import Day, Time
 
 
 class LinkView(BaseModel):

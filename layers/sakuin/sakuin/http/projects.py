@@ -19,7 +19,7 @@ from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.eventbridge import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords, count_request
 from sakuin.tables.admin.tables import TableAdmin
-from sakuin.tables.model import User
+from sakuin.tables.model import Project, User
 
 logger = logging.getLogger(__name__)
 
@@ -95,13 +95,13 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
     routes = member_routes("Projects")
 
     @routes.post("/projects", status_code=201)
-    def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
+    def create_project(caller: user, asked: views.ProjectAsked) -> Project:
         """Creates a project. A user becomes its owner."""
-        return views.ProjectView.model_validate(records.create_project(caller, asked.name))
+        return records.create_project(caller, asked.name)
 
     @routes.get("/projects")
     def list_projects(caller: user) -> views.ProjectsView:
-        return views.ProjectsView(projects=[views.ProjectView.model_validate(one) for one in records.projects(caller)])
+        return views.ProjectsView(projects=records.projects(caller))
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
@@ -120,9 +120,7 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
 
     @routes.get("/projects/{project_id}/members")
     def list_members(caller: user, project_id: UUID) -> views.MembersView:
-        return views.MembersView(
-            members=[views.MemberView.model_validate(one) for one in records.members(caller, str(project_id))]
-        )
+        return views.MembersView(members=records.members(caller, str(project_id)))
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204, responses=may_fail(409))
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
@@ -131,13 +129,13 @@ def _project_routes(records: ProjectRecords, user: Any, changing: Any) -> APIRou
 
     @routes.get("/projects/{project_id}/synonyms")
     def get_synonyms(caller: user, project_id: UUID) -> views.SynonymsView:
-        return views.SynonymsView(groups=[list(group) for group in records.synonyms(caller, str(project_id))])
+        return views.SynonymsView(groups=records.synonyms(caller, str(project_id)))
 
     @routes.put("/projects/{project_id}/synonyms")
     def replace_synonyms(caller: user, project_id: UUID, asked: views.SynonymsAsked) -> views.SynonymsView:
         """Replaces the synonyms for the questions to all Search Tools of a project, from the next question on."""
         groups = check_groups(asked.groups)
         records.replace_synonyms(caller, str(project_id), groups)
-        return views.SynonymsView(groups=[list(group) for group in groups])
+        return views.SynonymsView(groups=groups)
 
     return routes

@@ -1,7 +1,6 @@
 """The REST API of `sakuin push`: uploads through presigned URLs, below the folder of a key that pushes."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -9,9 +8,11 @@ from pydantic import BaseModel, Field
 
 from sakuin.errors import Unauthorized
 from sakuin.http.errors import check_query, may_fail
-from sakuin.http.views import UploadTargetView
 from sakuin.knowledge.library import Library
+from sakuin.knowledge.model import UploadResult
+from sakuin.knowledge.validation import IndexedChunk
 from sakuin.platform.keys import LibraryKey, RecordUse, matching_hash
+from sakuin.platform.s3 import UploadTarget
 from sakuin.platform.secrets import KeyRing
 
 # Returns the valid key in these headers that pushes, and counts its request; None if there is none.
@@ -34,33 +35,16 @@ class VersionsView(BaseModel):
     versions: list[VersionView] = Field(max_length=_MOST_VERSIONS)
 
 
-class ReceiptView(BaseModel):
-    """The result of an uploaded version."""
-
-    key: str
-    version_id: str
-    outcome: str = Field(description="applied, failed, superseded or waiting")
-    reason: str | None
-
-
 class ReceiptsView(BaseModel):
     """The results of processed versions."""
 
-    receipts: list[ReceiptView]
-
-
-class AnchorView(BaseModel):
-    """One indexed anchor."""
-
-    anchor: str
-    learns: list[str]
-    learns_given: list[str] | None = Field(description="The author's items; null if the author gave none.")
+    receipts: Sequence[UploadResult]
 
 
 class AnchorsView(BaseModel):
     """The indexed anchors by material. Materials that are not indexed are omitted."""
 
-    materials: dict[str, list[AnchorView]]
+    materials: Mapping[str, Sequence[IndexedChunk]]
 
 
 class FilesView(BaseModel):
@@ -95,7 +79,7 @@ class UploadsAsked(BaseModel):
 class UploadTargetsView(BaseModel):
     """Presigned URLs, in the order of the files, each for a PUT of exactly this file within 15 minutes."""
 
-    uploads: list[UploadTargetView]
+    uploads: Sequence[UploadTarget]
 
 
 class RemovedView(BaseModel):
@@ -149,7 +133,7 @@ def push_router(library: Library, folder_of: Callable[[Request], str | None]) ->
             library.upload_target(one.key, folder or "", size=one.size, md5=bytes.fromhex(one.md5))
             for one in asked.files
         ]
-        return UploadTargetsView(uploads=[UploadTargetView.model_validate(target) for target in targets])
+        return UploadTargetsView(uploads=targets)
 
     @routes.delete("/files", responses=may_fail(403))
     def remove_file(folder: own, key: str) -> RemovedView:
@@ -161,8 +145,8 @@ def push_router(library: Library, folder_of: Callable[[Request], str | None]) ->
         """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
         for item in asked.versions if folder is not None else ():
             library.check_key(item.key, folder or "")
-        results = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
-        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in results])
+        versions = [(item.key, item.version_id) for item in asked.versions]
+        return ReceiptsView(receipts=library.records.upload_results(versions))
 
     @routes.post("/anchors", responses=may_fail(403))
     def find_anchors(folder: own, materials: Annotated[list[str], Field(max_length=_MOST_VERSIONS)]) -> AnchorsView:
@@ -170,10 +154,6 @@ def push_router(library: Library, folder_of: Callable[[Request], str | None]) ->
         for material in materials:
             library.check_material(material, folder or "")
         rows = library.records.indexed_materials(materials)
-        views = {
-            material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
-            for material, indexed in rows.items()
-        }
-        return AnchorsView(materials=views)
+        return AnchorsView(materials={material: indexed.chunks for material, indexed in rows.items()})
 
     return routes

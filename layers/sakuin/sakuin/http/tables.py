@@ -7,12 +7,13 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from sakuin.errors import Invalid
-from sakuin.http import documents, views
-from sakuin.http.documents import Raw
+from sakuin.http import views
+from sakuin.http.documents import NewTable, NextDocument, Raw, TableChange, body_of, read_request, table_change
 from sakuin.http.errors import may_fail, member_routes
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.document import written_table
+from sakuin.tables.model import Table
 
 # An answer of Lambda has at most 6 MB, and escaping makes it longer.
 _MAX_ANSWER = 4_500_000
@@ -21,31 +22,13 @@ _MAX_ANSWER = 4_500_000
 def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing: Any) -> APIRouter:
     """Returns the routes. `user` is the dependency that gives the caller; `changing` are those of a change."""
     routes = member_routes("Tables")
-    name: dict[str, Any] = {"type": "string"}
-    version: dict[str, Any] = {"type": "integer", "description": "409 if the Table has another version now."}
-    threshold: dict[str, Any] = {"type": "integer", "description": "The length from which strings are indexed."}
-    operation = {
-        "type": "object",
-        "properties": {"op": {"enum": ["add", "replace", "set", "remove"]}, "path": {"type": "string"}, "value": {}},
-        "required": ["op", "path"],
-    }
 
-    create_schema = documents.schema("name", "data", name=name, data={}, chunk_threshold_chars=threshold)
-    replace_schema = documents.schema("data", data={}, expected_version=version)
-    patch_schema = documents.schema(
-        name=name,
-        chunk_threshold_chars=threshold,
-        operations={"type": "array", "items": operation},
-        expected_version=version,
-    )
-
-    @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=create_schema)
-    def create_table(caller: user, project_id: UUID, body: Raw) -> views.TableView:
+    @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=body_of(NewTable))
+    def create_table(caller: user, project_id: UUID, body: Raw) -> Table:
         """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
-        called, document, chars = documents.new_table(body)
-        return views.TableView.model_validate(
-            admin.create(caller, str(project_id), name=called, document=document, chunk_threshold_chars=chars)
-        )
+        new = read_request(NewTable, body)
+        threshold = new.chunk_threshold_chars
+        return admin.create(caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold)
 
     @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
     def upload_new_table(caller: user, project_id: UUID, asked: views.TableUploadAsked) -> views.UploadView:
@@ -54,13 +37,11 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
 
     @routes.get("/projects/{project_id}/tables")
     def list_tables(caller: user, project_id: UUID) -> views.TablesView:
-        return views.TablesView(
-            tables=[views.TableView.model_validate(one) for one in records.tables(caller, str(project_id))]
-        )
+        return views.TablesView(tables=records.tables(caller, str(project_id)))
 
     @routes.get("/tables/{table_id}")
-    def get_table(caller: user, table_id: UUID) -> views.TableView:
-        return views.TableView.model_validate(admin.read(caller, str(table_id)))
+    def get_table(caller: user, table_id: UUID) -> Table:
+        return admin.read(caller, str(table_id))
 
     @routes.get("/tables/{table_id}/data")
     def get_table_data(caller: user, table_id: UUID, pointer: str = "") -> Response:
@@ -72,25 +53,26 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
             )
         return Response(node, media_type="application/json")
 
-    @routes.put("/tables/{table_id}", dependencies=changing, openapi_extra=replace_schema, responses=may_fail(409))
-    def replace_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
-        document, expected = documents.next_table(body)
-        return views.TableView.model_validate(
-            admin.replace(caller, str(table_id), document=document, expected_version=expected)
-        )
+    @routes.put(
+        "/tables/{table_id}", dependencies=changing, openapi_extra=body_of(NextDocument), responses=may_fail(409)
+    )
+    def replace_table(caller: user, table_id: UUID, body: Raw) -> Table:
+        new = read_request(NextDocument, body)
+        return admin.replace(caller, str(table_id), document=new.data, expected_version=new.expected_version)
 
-    @routes.patch("/tables/{table_id}", dependencies=changing, openapi_extra=patch_schema, responses=may_fail(409))
-    def patch_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
+    @routes.patch(
+        "/tables/{table_id}", dependencies=changing, openapi_extra=body_of(TableChange), responses=may_fail(409)
+    )
+    def patch_table(caller: user, table_id: UUID, body: Raw) -> Table:
         """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
-        change = documents.changed_table(body)
-        table = None
+        change = table_change(body)
         if change.operations:
             table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
         if change.name is not None or change.chunk_threshold_chars is not None:
             table = records.change_table(
                 caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
             )
-        return views.TableView.model_validate(table)
+        return table
 
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
@@ -107,6 +89,4 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
 
 def _upload(announced: tuple[Any, Any]) -> views.UploadView:
     table, target = announced
-    return views.UploadView(
-        table=views.TableView.model_validate(table), upload=views.UploadTargetView.model_validate(target)
-    )
+    return views.UploadView(table=table, upload=target)

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sakuin.http.errors import may_fail
-from sakuin.http.views import Time
 from sakuin.knowledge.names import material_of_key
 from sakuin.platform.retry import QUEUES, QueueName
+from sakuin.platform.supabase.forms import Time
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.dead_letters import DescribedLetter, LetterAction
+from sakuin.upkeep.queues import Queues, QueueState, WorkInFlight
 
 MOST_SUBJECTS = 50
 # Of a request for dead letters. Each takes two calls of SQS, and API Gateway ends a request after 30 seconds.
 MOST_LETTERS = 100
-_LONGEST_BODY = 10_000
 
 
 class WorkView(BaseModel):
@@ -94,63 +94,23 @@ def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) 
     return router
 
 
-class QueueView(BaseModel):
-    """The messages of one queue. SQS counts approximately."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    queue: QueueName
-    waiting: int = Field(description="Messages that wait for a worker.")
-    in_flight: int = Field(description="Messages that were received and are not finished.")
-    unattended: int = Field(
-        description="Messages in flight without a known worker: received in the last 5 seconds, or their worker is "
-        "dead; then the queue delivers them again within 90 seconds."
-    )
-    dead_letters: int
-
-
-class InFlightView(BaseModel):
-    """A message whose work takes more than five seconds."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    queue: QueueName
-    what: str = Field(description="What it asks for, in words.")
-    since: Time
-    worker: Literal["alive", "dead"] = Field(description="dead: the queue delivers the message again.")
-
-
 class QueuesView(BaseModel):
     """The queues, null while SQS does not answer, and the work in flight, the oldest first."""
 
-    queues: list[QueueView] | None
-    in_flight: list[InFlightView]
-
-
-class DeadLetterView(BaseModel):
-    """A message that was given up."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str
-    queue: QueueName
-    what: str = Field(description="What it asks for, in words.")
-    why: str = Field(description="Why it failed.")
-    since: Time
-    tries: int
-    body: str = Field(description=f"The message, its first {_LONGEST_BODY:,} characters.")
+    queues: Sequence[QueueState] | None
+    in_flight: Sequence[WorkInFlight]
 
 
 class DeadLettersView(BaseModel):
     """Dead letters, those of a queue the oldest first."""
 
-    dead_letters: list[DeadLetterView]
+    dead_letters: Sequence[DescribedLetter]
 
 
 class LettersToChange(BaseModel):
     """What to do with dead letters."""
 
-    action: Literal["send_again", "discard"]
+    action: LetterAction
     queue: QueueName | None = Field(default=None, description="null: all queues.")
     ids: list[str] | None = Field(default=None, max_length=MOST_LETTERS, description="Ids, or their beginnings.")
     limit: int = Field(default=MOST_LETTERS, ge=1, le=MOST_LETTERS, description="Without ids: of each queue.")
@@ -164,9 +124,7 @@ def queue_router(queues: Queues) -> APIRouter:
     def get_queues() -> QueuesView:
         """Returns how many messages wait and are in flight, since when, and without a worker."""
         in_flight = queues.in_flight()
-        states = queues.states(in_flight)
-        views = None if states is None else [QueueView.model_validate(state) for state in states]
-        return QueuesView(queues=views, in_flight=[InFlightView.model_validate(work) for work in in_flight])
+        return QueuesView(queues=queues.states(in_flight), in_flight=in_flight)
 
     @router.get("/v1/dead-letters")
     def list_dead_letters(
@@ -174,21 +132,16 @@ def queue_router(queues: Queues) -> APIRouter:
     ) -> DeadLettersView:
         """Returns dead letters, at most `limit` of each queue. They stay there."""
         letters = [letter for name in _names(queue) for letter in queues.letters.some(name, limit=limit)]
-        return DeadLettersView(dead_letters=[_view(letter) for letter in letters])
+        return DeadLettersView(dead_letters=letters)
 
     @router.post("/v1/dead-letters", responses=may_fail(404))
     def change_dead_letters(request: LettersToChange) -> DeadLettersView:
         """Sends dead letters again, or discards them, and returns them. With an unknown id it does nothing."""
         letters = queues.letters.apply(request.action, _names(request.queue), ids=request.ids, limit=request.limit)
-        return DeadLettersView(dead_letters=[_view(letter) for letter in letters])
+        return DeadLettersView(dead_letters=letters)
 
     return router
 
 
 def _names(queue: QueueName | None) -> tuple[QueueName, ...]:
     return QUEUES if queue is None else (queue,)
-
-
-def _view(letter: object) -> DeadLetterView:
-    view = DeadLetterView.model_validate(letter)
-    return view.model_copy(update={"body": view.body[:_LONGEST_BODY]})

@@ -2,7 +2,6 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -11,8 +10,9 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from sakuin.errors import NotFound
 from sakuin.http.errors import may_fail
+from sakuin.platform.reconciliation import Difference
 from sakuin.upkeep.doctor import Problem
-from sakuin.upkeep.gaps import Gap, Remedy
+from sakuin.upkeep.gaps import Gap, Nearest, Remedy
 from sakuin.upkeep.reconcile import Reconcile
 from sakuin.upkeep.refused_questions import Judgement
 
@@ -60,22 +60,13 @@ class FeedbackView(BaseModel):
     feedback: list[JudgementView]
 
 
-class NearestView(BaseModel):
-    """A result that is near."""
-
-    id: str
-    title: str
-    similarity: float
-    url: str | None
-
-
 class RemedyView(BaseModel):
     """A gap, and what a page that answers it would need."""
 
     gap: GapView
     heading: str = Field(description="A heading with the words of the questions.")
-    words: list[str] = Field(description="Words of the questions that no text of the index has.")
-    nearest: list[NearestView] = Field(description="Where it belongs: the nearest results.")
+    words: Sequence[str] = Field(description="Words of the questions that no text of the index has.")
+    nearest: Sequence[Nearest] = Field(description="Where it belongs: the nearest results.")
 
 
 def gap_router(
@@ -98,7 +89,8 @@ def gap_router(
         gap = next((each for each in gaps() if each.id == name), None)
         if gap is None:
             raise NotFound(f"There is no gap {name!r}. GET /v1/gaps lists them")
-        return RemedyView(gap=_view(gap), **asdict(remedy_of(gap)))
+        remedy = remedy_of(gap)
+        return RemedyView(gap=_view(gap), heading=remedy.heading, words=remedy.words, nearest=remedy.nearest)
 
     @router.get("/feedback")
     def list_feedback(limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:
@@ -142,19 +134,10 @@ class ReconcileView(BaseModel):
     dry_run: bool = Field(default=True, description="Changes nothing.")
 
 
-class DifferenceView(BaseModel):
-    """A difference between the index and its source."""
-
-    rule: str
-    where: str = Field(description="A key of the bucket, a material, or the id of a Table.")
-    message: str
-    repair: str = Field(description="The repair, which a dry run does not make.")
-
-
 class DifferencesView(BaseModel):
     """The differences of one page; `next` is the `after` of the next page."""
 
-    differences: list[DifferenceView]
+    differences: Sequence[Difference]
     next: str | None
 
 
@@ -166,18 +149,9 @@ def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
     def reconcile_page(asked: ReconcileView) -> DifferencesView:
         """Compares one page of a part with its source, and repairs differences through the queues."""
         result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
-        views = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
-        return DifferencesView(differences=views, next=result.after)
+        return DifferencesView(differences=result.differences, next=result.after)
 
     return router
-
-
-class ProblemView(BaseModel):
-    """Something that is wrong, and what to do about it."""
-
-    check: str
-    problem: str
-    advice: str
 
 
 class DoctorView(BaseModel):
@@ -186,7 +160,7 @@ class DoctorView(BaseModel):
     version: str
     python: str
     time: str = Field(description="The function's clock, in UTC.")
-    problems: list[ProblemView]
+    problems: Sequence[Problem]
 
 
 def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> APIRouter:
@@ -196,8 +170,7 @@ def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> AP
     @router.get("/v1/doctor")
     def check_deployment() -> DoctorView:
         """Checks the database and each vendor's key. It changes nothing and costs nothing."""
-        views = [ProblemView(**asdict(one)) for one in problems()]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return DoctorView(version=version, python=platform.python_version(), time=now, problems=views)
+        return DoctorView(version=version, python=platform.python_version(), time=now, problems=problems())
 
     return router

@@ -1,34 +1,13 @@
 """The answers and requests of the REST API of projects."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field
 
-from sakuin.tables.model import Role
-
-# Texts of the database, described by their form.
-Id = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
-Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
-Day = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
-_SEARCH_INDEX = {
-    "type": "object",
-    "description": "The progress of the index; more members describe what the scan found.",
-    "properties": {
-        "state": {"enum": ["pending", "indexing", "ready", "error"]},
-        "indexed_at": {"type": "string", "format": "date-time", "description": "Last complete."},
-        "chunks_count": {"type": "integer"},
-        "indexed_chunks_count": {"type": "integer"},
-        "minutes_left": {"type": ["integer", "null"], "description": "While it waits for embeddings; null: not known."},
-        "last_error": {"type": ["string", "null"], "description": "What to do; null after success."},
-        "warning": {"type": ["string", "null"], "description": "Why nothing can be found."},
-    },
-}
-Metadata = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "properties": {"search_index": _SEARCH_INDEX}})]
-
-
-class _View(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
+from sakuin.platform.s3 import UploadTarget
+from sakuin.tables.model import McpEndpoint, Member, Project, Role, Table, Tool
 
 
 class _Asked(BaseModel):
@@ -36,18 +15,10 @@ class _Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ProjectView(_View):
-    """One project."""
-
-    id: Id
-    name: str
-    role: Role | None = Field(description="The caller's role; null for an admin key.")
-
-
-class ProjectsView(_View):
+class ProjectsView(BaseModel):
     """The caller's projects."""
 
-    projects: list[ProjectView]
+    projects: Sequence[Project]
 
 
 class ProjectAsked(_Asked):
@@ -56,18 +27,10 @@ class ProjectAsked(_Asked):
     name: str
 
 
-class MemberView(_View):
-    """A member of a project, by the id of a user of Supabase Auth."""
-
-    user_id: Id
-    role: Role
-    since: Time
-
-
 class MembersView(BaseModel):
     """A project's members, the oldest first."""
 
-    members: list[MemberView]
+    members: Sequence[Member]
 
 
 class MemberAsked(_Asked):
@@ -86,7 +49,7 @@ class TransferAsked(_Asked):
 class SynonymsView(BaseModel):
     """A project's synonyms for the questions to its Search Tools."""
 
-    groups: list[list[str]] = Field(description="Each group has phrases that mean the same.")
+    groups: Sequence[Sequence[str]] = Field(description="Each group has phrases that mean the same.")
 
 
 class SynonymsAsked(_Asked):
@@ -95,24 +58,10 @@ class SynonymsAsked(_Asked):
     groups: list[list[str]] = Field(description="Each group has two or more phrases that mean the same.")
 
 
-class TableView(_View):
-    """A Table without its document, which is at `/v1/tables/{id}/data`."""
-
-    id: Id
-    project_id: Id
-    name: str
-    version: int = Field(description="0: no document was imported yet.")
-    import_error: str | None = Field(description="Why the last upload was rejected.")
-    pending_upload: bool = Field(description="A document is announced and not uploaded yet.")
-    chunk_threshold_chars: int = Field(description="Strings with at least so many characters are indexed.")
-    bytes: int = Field(description="Of the document, or of a larger one that is announced.")
-    chunks_count: int = Field(description="What the last scan found.")
-
-
-class TablesView(_View):
+class TablesView(BaseModel):
     """A project's Tables."""
 
-    tables: list[TableView]
+    tables: Sequence[Table]
 
 
 class TableUploadAsked(_Asked):
@@ -129,18 +78,11 @@ class UploadAsked(_Asked):
     size: int = Field(ge=1, description="Bytes of the document, exactly.")
 
 
-class UploadTargetView(_View):
-    """The URL and the headers of the PUT request for the document."""
-
-    url: str
-    headers: dict[str, str]
-
-
-class UploadView(_View):
+class UploadView(BaseModel):
     """The announced Table, and the target of its document."""
 
-    table: TableView
-    upload: UploadTargetView
+    table: Table
+    upload: UploadTarget
 
 
 class ToolAsked(_Asked):
@@ -161,26 +103,10 @@ class ToolChangeAsked(_Asked):
     enabled: bool | None = None
 
 
-class ToolView(_View):
-    """A Search Tool; its status is in `metadata.search_index`."""
-
-    id: Id
-    project_id: Id
-    table_id: Id
-    json_path: str
-    type: str
-    name: str
-    description: str
-    input_schema: dict[str, Any]
-    enabled: bool
-    metadata: Metadata
-    version: int
-
-
-class ToolsView(_View):
+class ToolsView(BaseModel):
     """A project's Tools."""
 
-    tools: list[ToolView]
+    tools: Sequence[Tool]
 
 
 class EndpointAsked(_Asked):
@@ -209,34 +135,14 @@ class BindingAsked(_Asked):
     status: Literal["enabled", "disabled"] = "enabled"
 
 
-class BoundToolView(_View):
-    """A Tool at an endpoint."""
-
-    tool_id: Id
-    name: str
-    status: str
-
-
-class EndpointView(_View):
-    """An MCP endpoint: `POST /mcp/{id}`. The days show the last use of its key, and of the previous key while valid."""
-
-    id: Id
-    project_id: Id
-    name: str
-    status: str
-    tools: list[BoundToolView]
-    key_last_used_on: Day | None
-    previous_key_last_used_on: Day | None
-
-
-class EndpointsView(_View):
+class EndpointsView(BaseModel):
     """A project's endpoints."""
 
-    mcps: list[EndpointView]
+    mcps: Sequence[McpEndpoint]
 
 
-class EndpointKeyView(_View):
+class EndpointKeyView(BaseModel):
     """An endpoint and its key, which is shown only once."""
 
-    mcp: EndpointView
+    mcp: McpEndpoint
     key: str

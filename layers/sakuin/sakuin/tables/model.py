@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import WithJsonSchema
+
+from sakuin.platform.supabase.forms import Day, Id, Time
 
 EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
 
@@ -23,7 +27,7 @@ class User:
 class Project:
     """One project, and the role in it of the user who asks; None for an admin."""
 
-    id: str
+    id: Id
     name: str
     role: Role | None
 
@@ -32,9 +36,9 @@ class Project:
 class Member:
     """A member of a project, `since` when (ISO 8601)."""
 
-    user_id: str
+    user_id: Id
     role: Role
-    since: str
+    since: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,8 @@ class Table:
     `chunks_count`: what the last scan found.
     """
 
-    id: str
-    project_id: str
+    id: Id
+    project_id: Id
     name: str
     version: int
     import_error: str | None
@@ -80,20 +84,38 @@ class PendingUpload:
         return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
 
 
+_SEARCH_INDEX = {
+    "type": "object",
+    "description": "The progress of the index; more members describe what the scan found.",
+    "properties": {
+        "state": {"enum": ["pending", "indexing", "ready", "error"]},
+        "indexed_at": {"type": "string", "format": "date-time", "description": "Last complete."},
+        "chunks_count": {"type": "integer"},
+        "indexed_chunks_count": {"type": "integer"},
+        "minutes_left": {"type": ["integer", "null"], "description": "While it waits for embeddings; null: not known."},
+        "last_error": {"type": ["string", "null"], "description": "What to do; null after success."},
+        "warning": {"type": ["string", "null"], "description": "Why nothing can be found."},
+    },
+}
+Metadata = Annotated[
+    Mapping[str, Any], WithJsonSchema({"type": "object", "properties": {"search_index": _SEARCH_INDEX}})
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A Search Tool; its status is in `metadata["search_index"]`."""
+    """A Search Tool; its status is in `metadata.search_index`."""
 
-    id: str
-    project_id: str
-    table_id: str
+    id: Id
+    project_id: Id
+    table_id: Id
     json_path: str
     type: str
     name: str
     description: str
     input_schema: Mapping[str, Any]
     enabled: bool
-    metadata: Mapping[str, Any]
+    metadata: Metadata
     version: int
 
 
@@ -101,22 +123,25 @@ class Tool:
 class Binding:
     """A Tool at an endpoint."""
 
-    tool_id: str
+    tool_id: Id
     name: str
     status: Switch
 
 
 @dataclass(frozen=True, slots=True)
 class McpEndpoint:
-    """An MCP endpoint without its key, and the days in UTC on which its key and the previous key were last used."""
+    """An MCP endpoint without its key: `POST /mcp/{id}`.
 
-    id: str
-    project_id: str
+    The days in UTC show the last use of its key, and of the previous key while that is valid.
+    """
+
+    id: Id
+    project_id: Id
     name: str
     status: Switch
     tools: tuple[Binding, ...]
-    key_last_used_on: str | None = None
-    previous_key_last_used_on: str | None = None
+    key_last_used_on: Day | None = None
+    previous_key_last_used_on: Day | None = None
 
 
 @dataclass(frozen=True, slots=True)

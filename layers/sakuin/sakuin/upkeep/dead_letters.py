@@ -11,6 +11,7 @@ from sakuin.knowledge.messages import AskLearns, ObjectRemoved, RecheckKey, Rein
 from sakuin.platform.queue_handler import RESUMED, parsed_message
 from sakuin.platform.retry import MAX_RECEIVES, QueueName
 from sakuin.platform.sqs import GROUP_ATTRIBUTE, REASON_ATTRIBUTE, TRIES_ATTRIBUTE, SqsQueue, translate_errors
+from sakuin.platform.supabase.forms import Time
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
 from sakuin.tables.messages import DocumentUploaded, ToolEvent, embed_message, tool_message
@@ -20,6 +21,7 @@ _HIDDEN_SECONDS = 30
 _A_REQUEST = 10
 # An unreadable body is shown up to this length.
 _SHOWN = 120
+_LONGEST_BODY = 10_000
 LetterAction = Literal["send_again", "discard"]
 
 
@@ -56,13 +58,16 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class DescribedLetter:
-    """A dead letter for people: what it asks for, why it failed, since when, and the attempts."""
+    """A dead letter for people: what it asks for, why it failed, since when, and the attempts.
+
+    `body` has the first 10,000 characters of the message.
+    """
 
     id: str
     queue: QueueName
     what: str
     why: str
-    since: str
+    since: Time
     tries: int
     body: str
 
@@ -201,7 +206,7 @@ def _described(
         why=letter.reason or (failure.reason if failure else read.problem) or coded("work.no_answer_log"),
         since=failure.since if failure else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds"),
         tries=max(letter.tries, failure.attempts if failure else 0),
-        body=letter.body,
+        body=letter.body[:_LONGEST_BODY],
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sakuin.errors import Unavailable
 from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.forms import Time
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.dead_letters import DeadLetters, contents
 
@@ -34,8 +36,8 @@ class WorkInFlight:
 
     queue: QueueName
     what: str
-    since: str
-    worker: str
+    since: Time
+    worker: Literal["alive", "dead"]
 
 
 @dataclass(frozen=True, slots=True)
