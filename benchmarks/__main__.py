@@ -15,23 +15,17 @@ from pathlib import Path
 
 from sakuin_local.places import REPOSITORY
 
-# Without a stack, and with one; what restarts its parts comes last.
+# Without a stack, and with one.
 ALONE: dict[str, tuple[str, ...]] = {
     "general": ("--data", "tests/general", "en"),
     "reading": ("--data", "tests/general", "--questions", "20", "en"),
     "tables": ("1",),
     "scale": ("measure",),
     "large_index": ("200",),
-    "knowledge_store": ("40",),
     "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
-ON_A_STACK: dict[str, tuple[str, ...]] = {
-    "cold_start": ("1",),
-    "load": ("0.2",),
-    "webhooks": ("3",),
-    "kills": ("IndexMaterial",),
-}
+ON_A_STACK: dict[str, tuple[str, ...]] = {"load": ("0.2",), "webhooks": ("3",)}
 
 
 def main(names: list[str]) -> None:

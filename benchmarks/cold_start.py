@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -52,19 +51,6 @@ class Start:
     init: float
     processor: float
     answers: tuple[float, ...]
-
-
-def main() -> None:
-    """Prints the medians."""
-    starts = measured(Stack(), int(sys.argv[1]) if len(sys.argv) > 1 else 5)
-    figures = {
-        "INIT": [start.init for start in starts],
-        "first search": [start.answers[0] for start in starts],
-        "a search then": [answer for start in starts for answer in start.answers[1:]],
-        "processor time of INIT and the first search": [start.processor for start in starts],
-    }
-    for name, milliseconds in figures.items():
-        print(f"{name}: {statistics.median(milliseconds):,.0f} ms")
 
 
 def measured(stack: Stack, rounds: int) -> list[Start]:
@@ -203,7 +189,3 @@ def _python() -> Path:
 
 def _run(*command: object) -> None:
     subprocess.run([str(part) for part in command], check=True)
-
-
-if __name__ == "__main__":
-    main()

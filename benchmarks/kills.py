@@ -1,26 +1,21 @@
-"""Each part of a running stack killed with -9 in the middle of work: when it answers again, and what was lost."""
+"""Each part of a running stack killed with -9 in the middle of work, and when it answers again, for tests."""
 
 import json
 import os
 import signal
-import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
 
 PROGRAMS = ("postgrest", "postgres", "turbopuffer", "embeddings", "emulator")
 WORKERS = ("IndexMaterial", "IndexTool", "EmbedChunks", "Mcp")
 QUEUES = {"IndexMaterial": "MaterialQueue", "IndexTool": "ToolQueue", "EmbedChunks": "EmbedQueue"}
 UPLOADS = 12
-# The lease of a killed worker's message ends after a minute; what waits is sent by `maintain`, once a minute.
-REST_SECONDS = 600.0
 
 
 def kill(data: Path, part: str) -> int:
@@ -111,34 +106,6 @@ def answers_again(traffic: Traffic, *, within: float = 120.0) -> float:
     raise AssertionError(f"no answer within {within:.0f} s: {traffic.seen.errors[-1]}")
 
 
-def main(parts: tuple[str, ...]) -> None:
-    """Kills one part after the other, each in the middle of new work."""
-    stack = Stack()
-    traffic = Traffic(stack, f"kills-{uuid.uuid4().hex[:8]}")
-    traffic.make_table()
-    under_way(traffic)
-    if traffic.rested(REST_SECONDS, print) is None:
-        sys.exit("the stack does not come to rest by itself")
-    failed = [part for part in parts if not _survived(traffic, stack.data, part)]
-    sys.exit(f"not survived: {', '.join(failed)}" if failed else 0)
-
-
-def _survived(traffic: Traffic, data: Path, part: str) -> bool:
-    killed = kill_in_mid_work(traffic, data, part)
-    started = time.perf_counter()
-    again = answers_again(traffic)
-    rested = traffic.rested(REST_SECONDS, lambda said: print("differs:", said))
-    whole = time.perf_counter() - started
-    waiting = traffic.waiting()
-    lost = "nothing lost" if rested is not None else "LOST"
-    print(
-        f"{part:14} {killed} killed  answers after {again:5.1f} s  all work done after {whole:5.1f} s  {lost}"
-        f"  messages left: {waiting or 'none'}",
-        flush=True,
-    )
-    return rested is not None and not any("DeadLetters" in queue for queue in waiting)
-
-
 def _signal(pid: int, number: signal.Signals) -> bool:
     """Returns whether the process was there: a worker may end by itself."""
     with suppress(ProcessLookupError):
@@ -160,7 +127,3 @@ def _workers(data: Path, function: str) -> Iterator[int]:
             continue
         if f"-Sakuin{function}-" in name:
             yield process.pid
-
-
-if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or (*WORKERS, *PROGRAMS))

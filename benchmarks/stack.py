@@ -38,15 +38,17 @@ class Stack:
         """Deletes a page."""
         self.s3.delete_object(Bucket=self.environment["SAKUIN_BUCKET"], Key=key)
 
-    def mcp(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """The result of one MCP request, without a client's handshake."""
+    def mcp(
+        self, method: str, parameters: dict[str, Any], *, path: str = "/mcp", key: str | None = None
+    ) -> dict[str, Any]:
+        """The result of one MCP request, without a client's handshake; to the library if nothing else is named."""
         headers = {
-            "Authorization": f"Bearer {self.environment['SAKUIN_API_KEY']}",
+            "Authorization": f"Bearer {key or self.environment['SAKUIN_API_KEY']}",
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": "2025-11-25",
         }
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-        answer = self.http.post("/mcp", headers=headers, json=message)
+        answer = self.http.post(path, headers=headers, json=message)
         answer.raise_for_status()
         result: dict[str, Any] = answer.json()["result"]
         return result

@@ -211,17 +211,8 @@ class Traffic:
         return json.dumps({"columns": columns}).encode()
 
     def _ask_tool(self, query: str, *, top_k: int = 5) -> dict[str, Any]:
-        headers = {
-            "Authorization": f"Bearer {self.table['key']}",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": "2025-11-25",
-        }
         call = _call("search_columns", query, top_k=top_k)
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        answer = self.stack.http.post(f"/mcp/{self.table['mcp']}", headers=headers, json=message)
-        answer.raise_for_status()
-        result: dict[str, Any] = answer.json()["result"]
-        return result
+        return self.stack.mcp("tools/call", call, path=f"/mcp/{self.table['mcp']}", key=self.table["key"])
 
     def _searched(self, result: dict[str, Any]) -> None:
         if result.get("isError"):
