@@ -297,6 +297,11 @@ def test_a_stop_word_is_one_of_the_questions_language_and_no_name(query: str, wo
     assert word_terms(analyze_query(query, NOTHING, NO_VOCABULARY)) == words
 
 
+def test_a_single_digit_is_a_word_and_a_single_letter_is_none() -> None:
+    assert word_terms(analyze_query("turn on HTTP/2", NOTHING, NO_VOCABULARY)) == {"turn", "http", "2"}
+    assert word_terms(analyze_query("section b of the exam", NOTHING, NO_VOCABULARY)) == {"section", "exam"}
+
+
 def test_a_stop_word_that_the_index_has_is_searched_with_little_weight_and_not_shown_as_matched() -> None:
     question = analyze_query("what is in it", LexiconEntries(known=frozenset({"it", "is"})), NO_VOCABULARY)
     assert word_terms(question) == {"it", "is"}

@@ -203,7 +203,9 @@ def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabula
         own = {word, stem(word)}
         if word in stop:
             others += [unit] if own & lexicon.known else []
-        elif not latin or (len(word) > 1 and (own & lexicon.known or not own & vocabulary.low_content)):
+        elif not latin or (
+            (len(word) > 1 or word.isdigit()) and (own & lexicon.known or not own & vocabulary.low_content)
+        ):
             content.append(unit)
     return content or others
 
