@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from sakuin.errors import Refused, Unavailable
-from sakuin.platform.embedding import RequestSize, Vector, fitting
-from sakuin.retrieval.vectors import embed_texts
+from sakuin.platform.embedding import RequestSize, Vector, embed_texts, fitting
 
 from tests.doubles.embedder import MemoryEmbedder, vector_of
 

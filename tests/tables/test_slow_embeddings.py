@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sakuin.errors import RateLimited
-from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.platform.embedding import EmbeddingModel, Vector, embed_texts
 from sakuin.platform.openai.embeddings import OpenAIEmbedder, connected
-from sakuin.retrieval.vectors import embed_texts
 from sakuin.wiring.embed_chunks import URGENCY
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.endpoint import application

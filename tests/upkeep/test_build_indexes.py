@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Conflict, NotFound, Unavailable
-from sakuin.retrieval.index_version import IndexVersionState, find_version
-from sakuin.upkeep.index_versions import BuildResult, IndexVersionAdmin
+from sakuin.retrieval.index_version import find_version
+from sakuin.upkeep.index_versions import BuildResult, IndexVersionAdmin, IndexVersionState
 from sakuin.wiring import maintain
 
 from tests.builders import a_page

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sakuin.errors import Misconfigured, NotFound, SakuinError
 from sakuin.language.vocabulary_files import vocabulary_id
-from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, RequestSize, Vector, packed, unpacked
+from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, RequestSize, Vector, embed_texts, packed, unpacked
 from sakuin.retrieval.index_version import ANALYZER, DEFAULT_VOCABULARY, TEXT_TEMPLATE, IndexVersion, PageIndexVersion
-from sakuin.retrieval.vectors import embed_texts, text_hash
+from sakuin.retrieval.vectors import text_hash
 
 from sakuin_cli.portions import portions
 from sakuin_cli.prediction.cache import Cache

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from sakuin.retrieval.index_version import IndexVersion, IndexVersionState, StoredIndexVersion, TableCut
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut
 from sakuin.tables.messages import embed_message, tool_message
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.search import TableAnswer
-from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.index_versions import IndexVersions, IndexVersionState
 from sakuin.upkeep.maintain import MaintenanceResult
 from sakuin.wiring import maintain
 from sakuin.wiring.index_versions import live_last

@@ -9,8 +9,7 @@ from sakuin.errors import Invalid
 from sakuin.http.errors import may_fail
 from sakuin.platform.embedding import packed
 from sakuin.platform.supabase.forms import Time
-from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
-from sakuin.upkeep.index_versions import IndexVersionAdmin, LiveVectors
+from sakuin.upkeep.index_versions import BuiltPart, IndexVersionAdmin, IndexVersionState, LiveVectors
 
 # The characters of one request that are embedded: API Gateway ends it after 30 seconds.
 _LONGEST = 20_000

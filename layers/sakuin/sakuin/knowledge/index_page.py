@@ -24,11 +24,11 @@ from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATION
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page, recorded, unreadable_page
 from sakuin.language.indexing import index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
-from sakuin.platform.embedding import Embedder, EmbeddingModel
+from sakuin.platform.embedding import Embedder, EmbeddingModel, embed_texts
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion, StoredIndexVersion, live_version
 from sakuin.retrieval.passages import embedded_passages
-from sakuin.retrieval.vectors import embed_texts, text_hash
+from sakuin.retrieval.vectors import text_hash
 from sakuin.texts.catalogue import coded
 
 # When two workers process one material, the second finds the change of the first and starts again.

@@ -1,13 +1,17 @@
-"""Embedding models, the Protocols of embedders, and the size of their requests."""
+"""Embedding models, the Protocols of embedders, and texts in requests of the right size."""
 
 import base64
+import logging
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sakuin.errors import Invalid, Refused
 from sakuin.platform.run_all import in_portions
+
+logger = logging.getLogger(__name__)
 
 Vector = Sequence[float]
 
@@ -21,6 +25,9 @@ _LEAST_CHARACTERS = 1_000
 _FAST_SECONDS, _SLOW_SECONDS = 1.0, 10.0
 # A text may have 8,192 tokens, and a token has at least one byte; the rest is for the prefix of a model.
 _ALWAYS_FITS = 8_000
+
+# A text that no service rejects because of its content.
+_HARMLESS = "1"
 
 # The length of vectors: the columns of the database have it.
 DIMENSIONS = 1536
@@ -96,3 +103,83 @@ def requests(texts: Sequence[str], size: RequestSize | None = None) -> Iterator[
 def fitting(text: str) -> str:
     """Returns the longest beginning of a text that a service always accepts, whatever its characters are."""
     return text.encode("utf-8", "replace")[:_ALWAYS_FITS].decode("utf-8", "ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedTexts:
+    """The vectors by the names of their texts, and the reasons why texts were rejected."""
+
+    vectors: Mapping[str, Vector]
+    refused: Mapping[str, str]
+
+    def reason_for(self, names: Iterable[str]) -> str | None:
+        """Returns why the first of these texts that was rejected was; None if none was."""
+        return next((self.refused[name] for name in names if name in self.refused), None)
+
+
+def embed_texts(
+    embedder: Embedder,
+    texts: Mapping[str, str],
+    keep: Callable[[Mapping[str, Vector]], None],
+    size: RequestSize | None = None,
+) -> EmbeddedTexts:
+    """Embeds texts by their names in requests of the right size; a text that the service rejects fails alone.
+
+    Calls `keep` with the vectors of each request before the next request. Cuts a text that is too long. Raises
+    `Refused` if the service rejects even a harmless text: then the configuration is wrong, not the texts.
+    """
+    vectors: dict[str, Vector] = {}
+    refused: dict[str, str] = {}
+    names, size = list(texts), size or RequestSize()
+    for request in requests(list(texts.values()), size):
+        part, names = names[: len(request)], names[len(request) :]
+        size.begin()
+        for embedded, reasons in _embed_by_halves(embedder, [(name, texts[name]) for name in part]):
+            size.end()
+            if embedded:
+                keep(embedded)
+            vectors |= embedded
+            refused |= reasons
+            size.begin()
+    if refused:
+        _embed_harmless_text(embedder)
+    return EmbeddedTexts(vectors, refused)
+
+
+def _embed_harmless_text(embedder: Embedder) -> None:
+    try:
+        embedder.passages([_HARMLESS])
+    except Invalid as error:
+        message = f"{error}, whatever the text: check EMBEDDING_MODEL and OPENAI_BASE_URL"
+        raise Refused(message, vendor="openai") from error
+
+
+def _embed_by_halves(
+    embedder: Embedder, texts: Sequence[tuple[str, str]]
+) -> Iterator[tuple[dict[str, Vector], dict[str, str]]]:
+    """Embeds texts; finds the rejected ones by bisection."""
+    try:
+        vectors = embedder.passages([text for _, text in texts])
+    except Invalid as error:
+        if len(texts) == 1:
+            yield _embed_beginning(embedder, *texts[0], error)
+            return
+        half = len(texts) // 2
+        yield from _embed_by_halves(embedder, texts[:half])
+        yield from _embed_by_halves(embedder, texts[half:])
+        return
+    yield {name: vector for (name, _), vector in zip(texts, vectors, strict=True)}, {}
+
+
+def _embed_beginning(
+    embedder: Embedder, name: str, text: str, error: Invalid
+) -> tuple[dict[str, Vector], dict[str, str]]:
+    beginning = fitting(text)
+    if beginning == text:
+        return {}, {name: str(error)}
+    try:
+        vectors = embedder.passages([beginning])
+    except Invalid as again:
+        return {}, {name: str(again)}
+    logger.warning("a text was too long: its first %d of %d characters are embedded", len(beginning), len(text))
+    return {name: vectors[0]}, {}

@@ -177,37 +177,6 @@ def find_version(versions: Sequence[StoredIndexVersion], name: str | None) -> St
     return matches[0]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltPart:
-    """The progress of an index over pages or over Tables: `missing` of `total`, the first ten with their reasons."""
-
-    total: int
-    missing: int
-    named: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class IndexVersionState:
-    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live.
-
-    `evaluations`: the last one by what was asked, `search_knowledge` or a Search Tool.
-    """
-
-    settings: IndexVersion
-    live: bool
-    created_at: str
-    live_since: str | None
-    retired_at: str | None
-    evaluations: Mapping[str, Mapping[str, Any]]
-    pages: BuiltPart
-    tables: BuiltPart
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is missing, so that it can become live."""
-        return not self.pages.missing and not self.tables.missing
-
-
 def _named(store: KnowledgeStore) -> dict[str, str]:
     return {} if store == "postgres" else {"store": store}
 

@@ -11,10 +11,9 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import SakuinError
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
-from sakuin.platform.embedding import Embedder, RequestSize, Vector
+from sakuin.platform.embedding import Embedder, RequestSize, Vector, embed_texts
 from sakuin.retrieval.index_version import of_version
 from sakuin.retrieval.passages import embedded_passages
-from sakuin.retrieval.vectors import embed_texts
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash

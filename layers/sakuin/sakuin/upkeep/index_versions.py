@@ -9,7 +9,7 @@ from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import KnowledgeIndex, fingerprint_row
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import Client, call
-from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, find_version
 from sakuin.tables.messages import TableQueues
 
 # A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
@@ -22,6 +22,37 @@ _VECTORS_PER_RUN = 2_000
 _REFRESH_SECONDS = 4
 # Workers may search the previous index version for seconds after an activation.
 _SECONDS_AFTER_ACTIVATION = 60
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPart:
+    """The progress of an index over pages or over Tables: `missing` of `total`, the first ten with their reasons."""
+
+    total: int
+    missing: int
+    named: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersionState:
+    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live.
+
+    `evaluations`: the last one by what was asked, `search_knowledge` or a Search Tool.
+    """
+
+    settings: IndexVersion
+    live: bool
+    created_at: str
+    live_since: str | None
+    retired_at: str | None
+    evaluations: Mapping[str, Mapping[str, Any]]
+    pages: BuiltPart
+    tables: BuiltPart
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, so that it can become live."""
+        return not self.pages.missing and not self.tables.missing
 
 
 @dataclass(frozen=True, slots=True)
