@@ -12,8 +12,6 @@ from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 # weights of one text do not depend on other texts.
 TITLE_WEIGHT = 4.0
 AVERAGE_TERMS = 600
-# Of a chunk of a Table, which has about 1,000 characters: docs/decisions/0051-one-ranking-for-tables.md.
-AVERAGE_TERMS_OF_A_CHUNK = 1_000
 LENGTH_SHARE = 0.75
 SATURATION = 0.6
 # Above this, some thirty occurrences, the weight hardly grows.
@@ -37,12 +35,12 @@ def index_words(
     return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))
 
 
-def impacts_in_chunk(counts: Mapping[str, int], length: int) -> dict[str, float]:
+def impacts_in_chunk(counts: Mapping[str, int], length: int, *, average: int) -> dict[str, float]:
     """Returns the weight, (0-1], of some terms of a Table's chunk of `length` terms, by their counts.
 
-    It has a body alone, and another average length; otherwise these are the weights of `index_words`.
+    It has a body alone, and another `average` length; otherwise these are the weights of `index_words`.
     """
-    norm = _norm(length, AVERAGE_TERMS_OF_A_CHUNK)
+    norm = _norm(length, average)
     return _saturated({term: count / norm for term, count in counts.items()})
 
 

@@ -11,6 +11,8 @@ _WIDE = re.compile(
 
 # An embedding model compares this much best: docs/decisions/0112-passages.md.
 _EMBEDDED = 300
+# Words are close within a third of it, about one long sentence, or two.
+CLOSE = _EMBEDDED // 3
 
 
 def embedded_passages(text: str, *, title: str = "") -> dict[str, str]:

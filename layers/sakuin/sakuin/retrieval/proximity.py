@@ -13,13 +13,11 @@ from functools import lru_cache
 from sakuin.language.character_grams import PREFIX
 from sakuin.language.model import Slot
 from sakuin.language.unicode_text import folded
-from sakuin.retrieval.passages import passages
+from sakuin.retrieval.passages import CLOSE, passages
 from sakuin.retrieval.ranking import Frequencies, Ranked, WordMatch
 
 # The first results, which are compared by their texts.
 COMPARED = 10
-# Words are close in a passage of so many wide characters: about one long sentence, or two.
-_CLOSE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def share_close_together(text: ComparedText, gains: Mapping[str, float]) -> floa
 @lru_cache(maxsize=256)
 def _folded_passages(text: ComparedText) -> tuple[str, tuple[str, ...]]:
     """Returns title and passages in their folded form. Results repeat; one takes about 4 kB."""
-    return folded(text.title), tuple(passages(folded(text.text), wide=_CLOSE))
+    return folded(text.title), tuple(passages(folded(text.text), wide=CLOSE))
 
 
 def _gains(slots: Sequence[Slot], frequencies: Frequencies) -> dict[str, float]:

@@ -15,8 +15,6 @@ from statistics import fmean
 from sakuin.language.model import Slot
 from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
 
-# Enough to order two concepts.
-_JUST_ABOVE = 0.01
 # The lead of the only result of a question, in scores.
 _ALONE = 5.0
 
@@ -216,8 +214,9 @@ def rank(
             if each.is_example and shown:
                 best = min(shown, key=lambda name: (-evidence[name], name))
                 first = next((own for name, own in concepts if name != best), -math.inf)
-                own = max(evidence[best], evidence[each.id] + _JUST_ABOVE)
-                lifted = before[each.id] if own >= first else max(own, min(before[each.id], first - _JUST_ABOVE))
+                own = max(evidence[best], math.nextafter(evidence[each.id], math.inf))
+                below_first = math.nextafter(first, -math.inf)
+                lifted = before[each.id] if own >= first else max(own, min(before[each.id], below_first))
                 placed[best] = max(placed[best], lifted)
     order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
     evidences = [placed[each.id] for each in order]

@@ -9,6 +9,7 @@ from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
+from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import Candidate, Ranked, Unrelated, WordMatch, is_shown, rank, unrelated, word_matches
 from sakuin.retrieval.vectors import SearchMode, question_vector
@@ -232,7 +233,9 @@ class TableSearches(Protocol):
 
 
 def _candidate(found: FoundChunk) -> Candidate:
-    return Candidate(found.doc_id, found.cosine, impacts_in_chunk(found.counts, found.terms_count))
+    # A text has about a term for each character: docs/decisions/0051-one-ranking-for-tables.md.
+    impacts = impacts_in_chunk(found.counts, found.terms_count, average=TableCut().chunk_size)
+    return Candidate(found.doc_id, found.cosine, impacts)
 
 
 def _hit(candidate: TableCandidate) -> TableHit:
