@@ -10,12 +10,12 @@ from urllib.parse import urljoin, urlsplit
 
 from hypothesis import strategies as st
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
-from sakuin.knowledge.learns.learns_yml import parse_learns
+from sakuin.knowledge.authored.learns_yml import parse_learns
+from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.knowledge.validation import findings_of_page
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.model import LexiconEntries

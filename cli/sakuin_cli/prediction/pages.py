@@ -8,12 +8,12 @@ from typing import Any
 
 from sakuin import __version__
 from sakuin.errors import Invalid
+from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.index_page import chunks_of_page
 from sakuin.knowledge.learns.sources import learns_without_model
 from sakuin.knowledge.model import KnowledgeChunk
 from sakuin.knowledge.names import chunk_id, synonyms_folder
 from sakuin.knowledge.postgres import written_words
-from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.language.synonyms import stored_groups
 from sakuin.language.vocabulary import vocabulary_of
 from sakuin.retrieval.index_version import PageIndexVersion

@@ -6,8 +6,8 @@ from hashlib import md5
 from typing import TYPE_CHECKING, Literal
 
 from sakuin.errors import Invalid, SakuinError
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.names import SYNONYMS_FILE, chunk_id, material_of_key
 from sakuin.language.unicode_text import nfc
 

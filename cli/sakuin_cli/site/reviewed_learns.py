@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sakuin.knowledge.learns.learns_yml import LearnsFile, parse_learns
+from sakuin.knowledge.authored.learns_yml import LearnsFile, parse_learns
 from sakuin.knowledge.learns.writer import clean_learns
 from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import Explanation, Page

@@ -66,7 +66,7 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`, and pages that no author wrote.
     """
     # These import a YAML parser.
-    from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
+    from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
     from sakuin.knowledge.names import material_of_key, synonyms_folder
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)

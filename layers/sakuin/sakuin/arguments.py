@@ -20,10 +20,10 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.errors import Invalid
+from sakuin.knowledge.line_pattern import LONGEST_PATTERN
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
-from sakuin.retrieval.line_pattern import LONGEST_PATTERN
 from sakuin.tables.json_pointer import tokens
 from sakuin.tables.scan import LONGEST_POINTER
 

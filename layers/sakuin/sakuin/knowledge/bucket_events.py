@@ -10,11 +10,11 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.knowledge.authored_files import AuthoredFiles
+from sakuin.knowledge.authored.files import AuthoredFiles
+from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
-from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import (
     AskLearns,
     BucketEvent,

@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
+from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
@@ -17,7 +18,6 @@ from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.reconcile import is_authored_file
-from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.knowledge.validation import (
     Finding,
     IndexedMaterial,

@@ -32,13 +32,13 @@ from sakuin.knowledge.names import (
     place_of_link,
     split_chunk_id,
 )
+from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import nfc
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.markdown import plain_text
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
 from sakuin.retrieval.ranking import (
     Candidate,
@@ -308,7 +308,7 @@ class ReadKnowledge:
         return []
 
     def find(self, pattern: str, filters: Filters, after: tuple[str, int] | None) -> FoundText:
-        """Returns the lines that match a pattern (retrieval/line_pattern.py), after a material and position.
+        """Returns the lines that match a pattern (`line_pattern.py`), after a material and position.
 
         Raises `Invalid` for a pattern that Postgres rejects.
         """

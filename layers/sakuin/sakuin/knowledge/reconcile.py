@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten, read_event
 from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_folder

@@ -21,6 +21,7 @@ from sakuin.arguments import (
     schema_of,
 )
 from sakuin.errors import NotFound, SakuinError
+from sakuin.knowledge.line_pattern import exact_pattern, postgres_pattern
 from sakuin.knowledge.model import (
     Hit,
     KnowledgeAnswer,
@@ -33,6 +34,7 @@ from sakuin.knowledge.model import (
 )
 from sakuin.knowledge.names import has_host, page_link
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
+from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.mcp import knowledge_schemas as schemas
 from sakuin.mcp.answers import (
@@ -55,8 +57,6 @@ from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import COUNTS, READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter, count_search
 from sakuin.retrieval.excerpt import excerpt
-from sakuin.retrieval.line_pattern import exact_pattern, postgres_pattern
-from sakuin.retrieval.markdown import plain_text
 from sakuin.retrieval.tokens import estimated_tokens
 
 # Longer items of `learns` are cut in results, so that five results always fit. get_chunk_by_id has them whole.

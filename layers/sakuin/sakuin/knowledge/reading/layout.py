@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from bs4 import Tag
 
+from sakuin.knowledge.reading.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_type
-from sakuin.retrieval.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
 
 CELLS, RAISED = frozenset({"td", "th"}), frozenset({"sup", "sub"})
 
@@ -31,7 +31,7 @@ class _Table:
 
 
 class Layout:
-    """Where a page is read now. Marks of lines are those of `retrieval/markdown.py`."""
+    """Where a page is read now. Marks of lines are those of `knowledge/reading/markdown.py`."""
 
     def __init__(self) -> None:
         self._lists: list[int | None] = []  # the next number of an ordered one

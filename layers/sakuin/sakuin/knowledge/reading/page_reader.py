@@ -12,6 +12,7 @@ from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
 from sakuin.knowledge.reading.examples import illustrated
+from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.numbering import Number, counting_numbers, without_numbering
 from sakuin.knowledge.reading.outline import Outline, fragment_of
@@ -30,7 +31,6 @@ from sakuin.knowledge.reading.sections.settings import PageSettings, page_settin
 from sakuin.knowledge.reading.titles import title_of, with_parents
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import one_line
-from sakuin.retrieval.markdown import plain_text
 from sakuin.texts.catalogue import coded
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.

@@ -5,12 +5,12 @@ from itertools import islice
 
 from bs4 import Tag
 
+from sakuin.knowledge.reading.markdown import BORDER, IS_MARKED, LINE, MARKS, SPANNED, markdown
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.retrieval.fenced_code import fenced
-from sakuin.retrieval.markdown import BORDER, IS_MARKED, LINE, MARKS, SPANNED, markdown
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}

@@ -1,15 +1,15 @@
-"""The files that authors write beside their pages: `learns.yml` and `synonyms.yml`."""
+"""Applies files of authors that were written or removed."""
 
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
+from sakuin.knowledge.authored.synonyms_yml import SynonymsFile, parse_synonyms
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten
 from sakuin.knowledge.model import AuthoredFile, EventResult, Outcome, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.synonyms_yml import SynonymsFile, parse_synonyms
 from sakuin.platform.s3 import S3Bucket
 
 

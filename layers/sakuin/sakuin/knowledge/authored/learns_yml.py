@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sakuin.errors import Invalid
+from sakuin.knowledge.authored.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.knowledge.names import LONGEST_ANCHOR, is_anchor
-from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
 

@@ -4,7 +4,7 @@ import yaml
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.learns.learns_yml import LEARNS_YML, Lists, parse_learns
+from sakuin.knowledge.authored.learns_yml import LEARNS_YML, Lists, parse_learns
 from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
 

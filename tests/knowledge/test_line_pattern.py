@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
+from sakuin.knowledge.line_pattern import LARGEST_PATTERN, LONGEST_PATTERN, exact_pattern, postgres_pattern
 from sakuin.language.unicode_text import visible
-from sakuin.retrieval.line_pattern import LARGEST_PATTERN, LONGEST_PATTERN, exact_pattern, postgres_pattern
 
 
 def matches(sql: psycopg.Connection, pattern: str, text: str) -> bool:

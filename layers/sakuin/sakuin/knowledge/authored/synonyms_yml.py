@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from yaml.nodes import Node, SequenceNode
 
 from sakuin.errors import Invalid
+from sakuin.knowledge.authored.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.knowledge.names import SYNONYMS_FILE
-from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.synonyms import MOST_BYTES, MOST_GROUPS, Group, read_group
 from sakuin.texts.catalogue import coded
 

@@ -1,0 +1,1 @@
+"""The files that authors write beside their pages: `learns.yml` and `synonyms.yml`."""
