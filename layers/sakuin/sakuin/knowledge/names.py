@@ -125,7 +125,7 @@ def place_of_link(url: str, base_url: str = "") -> tuple[str, str] | None:
 
 def is_anchor(text: str) -> bool:
     """Returns whether a text can be part of a chunk id: without white space and `#`, and not too long."""
-    return 0 < len(text) <= LONGEST_ANCHOR and "#" not in text and not any(character.isspace() for character in text)
+    return 0 < len(text) <= LONGEST_ANCHOR and "#" not in text and text.split() == [text]
 
 
 def chunk_id(material: str, anchor: str) -> str:

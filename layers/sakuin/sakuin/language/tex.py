@@ -64,7 +64,10 @@ def readable_tex(text: str) -> str:
 
 def plain_tex(text: str) -> str:
     r"""Returns one line of readable TeX for a title, with signs for simple commands: `0 \leq x` becomes `0 ≤ x`."""
-    source = ROOT.sub(r"√\1", FRACTION.sub(r"\1/\2", readable_tex(text)))
+    source = readable_tex(text)
+    if "\\" not in source:
+        return " ".join(source.split())
+    source = ROOT.sub(r"√\1", FRACTION.sub(r"\1/\2", source))
     signs = SIGN.sub(_sign, DEGREE.sub("°", source))
     return " ".join(signs.replace(r"\{", "{").replace(r"\}", "}").split())
 
@@ -118,5 +121,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _tidy(text: str) -> str:
-    lines = (INNER_SPACE.sub("", " ".join(line.split())) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    if "{" in text or "}" in text:
+        lines = [INNER_SPACE.sub("", line) for line in lines]
+    return "\n".join(filter(None, lines))

@@ -16,7 +16,7 @@ _WIDE_APART = {**_APART, 0xFF9E: "\u3099", 0xFF9F: "\u309a"}
 
 def nfc(text: str) -> str:
     """Returns `text` in Normalization Form C."""
-    if text.isascii():
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text
     return unicodedata.normalize("NFC", _LONG_ROW.sub(lambda row: _ordered(row[0].translate(_APART)), text))
 

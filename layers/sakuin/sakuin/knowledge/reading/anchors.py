@@ -53,7 +53,7 @@ class AnchoredElement:
 
 def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
     """Returns the elements with a semantic id in page order. Of duplicate ids the first counts."""
-    visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
+    visible_elements: set[int] = set()
     elements: dict[str, AnchoredElement] = {}
     for step in page_steps:
         if step.kind == "open" and "id" in step.tag.attrs:
@@ -61,6 +61,8 @@ def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
             chunk_type = usable_type(anchor)
             if chunk_type is not None and anchor not in elements:
                 named = _named(step.tag)
+                if named is not step.tag and not visible_elements:
+                    visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
                 element = named if id(named) in visible_elements else step.tag
                 elements[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, _shape(element))
     return list(elements.values())

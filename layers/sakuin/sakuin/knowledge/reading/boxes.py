@@ -70,12 +70,11 @@ def boxes_without_id(
     inside: list[_OpenBox] = []
     named_around: Counter[str] = Counter()
     for step in page_steps:
-        if step.kind == "close" and inside and inside[-1].tag is step.tag:
-            named_around[inside.pop().kind] -= id(step.tag) in named
         if step.kind != "open":
+            if step.kind == "close" and inside and inside[-1].tag is step.tag:
+                named_around[inside.pop().kind] -= id(step.tag) in named
             continue
-        rank = HEADINGS.get(step.tag.name)
-        if rank is not None and not inside:
+        if not inside and (rank := HEADINGS.get(step.tag.name)):
             headings = [*(outer for outer in headings if HEADINGS[outer.name] < rank), step.tag]
         if (kind := kind_of(step.tag)) is None:
             continue

@@ -6,10 +6,10 @@ from bs4 import Tag
 
 from sakuin.knowledge.reading.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
+from sakuin.knowledge.reading.prose import INLINE_TEXT, RAISED, Prose, raised
 from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_type
 
-CELLS, RAISED = frozenset({"td", "th"}), frozenset({"sup", "sub"})
+CELLS = frozenset({"td", "th"})
 
 # Elements whose lines have marks, if they are no others' boxes.
 MARKED = BOX_TAGS | {"li", "dd"}

@@ -16,9 +16,9 @@ ROW, FIRST_ROW, HEADER = "\ufdd5", "\ufdd6", "\ufdd7"
 BORDER, SPANNED = "\ufdd8", "\ufdd9"
 MARKS = "".join(map(chr, range(ord(INDENT), ord(HEADER) + 1)))
 LINE = "\ufdda"
+ALL_MARKS = f"{MARKS}{BORDER}{SPANNED}"
 
 _WRITTEN = {INDENT: " ", QUOTE: "> "}
-IS_MARKED = re.compile(f"[{MARKS}{BORDER}{SPANNED}]")
 _MARKER = re.compile(r"- |\d+\. |: ")
 
 # What `markdown` writes before a line.

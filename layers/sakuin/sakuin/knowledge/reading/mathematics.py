@@ -10,6 +10,9 @@ ENCODINGS = ["application/x-tex", "application/x-latex", "TeX", "LaTeX"]
 # MathJax 4, exports of editors.
 TEX_ATTRIBUTES = ("data-latex", "data-tex")
 
+# Elements that are mathematics, or may be, whatever their class.
+MATHEMATICS = frozenset({"script", "img", "math", "mjx-container"})
+
 MATH_IMAGE = frozenset({"math", "tex", "latex", "formula", "equation", "mwe-math-fallback-image-inline"})
 
 

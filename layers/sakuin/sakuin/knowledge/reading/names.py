@@ -42,6 +42,8 @@ LEADING = (
     re.compile(r"^[①-⑳㉑-㊿❶-❿]\s*[:：.．)）、]?\s*(?=[^\sとのをはがにへもや・,、〜~＋+])"),
 )
 
+ANY_LEADING = re.compile("|".join(pattern.pattern for pattern in LEADING))
+
 LABEL_ALONE = re.compile(rf"^(?:{LABEL}\s*{COUNTER}?|{COUNTER})\s*{CLOSER}?$")
 
 VERSION = re.compile(r"v?\d+(?:\.\d+){2,}[\w.+-]*")
@@ -49,6 +51,13 @@ VERSION = re.compile(r"v?\d+(?:\.\d+){2,}[\w.+-]*")
 LONGEST_TEXT = 500  # no name is longer
 
 BULLETS = "¶▶►▷▸▹◀◆◇■□●○◎▼▽▲•‣・⇒→➡※★☆✓✔*#|｜ \t\n"
+
+TEX = re.compile(r"[\\${}]")
+
+# △ABC begins with a sign of mathematics.
+SHAPE = re.compile(r"[▲△▽□]\w")
+
+WHAT_IS = re.compile(r"(?<=\S)とは$")
 
 TRAILING = " \t\n。、．，,;；:：!！?？・…—–~〜→⇒|｜"
 
@@ -69,8 +78,11 @@ def without_example_link(text: str) -> str:
 
 def is_label(text: str) -> bool:
     """Returns whether `text` is only a number, a label or decoration: "例1", "📌", "①", "Step 2:"."""
-    if len(text.strip()) > LONGEST_TEXT:
-        return False
+    return len(text.strip()) <= LONGEST_TEXT and is_label_alone(_undecorated(text))
+
+
+def is_label_alone(text: str) -> bool:
+    """Returns whether a text without pictographs is only a number or a label."""
     bare = _bare(text)
     if VERSION.fullmatch(bare):
         return False
@@ -88,16 +100,21 @@ def concept_name(text: str) -> str:
     "📌 ルール2：傾きの意味 → 例2" becomes 傾きの意味. A text that is only a label does not change: "練習1". A number
     alone stays, since only the titles around it tell whether it counts.
     """
-    name = _bare(without_example_link(plain_tex(_undecorated(text[:LONGEST_TEXT]))))
+    name = _undecorated(text[:LONGEST_TEXT])
+    if TEX.search(name):
+        name = _undecorated(plain_tex(name))
+    name = _bare(without_example_link(name))
     for _ in range(3):
         stripped = name
-        for pattern in LEADING:
-            stripped = pattern.sub("", stripped, count=1)
+        for pattern in LEADING if ANY_LEADING.match(name) else ():
+            if found := pattern.match(stripped):
+                stripped = stripped[found.end() :]
         stripped = stripped.strip(BULLETS)
         if not stripped or stripped == name:
             break
         name = stripped
-    return _balanced(re.sub(r"(?<=\S)とは$", "", name.rstrip(TRAILING)))
+    name = name.rstrip(TRAILING)
+    return _balanced(WHAT_IS.sub("", name) if name.endswith("とは") else name)
 
 
 def shortened(text: str, *, limit: int = 40) -> str:
@@ -111,14 +128,12 @@ def shortened(text: str, *, limit: int = 40) -> str:
 
 
 def _undecorated(text: str) -> str:
-    return visible(PICTOGRAPH.sub(" ", KEYCAP.sub(" ", text)))
+    return visible(PICTOGRAPH.sub(" ", KEYCAP.sub(" ", text) if "\u20e3" in text else text))
 
 
 def _bare(text: str) -> str:
-    name = " ".join(_undecorated(text).split())
-    if re.match(r"[▲△▽□]\w", name):
-        return name
-    return name.strip(BULLETS)
+    name = " ".join(text.split())
+    return name if SHAPE.match(name) else name.strip(BULLETS)
 
 
 def _balanced(name: str) -> str:

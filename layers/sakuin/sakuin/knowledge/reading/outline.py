@@ -77,21 +77,22 @@ class Outline:
 
     def _enter(self, tag: Tag) -> None:
         rank = HEADINGS.get(tag.name)
+        is_found = id(tag) in self._shapes
         self._end_runs(tag, rank)
-        if tag.name in SECTIONS or id(tag) in self._shapes:
+        if is_found or tag.name in SECTIONS:
             self._marks.append(self._serial)
         last = self._open[-1] if self._open else None
-        is_own = last is None or id(tag) in self._shapes or (last.is_term and tag.parent is last.tag)
+        is_own = last is None or is_found or (last.is_term and tag.parent is last.tag)
         prose = last.region.prose if last else None
         self._layout.enter(tag, prose, is_own=is_own, in_code=self._pre is not None)
-        if id(tag) in self._shapes:
+        if is_found:
             self._begin(tag, rank)
             self._open[-1].region.prose.depth = self._layout.depth
         if tag.name == "pre" and self._pre is None:
             self._pre = tag
         if tag.name == "code" and self._code is None and "math" not in classes(tag):
             self._code = tag
-        if self._pre is not None and self._open and (tag is self._pre or id(tag) in self._shapes):
+        if self._pre is not None and self._open and (tag is self._pre or is_found):
             self._open[-1].region.prose.begin_code(language_of(self._pre))
         if rank is not None:
             self._note_heading(tag, rank)
@@ -166,10 +167,11 @@ class Outline:
 
     def _text(self, step: Step) -> None:
         current = self._open[-1]
-        if current.rank is not None and step.text.strip() and not _inside_heading(step.tag):
+        if current.rank is not None and not current.started and step.text.strip() and not _inside_heading(step.tag):
             current.started = True
         text = step.text
-        if self._pre is None and BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
+        names = attribute(step.tag, "class") if self._pre is None else ""
+        if names and BADGE.search(names[:LONGEST_CLASS]) and is_label(text):
             text += " "  # the badge "例1" is separate from the text after it
         current.region.prose.add(text, is_code=self._code is not None)
 

@@ -79,7 +79,8 @@ def read_page(
         outline = Outline(elements).read(page_steps)
     explanations = _explanations(elements, outline)
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
-    explanations = tuple(_without_numbering(each, counting) for each in explanations)
+    if counting:
+        explanations = tuple(_without_numbering(each, counting) for each in explanations)
     if by_headings:
         explanations = with_parents(explanations)
     return Page(
@@ -161,8 +162,11 @@ def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[E
 
 
 def _without_numbering(explanation: Explanation, counting: frozenset[Number]) -> Explanation:
+    title = without_numbering(explanation.title, counting)
     headings = tuple(without_numbering(heading, counting) for heading in explanation.headings)
-    return replace(explanation, title=without_numbering(explanation.title, counting), headings=headings)
+    if (title, headings) == (explanation.title, explanation.headings):
+        return explanation
+    return replace(explanation, title=title, headings=headings)
 
 
 def _title(tags: Sequence[Tag], outline: Outline) -> str:

@@ -53,6 +53,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._open: list[Tag] = []
         self._kinds: list[type[NavigableString]] = []  # of the strings in those of them that have their own
         self._preserved = 0  # how many of them keep white space
+        self._special = OPAQUE.union(self.string_containers, self.preserve_whitespace_tags)
         self._texts: list[str] = []
         self._last: PageElement
 
@@ -61,7 +62,8 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._last = cast(BeautifulSoup, self.soup)
         self._open = [self._last]
         super().feed(markup)
-        self._end_text()
+        if self._texts:
+            self._end_text()
 
     # The name that bs4 calls.
     feed = _read
@@ -72,22 +74,29 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise UnreadablePage(coded("page.many_elements", most=MOST_ELEMENTS))
-        attributes = dict(attrs) if attrs else {}
-        if attributes.get("id") and not (self._opaque and self._opaque[0] in INERT):
-            self.ids.append(nfc(str(attributes["id"])))
+        if "id" in attrs and attrs["id"] and not (self._opaque and self._opaque[0] in INERT):
+            self.ids.append(nfc(str(attrs["id"])))
         if self._opaque:
             self._opaque.append(name)
             return
-        self._end_text()
-        element = LeanTag(name, attributes)
+        if self._texts:
+            self._end_text()
+        # lxml makes a dict for each element with attributes, and one object without any for all others.
+        element = LeanTag(name, cast(dict[Any, Any], attrs) if attrs else {})
+        if name in self._special:
+            self._start_special(element)
+        self._append(element)
+        self._open.append(element)
+        self.elements.append(element)
+
+    def _start_special(self, element: Tag) -> None:
+        """Starts an element whose text is read in another way, or not at all."""
+        name = element.name
         if name in self.string_containers:
             self._kinds.append(self.string_containers[name])
             element.interesting_string_types = {self._kinds[-1]}
         self._preserved += name in self.preserve_whitespace_tags
-        self._append(element)
-        self._open.append(element)
-        self.elements.append(element)
-        if name in OPAQUE and not _is_math_script(name, attributes):
+        if name in OPAQUE and not _is_math_script(name, element.attrs):
             self._opaque.append(name)
 
     def end(self, tag: str | bytes) -> None:
@@ -96,11 +105,13 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             self._opaque.pop()
             if self._opaque:
                 return
-        self._end_text()
+        if self._texts:
+            self._end_text()
         name = self._open.pop().name
-        if name in self.string_containers:
-            self._kinds.pop()
-        self._preserved -= name in self.preserve_whitespace_tags
+        if name in self._special:
+            if name in self.string_containers:
+                self._kinds.pop()
+            self._preserved -= name in self.preserve_whitespace_tags
 
     def data(self, data: str | bytes) -> None:
         """Adds text."""
@@ -117,8 +128,6 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         """Ignores the document type."""
 
     def _end_text(self) -> None:
-        if not self._texts:
-            return
         text, self._texts = "".join(self._texts), []
         if not self._preserved and not text.strip(BeautifulSoup.ASCII_SPACES):
             text = "\n" if "\n" in text else " "
@@ -126,13 +135,15 @@ class LeanTreeBuilder(LXMLTreeBuilder):
 
     def _append(self, element: PageElement) -> None:
         """Adds an element or text to the innermost open element, with all links between them."""
-        siblings = self._open[-1].contents
-        element.parent, element.previous_element = self._open[-1], self._last
+        parent, last = self._open[-1], self._last
+        siblings = parent.contents
+        element.parent, element.previous_element = parent, last
         element.next_element = element.next_sibling = element.previous_sibling = None
         if siblings:
-            element.previous_sibling, siblings[-1].next_sibling = siblings[-1], element
+            before = siblings[-1]
+            element.previous_sibling, before.next_sibling = before, element
         siblings.append(element)
-        self._last.next_element = self._last = element
+        last.next_element = self._last = element
 
 
 def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:

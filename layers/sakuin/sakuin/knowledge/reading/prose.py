@@ -5,11 +5,11 @@ from itertools import islice
 
 from bs4 import Tag
 
-from sakuin.knowledge.reading.markdown import BORDER, IS_MARKED, LINE, MARKS, SPANNED, markdown
+from sakuin.knowledge.reading.markdown import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, markdown
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex
-from sakuin.language.unicode_text import INVISIBLE, visible
+from sakuin.language.unicode_text import INVISIBLE, nfc, visible
 from sakuin.retrieval.fenced_code import fenced
 
 INLINE_TEXT = frozenset(
@@ -27,7 +27,7 @@ INLINE_TEXT = frozenset(
 BREAK = "\x1e"
 NO_TEXT = re.compile(INVISIBLE.pattern[:-1] + "\ufdd0-\ufdef]")
 NOT_TEX = {ord("\\"): "\ufdd0", ord("$"): "\ufdd1"}
-AS_WRITTEN = {0xFDD0: "\\", 0xFDD1: "$"}
+AS_WRITTEN = {"\ufdd0": "\\", "\ufdd1": "$"}
 
 SPACE = "\t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
@@ -40,6 +40,8 @@ WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\
 DECORATION = re.compile(rf"^[{LINE}{MARKS}]*(?P<signs>(?:{PICTOGRAPH.pattern}\s*+)++)", re.MULTILINE)
 
 AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
+
+RAISED = {"sup": "^", "sub": "_"}
 
 ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e|ère|ème|TM|®)$")
 
@@ -114,8 +116,10 @@ class Prose:
 
 def raised(tag: Tag) -> tuple[str, str]:
     """Returns the marks around a superscript or subscript: x<sup><i>nt</i></sup> is x^{nt}. "th" has none."""
-    sign = {"sup": "^", "sub": "_"}.get(tag.name, "")
-    inside = list(islice(steps(tag), MOST_PARTS)) if sign else []
+    sign = RAISED.get(tag.name)
+    if sign is None:
+        return "", ""
+    inside = list(islice(steps(tag), MOST_PARTS))
     text = "".join(step.text for step in inside).strip()
     is_note = any(step.tag.name == "a" for step in inside)
     if not text or len(inside) == MOST_PARTS or is_note or ORDINAL.match(text):
@@ -125,11 +129,15 @@ def raised(tag: Tag) -> tuple[str, str]:
 
 def _flowing(joined: str) -> str:
     flowing = SPACES.sub(lambda run: _space(run, joined), joined)
-    is_marked = IS_MARKED.search(flowing) is not None
+    is_marked = any(map(flowing.__contains__, ALL_MARKS))
     lines = filter(None, map(_line, flowing.split(BREAK)))
-    plain = readable_tex(visible((f"\n{LINE}" if is_marked else "\n").join(lines)))
+    plain = readable_tex(nfc((f"\n{LINE}" if is_marked else "\n").join(lines)))
     plain = DECORATION.sub(lambda found: _decoration(found, plain), plain)
-    return (markdown(plain) if is_marked else plain).translate(AS_WRITTEN)
+    written = markdown(plain) if is_marked else plain
+    # `str.translate` looks at every character.
+    for sign, meant in AS_WRITTEN.items():
+        written = written.replace(sign, meant)
+    return written
 
 
 def _space(run: re.Match[str], text: str) -> str:
@@ -152,7 +160,7 @@ def _decoration(found: re.Match[str], text: str) -> str:
 def _line(line: str) -> str:
     """Returns a line after its marks, empty without text."""
     line = line.strip()
-    if BORDER not in line and line[:1] not in MARKS:
+    if line[:1] not in MARKS and BORDER not in line:
         return line
     text = line.lstrip(MARKS)
     if not text.strip(f"{BORDER}{SPANNED} "):

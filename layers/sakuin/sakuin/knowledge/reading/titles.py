@@ -10,7 +10,14 @@ from bs4 import Tag
 
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.names import concept_name, is_generic, is_label, shortened, without_example_link
+from sakuin.knowledge.reading.names import (
+    concept_name,
+    is_generic,
+    is_label,
+    is_label_alone,
+    shortened,
+    without_example_link,
+)
 from sakuin.knowledge.reading.numbering import without_number
 from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import raised
@@ -54,6 +61,8 @@ TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headli
 
 TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt", "summary", "legend", "caption", "figcaption"}
 
+TITLE_ATTRIBUTES = ("data-title", "title", "aria-label")
+
 SECTION_NUMBERS = frozenset({"section-number", "header-section-number"})
 
 FIRST_STEPS = 40  # a title is at the beginning of its element
@@ -69,10 +78,10 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
     or `summary` in it; one of its first lines, cut at about 40 characters; the words of its anchor.
     """
     fallback = ""
-    for candidate in _candidates(anchored, content):
+    for candidate in filter(None, _candidates(anchored, content)):
         name = concept_name(candidate)[:LONGEST_TITLE].rstrip()
         bare = without_number(name)
-        if bare and not is_generic(bare) and not is_label(bare):
+        if bare and not is_generic(bare) and not is_label_alone(bare):
             return name
         fallback = fallback or name
     return fallback or anchored.anchor
@@ -98,15 +107,14 @@ def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
     else:
         yield from leading_titles(anchored.element)
     for tag in (anchored.origin, anchored.element):
-        for name in ("data-title", "title", "aria-label"):
-            yield attribute(tag, name)
+        yield from (attribute(tag, name) for name in TITLE_ATTRIBUTES if name in tag.attrs)
     if anchored.shape == "element":
         for step in islice(steps(anchored.element), FIRST_STEPS):
             if step.kind == "open" and step.tag.name in ("figcaption", "summary", "legend", "caption"):
                 yield words_of(step.tag)
                 break
-    lines = without_code(content[:500]).split("\n")
-    yield from (shortened(line.removeprefix("- ")) for line in lines[:3])
+    for line in without_code(content[:500]).split("\n", 3)[:3]:
+        yield shortened(line.removeprefix("- "))
     yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from bs4 import Tag
 from bs4.element import NavigableString, PreformattedString
 
-from sakuin.knowledge.reading.mathematics import rendered_tex
+from sakuin.knowledge.reading.mathematics import MATHEMATICS, rendered_tex
 from sakuin.knowledge.reading.parsing import OPAQUE, attribute, classes
 
 # Numbers of lines by Pygments, Rouge, Chroma, GitHub, Prism and highlight.js; buttons that copy.
@@ -51,8 +51,12 @@ HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 # `main` in it.
 SKIPPED = OPAQUE | {"title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
 
+# All other elements without an attribute are text.
+LOOKED_AT = SKIPPED | MATHEMATICS
+
 MOST_TABS = 40
 
+HIDING = frozenset({"hidden", "aria-hidden", "style", "class"})
 HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
@@ -72,6 +76,10 @@ def steps(root: Tag) -> Iterator[Step]:
         parent, children = path[-1]
         for child in children:
             if isinstance(child, Tag):
+                if not child.attrs and child.name not in LOOKED_AT:
+                    yield Step("open", child)
+                    path.append((child, iter(child.contents)))
+                    break
                 instead = rendered_tex(child)
                 if instead is not None:
                     yield Step("text", parent, instead)
@@ -106,7 +114,7 @@ def is_hidden(tag: Tag) -> bool:
     """
     if tag.name in SKIPPED:
         return True
-    if not tag.attrs:
+    if HIDING.isdisjoint(tag.attrs):
         return False
     return (
         ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found" and not is_tab(tag))
