@@ -27,7 +27,7 @@ def test_gaps_are_listed_and_one_shows_what_a_page_would_need(operator: Operator
     assert "円周率" in shown.out
     assert "a#rule-formula" in shown.out
     gone = operator.sakuin("gaps", "gone")
-    assert (gone.code, "There is no gap" in gone.err) == (1, True)
+    assert (gone.code, "This gap is no longer there" in gone.err) == (1, True)
 
 
 def test_no_gap_says_whether_questions_are_recorded(operator: Operator) -> None:

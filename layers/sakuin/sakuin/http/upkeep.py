@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from sakuin.errors import NotFound
 from sakuin.http.errors import may_fail
 from sakuin.platform.reconciliation import Difference
 from sakuin.upkeep.doctor import Problem
-from sakuin.upkeep.gaps import Gap, Nearest, Remedy
+from sakuin.upkeep.gaps import Gap, Nearest, Remedy, gap_with
 from sakuin.upkeep.reconcile import Reconcile
 from sakuin.upkeep.refused_questions import Judgement
 
@@ -86,9 +85,7 @@ def gap_router(
     @router.get("/gaps/{name}", responses=may_fail(404))
     def get_gap(name: str) -> RemedyView:
         """Asks the first question of the gap with this id again, and returns what a page that answers it would need."""
-        gap = next((each for each in gaps() if each.id == name), None)
-        if gap is None:
-            raise NotFound(f"There is no gap {name!r}. GET /v1/gaps lists them")
+        gap = gap_with(name, gaps())
         remedy = remedy_of(gap)
         return RemedyView(gap=_view(gap), heading=remedy.heading, words=remedy.words, nearest=remedy.nearest)
 

@@ -50,6 +50,8 @@ PAGES_AT_ONCE = 2
 _CLAIM_SECONDS = 180
 # How long S3 keeps a version that is not current (template.yaml; SQL function collapse_of).
 _VERSIONS_KEPT = timedelta(days=90)
+# Materials of one kind that are counted.
+_COUNTED = 1_000
 # The last code point ends the range of all names with a prefix.
 _LAST = "\U0010ffff"
 
@@ -233,7 +235,7 @@ class MaterialRecords:
         request = self.client.table("material").select("*").order("material")
         request = request.neq("status", "deleted") if status is None else request.eq("status", status)
         if collapsed:
-            request = request.not_.is_("collapse", "null")
+            request = request.gt("collapse->>at", _oldest_version())
         if after is not None:
             request = request.gt("material", after)
         if prefix:
@@ -241,6 +243,11 @@ class MaterialRecords:
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
         more = len(states) > limit
         return MaterialPage(states[:limit], states[limit - 1].material if more else None)
+
+    def collapsed_count(self) -> int:
+        """Returns of how many materials an upload took much, at most a thousand."""
+        request = self.client.table("material").select("material").neq("status", "deleted").limit(_COUNTED)
+        return len(answer(request.gt("collapse->>at", _oldest_version())))
 
     def failed(self, *, limit: int) -> Sequence[FailedMaterial]:
         """Returns the materials whose newest version could not be read, the last failure first."""
@@ -430,9 +437,14 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
 
 def _collapse(row: Mapping[str, Any] | None) -> Collapse | None:
     """Returns what an upload lost, while S3 keeps the version before it."""
-    if row is None or datetime.fromisoformat(row["at"]) < datetime.now(UTC) - _VERSIONS_KEPT:
+    if row is None or row["at"] < _oldest_version():
         return None
     return Collapse(row["key"], row["version_id"], row["count"], tuple(row["lost"]))
+
+
+def _oldest_version() -> str:
+    """Returns the time before which S3 no longer keeps what an upload replaced, as the database writes times."""
+    return (datetime.now(UTC) - _VERSIONS_KEPT).isoformat()
 
 
 def _row(chunk: KnowledgeChunk) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from sakuin.errors import NotFound
 from sakuin.language.letters import stem
 from sakuin.language.questions.function_words import LOW_CONTENT_WORDS, stop_words
+from sakuin.texts.catalogue import coded
 from sakuin.upkeep.refused_questions import RefusedQuestion
 
 # Each question is compared with the first one of each gap.
@@ -110,6 +112,14 @@ def gaps_of(questions: Sequence[RefusedQuestion]) -> list[Gap]:
             groups.append([each])
     gaps = [_gap(group) for group in groups]
     return sorted(gaps, key=lambda gap: (-gap.asked, gap.name, gap.id))
+
+
+def gap_with(id: str, gaps: Iterable[Gap]) -> Gap:
+    """Returns the gap with an id; `NotFound` if it is none of these."""
+    for gap in gaps:
+        if gap.id == id:
+            return gap
+    raise NotFound(coded("form.old_gap"))
 
 
 def remedy(gap: Gap, structured: Mapping[str, Any] | None, explanation: Mapping[str, Any] | None) -> Remedy:

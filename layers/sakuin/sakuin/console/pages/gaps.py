@@ -11,6 +11,7 @@ from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import NotFound
 from sakuin.texts.catalogue import coded
+from sakuin.upkeep.gaps import gap_with
 from sakuin.upkeep.refused_questions import DAYS
 
 _JUDGEMENTS = 20
@@ -26,9 +27,7 @@ def routes(shell: Shell, gaps: Gaps) -> APIRouter:
         projects = gaps.places.projects(visit.session)
         names = {tool.id: f"{each.project.name} / {tool.name}" for each in projects for tool in each.tools}
         listed = gaps.all(None if visit.session.is_admin else list(names))
-        chosen = next((each for each in listed if each.id == gap), None)
-        if gap and chosen is None:
-            raise NotFound(coded("form.old_gap"))
+        chosen = gap_with(gap, listed) if gap else None
         return visit.page(
             "gaps.html",
             gaps=listed,

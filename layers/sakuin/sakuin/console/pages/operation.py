@@ -30,8 +30,6 @@ from sakuin.upkeep.reconcile import ReconciliationRuns
 
 # How many of each kind the first page names.
 _NAMED = 5
-# How many pages that an upload took much of are counted.
-_LISTED = 1000
 _ROWS = 50
 _LETTERS = 20
 # API Gateway ends a request after 30 seconds.
@@ -60,11 +58,11 @@ class Operation:
         library, records = self.library, self.library.records
         pages, projects, work = records.counts(), self.counts(_NAMED), self.unfinished.counts().states
         broken = records.broken_files()
-        collapsed = list(filter(None, map(library.collapsed, records.materials(collapsed=True, limit=_LISTED).items)))
+        collapsed = list(filter(None, map(library.collapsed, records.materials(collapsed=True, limit=_NAMED).items)))
         queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
         competing, disk, usage = records.competing_keys(), self.database_percent(), self.usage()
         is_full = disk > NEARLY_FULL * 100
-        numbers = (len(competing), len(broken), len(collapsed))
+        numbers = (len(competing), len(broken), records.collapsed_count())
         needs = needs_of(pages, projects, work, queues, *numbers, night, is_disk_full=is_full)
         is_new = not pages.get("ready", 0) and not projects.tools
         live = next((version for version in self.indexes.all() if version.live), None)
@@ -80,7 +78,7 @@ class Operation:
             "failed": records.failed(limit=_NAMED),
             "broken": broken[:_NAMED],
             "competing": competing[:_NAMED],
-            "collapsed": collapsed[:_NAMED],
+            "collapsed": collapsed,
             "night": night,
             "index": live.settings if live else None,
             "disk": disk,

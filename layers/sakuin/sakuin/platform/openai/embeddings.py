@@ -66,7 +66,7 @@ def in_order(items: Sequence[tuple[int, Vector]], *, texts: int, dimensions: int
     """
     vectors = dict(items)
     if len(items) != texts or vectors.keys() != set(range(texts)):
-        raise _unusable("few_vectors", texts=texts)
+        raise _unusable("few_vectors")
     for vector in vectors.values():
         if len(vector) != dimensions:
             raise _unusable("other_size", found=len(vector), wanted=dimensions)
