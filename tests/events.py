@@ -25,6 +25,25 @@ def event(name: str) -> dict[str, Any]:
     return read
 
 
+def s3_message(
+    key: str,
+    *,
+    version: str | None = "v1",
+    sequencer: str = "0A",
+    bucket: str = "materials",
+    event_name: str = "ObjectCreated:Put",
+) -> dict[str, Any]:
+    """Returns S3's message about a version of a file; None for a bucket without versions."""
+    stored = {"key": key, "sequencer": sequencer} | ({"versionId": version} if version else {})
+    return {"Records": [{"eventName": event_name, "s3": {"bucket": {"name": bucket}, "object": stored}}]}
+
+
+def queue_event(body: object) -> dict[str, Any]:
+    """Returns what a function gets of its queue: one message."""
+    record = event("index_material.put")["Records"][0]
+    return {"Records": [record | {"body": json.dumps(body)}]}
+
+
 @dataclass(frozen=True, slots=True)
 class Ring:
     """A `KeyRing` of the one key."""

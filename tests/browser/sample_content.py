@@ -13,6 +13,7 @@ from sakuin.upkeep.refused_questions import RefusedQuestions
 from sakuin_local.places import SAMPLES
 
 from tests.doubles.sqs import ModelledSqs
+from tests.events import s3_message
 from tests.worlds import TableWorld, World
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//elsewhere.example/x onerror=alert(2)>\u202e{{ 7 * 7 }}"
@@ -81,9 +82,7 @@ def add_troubles(world: World, content: Content) -> None:
     world.unfinished.defer(WorkSubject("file", f"{_MATERIAL}.html"), away)
     world.unfinished.record_dead_letter(WorkSubject("material", "junior/確率の基本_教材"), _REFUSED)
     for key in ("junior/確率の基本_教材.html", "junior/一次関数_教材.html"):
-        stored = {"bucket": {"name": "materials"}, "object": {"key": key, "versionId": "v1", "sequencer": "0A"}}
-        body = json.dumps({"Records": [{"eventName": "ObjectCreated:Put", "s3": stored}]})
-        content.sqs.send_message(QueueUrl="dead-material", MessageBody=body)
+        content.sqs.send_message(QueueUrl="dead-material", MessageBody=json.dumps(s3_message(key)))
     world.runs.take(seconds=60, begin=True)
     late = Difference("stale", f"{_MATERIAL}.html", coded("night.other_version"), "the key is checked again")
     world.runs.release(None, [late])

@@ -24,7 +24,7 @@ from sakuin_local.supabase.tokens import Keys
 from tests.conformance.gateway import behind_gateway
 from tests.doubles.playground import ApiClients
 from tests.emptied import emptied
-from tests.events import Context
+from tests.events import Context, s3_message
 from tests.functions import MATERIALS, QUEUES, Functions, functions_of
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
@@ -124,9 +124,10 @@ class Deployment:
     def _notification(self, key: str, version: str, *, removed: bool) -> str:
         self._followed.add((key, version))
         self._sequence += 1
-        stored = {"key": quote_plus(key, safe="/"), "versionId": version, "sequencer": f"{self._sequence:012X}"}
         name = "ObjectRemoved:DeleteMarkerCreated" if removed else "ObjectCreated:Put"
-        return json.dumps({"Records": [{"eventName": name, "s3": {"bucket": {"name": MATERIALS}, "object": stored}}]})
+        sequencer, key = f"{self._sequence:012X}", quote_plus(key, safe="/")
+        message = s3_message(key, version=version, sequencer=sequencer, bucket=MATERIALS, event_name=name)
+        return json.dumps(message)
 
 
 def _record(message: Message) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sakuin_cli.client import DeploymentClient
 from sakuin_cli.terminal import minute
 
 from tests.cli.conftest import Operator, Output
-from tests.events import event
+from tests.events import event, s3_message
 
 TABLE = "11111111-1111-1111-1111-111111111111"
 IDS = {"project_id": TABLE, "table_id": TABLE}
@@ -131,14 +131,7 @@ def test_looking_at_a_letter_is_no_try(dead: DeadLetters) -> None:
         ),
         (
             "tool",
-            {
-                "Records": [
-                    {
-                        "eventName": "ObjectCreated:Put",
-                        "s3": {"bucket": {"name": "tables"}, "object": {"key": DOCUMENT, "sequencer": "0A"}},
-                    }
-                ]
-            },
+            s3_message(DOCUMENT, bucket="tables"),
             f"import the uploaded document of Table {TABLE}",
             WorkSubject("upload", DOCUMENT),
         ),
@@ -243,14 +236,6 @@ def test_all_of_one_queue_or_of_all_are_sent_again(dead: DeadLetters) -> None:
     assert "1 dead letter sent again" in dead.redrive("--all").out
     assert dead.sent_again("material") == [UPLOADED]
     assert dead.listed() == []
-
-
-def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
-    first = dead.add()
-    output = dead.redrive("--id", first, "--id", "m7", "--json")
-    assert (output.code, output.document) == (1, {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"})
-    assert dead.sent_again("material") == []
-    assert [letter["id"] for letter in dead.listed()] == [first]
 
 
 def test_letters_are_discarded_one_or_all(dead: DeadLetters) -> None:

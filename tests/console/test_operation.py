@@ -21,6 +21,7 @@ from sakuin.upkeep.daily_counts import DailyCountRecords, DailyCounts
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page
 from tests.doubles.sqs import ModelledSqs
+from tests.events import s3_message
 from tests.worlds import PAGE_BOXES, PAGE_KEY, World, Worlds
 
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -80,9 +81,7 @@ def following(console: ConsoleClient, path: str) -> str | None:
 
 def uploaded(key: str) -> str:
     """The message of S3 about an upload."""
-    stored = {"key": key, "versionId": "v1", "sequencer": "01"}
-    record = {"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "materials"}, "object": stored}}
-    return json.dumps({"Records": [record]})
+    return json.dumps(s3_message(key))
 
 
 # ---------------------------------------------------------------- every page

@@ -43,6 +43,7 @@ from tests.convergence.passing import time_passes
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.doubles.table_bodies import MemoryBodies
+from tests.events import s3_message
 from tests.worlds import SETTINGS, doubles
 
 # Small, so that short texts have several chunks.
@@ -227,9 +228,7 @@ class TablesWorld:
         upload = self.call("begin_upload", table=table, bytes=len(body))["upload"]
         key = f"tables/{project}/{table}/{upload}.json"
         self.bodies.write(key, body)
-        stored = {"key": key, "versionId": "v1", "sequencer": "01"}
-        record = {"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "tables"}, "object": stored}}
-        self.sqs.send_message(QueueUrl=_TOOLS, MessageBody=json.dumps({"Records": [record]}))
+        self.sqs.send_message(QueueUrl=_TOOLS, MessageBody=json.dumps(s3_message(key, bucket="tables")))
         return key
 
     def call(self, function: str, **arguments: Any) -> Any:

@@ -1,14 +1,13 @@
 """Valid and invalid messages of the material queue."""
 
 import json
-from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial, read_event
 from sakuin.knowledge.model import Source, padded
 
-from tests.events import event
+from tests.events import event, s3_message
 
 BUCKET = "sakuin-materials-123456789012-ap-northeast-1"
 KEY = "junior/二次方程式の解き方_教材.html"
@@ -17,12 +16,6 @@ KEY = "junior/二次方程式の解き方_教材.html"
 def sample(name: str) -> BucketEvent | None:
     """Reads the message of a sample event."""
     return read_event(json.loads(event(name)["Records"][0]["body"]))
-
-
-def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[str, Any]:
-    stored = {"key": "a.html", "sequencer": "0A", "versionId": "v1"} | stored
-    record = {"eventName": event_name, "s3": {"bucket": {"name": "b"}, "object": stored}}
-    return {"Records": [record]}
 
 
 def test_an_uploaded_page_with_a_japanese_key() -> None:
@@ -62,7 +55,7 @@ def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
     ],
 )
 def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) -> None:
-    written = read_event(notification(key=sent))
+    written = read_event(s3_message(sent))
     assert isinstance(written, ObjectWritten)
     assert written.source.key == key
 
@@ -78,23 +71,24 @@ def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) ->
     ],
 )
 def test_a_removal_is_of_the_object_or_of_one_version(event_name: str, version: str | None, marker: bool) -> None:
-    removed = read_event(notification(event_name, versionId=version))
-    assert removed == ObjectRemoved(Source("b", "a.html", version, padded("0A")), marker)
+    removed = read_event(s3_message("a.html", version=version, event_name=event_name))
+    assert removed == ObjectRemoved(Source("materials", "a.html", version, padded("0A")), marker)
 
 
 @pytest.mark.parametrize("event_name", ["ObjectCreated:Copy", "s3:ObjectCreated:CompleteMultipartUpload"])
 def test_every_way_of_creating_an_object_counts(event_name: str) -> None:
-    assert isinstance(read_event(notification(event_name)), ObjectWritten)
+    assert isinstance(read_event(s3_message("a.html", event_name=event_name)), ObjectWritten)
 
 
 def test_members_that_aws_adds_later_are_not_looked_at() -> None:
-    sent = notification(size=1, eTag="e", somethingNew={"a": 1})
+    sent = s3_message("a.html")
     sent["Records"][0]["glacierEventData"] = {}
+    sent["Records"][0]["s3"]["object"]["somethingNew"] = {"a": 1}
     assert isinstance(read_event(sent), ObjectWritten)
 
 
 @pytest.mark.parametrize("count", [0, 2, 10])
 def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(count: int) -> None:
-    sent = {"Records": notification()["Records"] * count}
+    sent = {"Records": s3_message("a.html")["Records"] * count}
     with pytest.raises(Invalid, match=f"has {count} records of S3 instead of one"):
         read_event(sent)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
@@ -10,7 +9,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.sqs import ModelledSqs
-from tests.events import event
+from tests.events import event, s3_message
 from tests.worked_queue import WorkedQueue
 from tests.worlds import EMBEDS, FINGERPRINT, TOOLS, TableWorld, long
 
@@ -67,9 +66,7 @@ def uploaded(tables: TableWorld, table: str) -> str:
     key = f"tables/{tables.project}/{table}/1.json"
     tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
     tables.queues.asked.clear()
-    message: dict[str, Any] = json.loads(event("index_tool.body")["Records"][0]["body"])
-    message["Records"][0]["s3"]["object"]["key"] = key
-    return json.dumps(message)
+    return json.dumps(s3_message(key))
 
 
 def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: TableWorld) -> None:

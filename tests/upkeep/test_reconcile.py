@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from psycopg.types.json import Jsonb
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Unavailable
 from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
@@ -17,6 +17,7 @@ from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
+from tests.events import s3_message
 from tests.worlds import World, Worlds
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -165,9 +166,7 @@ def test_unfinished_work_is_shown_on_command_and_not_sent_again(world: World, st
 
 def record_dead_letter(world: World, version: str | None) -> None:
     """Records that the message about a version of a.html failed, or one that names no version."""
-    stored = {"key": "a.html", "versionId": version, "sequencer": "0A"}
-    record = {"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}, "object": stored}}
-    body = {"Records": [record]} if version else {"recheck": {"key": "a.html"}}
+    body = s3_message("a.html", version=version) if version else {"recheck": {"key": "a.html"}}
     failed = WorkSubject("file", "a.html", message=WorkMessage("material", json.dumps(body)))
     world.unfinished.record_dead_letter(failed, "it failed")
 
@@ -272,12 +271,6 @@ def cached(world: World) -> tuple[int, int]:
     return len(answers), len(vectors)
 
 
-def test_there_are_four_kinds(world: World) -> None:
-    assert found(world, "tables") == []
-    with pytest.raises(Invalid, match="keys, pages, words, learns, tables"):
-        found(world, "everything")
-
-
 # ---------------------------------------------------------------- on a schedule
 
 
@@ -296,12 +289,6 @@ def test_a_night_compares_everything_and_continues_each_minute(world: World) -> 
     rest = [slow(whole=False) for _ in range(4)]
     assert [one.goes_on for one in rest] == [True, True, True, False]
     assert not is_left(world)
-
-
-def test_only_one_run_works_at_a_time(world: World) -> None:
-    damaged(world)
-    world.runs.take(seconds=60, begin=True)
-    assert [world.reconcile(whole=whole) for whole in (True, False)] == [ReconciliationResult()] * 2
 
 
 def test_a_run_that_fails_continues_at_its_place(world: World) -> None:

@@ -13,7 +13,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.contracts.openai_server import OpenAIServer
-from tests.events import Context, event
+from tests.events import Context, queue_event, s3_message
 from tests.isolation.stack import Stack, stack_of
 
 ITEMS = ["公式に代入する方法", "符号を確かめる手順", "根号の計算"]
@@ -26,26 +26,21 @@ def stack(database: Database, stand_in: str, openai: OpenAIServer) -> Iterator[S
         yield made
 
 
-def index(body: str) -> None:
-    record = event("index_material.put")["Records"][0] | {"body": body}
-    assert index_material.handler(Clients.of(os.environ, "Index"))({"Records": [record]}, Context()) == {
-        "batchItemFailures": []
-    }
+def index(body: object) -> None:
+    handler = index_material.handler(Clients.of(os.environ, "Index"))
+    assert handler(queue_event(body), Context()) == {"batchItemFailures": []}
 
 
 def test_maintenance_sends_the_message_and_its_worker_asks_the_model(stack: Stack, openai: OpenAIServer) -> None:
     s3 = boto3.client("s3", "us-east-1")
     s3.put_bucket_versioning(Bucket="materials", VersioningConfiguration={"Status": "Enabled"})
     version = s3.put_object(Bucket="materials", Key="a.html", Body=a_page({"rule-a": "公式: 係数を代入する。"}))
-    upload = json.loads(event("index_material.put")["Records"][0]["body"])
-    upload["Records"][0]["s3"]["bucket"]["name"] = "materials"
-    upload["Records"][0]["s3"]["object"] = {"key": "a.html", "sequencer": "01", "versionId": version["VersionId"]}
-    index(json.dumps(upload))
+    index(s3_message("a.html", version=version["VersionId"]))
     assert learns(stack)[0] == "provisional"
     maintain.handler(Clients.of(os.environ, "Maintain"))({}, Context())
     queue = {"QueueUrl": os.environ["MATERIAL_QUEUE_URL"]}
-    bodies = [one["Body"] for one in boto3.client("sqs", "us-east-1").receive_message(**queue)["Messages"]]
-    assert [json.loads(body) for body in bodies] == [{"learns": {"material": "a"}}]
+    bodies = [json.loads(one["Body"]) for one in boto3.client("sqs", "us-east-1").receive_message(**queue)["Messages"]]
+    assert bodies == [{"learns": {"material": "a"}}]
     assert not any("messages" in request for request in openai.requests)
     index(bodies[0])
     assert learns(stack) == ("model", ITEMS)

@@ -14,7 +14,7 @@ from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
-from tests.events import Context, event
+from tests.events import Context, queue_event, s3_message
 from tests.isolation.stack import Answer, Handler, Stack, stack_of
 
 LIMITS = {
@@ -297,12 +297,8 @@ def page_status(stack: Stack, index_page: Handler, body: bytes) -> dict[str, Any
     """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
-    record = event("index_material.put")["Records"][0]
-    message = json.loads(record["body"])
-    message["Records"][0]["s3"]["bucket"]["name"] = "materials"
-    message["Records"][0]["s3"]["object"] = {"key": f"{name}.html", "sequencer": "01"}
-    done = index_page({"Records": [record | {"body": json.dumps(message)}]}, Context())
-    assert done == {"batchItemFailures": []}
+    uploaded = queue_event(s3_message(f"{name}.html", version=None))
+    assert index_page(uploaded, Context()) == {"batchItemFailures": []}
     found = stack.ask("GET", f"/v1/materials?prefix={name}", bearer=stack.admin_key).json["materials"]
     return dict(found[0])
 
@@ -321,12 +317,9 @@ def test_a_page_has_so_many_bytes_and_explanations(stack: Stack, index_page: Han
 def scan_table(scan: Handler, person: Person, table: str, *, upload: str | None = None) -> None:
     """Processes the message of a Table, or that of an uploaded body."""
     body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
-    record = event("index_tool.body")["Records"][0]
     if upload is not None:
-        body = json.loads(record["body"])
-        body["Records"][0]["s3"]["object"] = {"key": upload, "sequencer": "01"}
-    done = scan({"Records": [record | {"body": json.dumps(body)}]}, Context())
-    assert done == {"batchItemFailures": []}
+        body = s3_message(upload, version=None)
+    assert scan(queue_event(body), Context()) == {"batchItemFailures": []}
 
 
 @pytest.mark.parametrize(

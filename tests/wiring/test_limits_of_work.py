@@ -36,7 +36,7 @@ from sakuin.wiring.index_versions import own_index
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
-from tests.events import Context, event
+from tests.events import Context, queue_event, s3_message
 from tests.isolation.stack import Stack, stack_of
 from tests.worlds import long
 
@@ -156,11 +156,7 @@ class Product:
         """Uploads a page of three explanations, two folders deep; returns the event."""
         boxes = {name: f"{text}{key}の説明。" for name, text in BOXES.items()}
         boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=key, Body=a_page(boxes))
-        record = event("index_material.put")["Records"][0]
-        message = json.loads(record["body"])
-        message["Records"][0]["s3"]["bucket"]["name"] = "materials"
-        message["Records"][0]["s3"]["object"] = {"key": key, "sequencer": sequencer}
-        return {"Records": [record | {"body": json.dumps(message)}]}
+        return queue_event(s3_message(key, version=None, sequencer=sequencer))
 
     def index_page(self, key: str) -> None:
         assert self.material(self.page(key), Context()) == {"batchItemFailures": []}
@@ -168,12 +164,11 @@ class Product:
     def messages(self, queue: str) -> list[dict[str, Any]]:
         """Takes the messages of a queue, as events for its function."""
         sqs, url = boto3.client("sqs", "us-east-1"), os.environ[queue]
-        record = event("index_material.put")["Records"][0]
         taken = []
         while received := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
             for message in received:
                 sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-                taken.append({"Records": [record | {"body": message["Body"]}]})
+                taken.append(queue_event(json.loads(message["Body"])))
         return taken
 
     def table(self, words: str) -> tuple[str, str]:
@@ -188,9 +183,8 @@ class Product:
         return str(made["id"]), key
 
     def scan_event(self) -> dict[str, Any]:
-        record = event("index_material.put")["Records"][0]
         request = {"project_id": self.project, "table_id": self.table_id, "generation": None, "skip": 0}
-        return {"Records": [record | {"body": json.dumps({"index": request})}]}
+        return queue_event({"index": request})
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
-from tests.events import Context, event
+from tests.events import Context, queue_event, s3_message
 from tests.isolation.stack import Stack, stack_of
 
 _TO_THE_SDK = StreamableHTTPSessionManager.handle_request.__code__
@@ -77,11 +77,8 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_par
 ) -> None:
     page = a_page({"rule-a": "規則: 説明の文。"})
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key="short.html", Body=page)
-    record = event("index_material.put")["Records"][0]
-    message = json.loads(record["body"])
-    message["Records"][0]["s3"]["bucket"]["name"] = "materials"
-    message["Records"][0]["s3"]["object"] = {"key": "short.html", "sequencer": "01"}
-    body = json.dumps(message)
+    uploaded = queue_event(s3_message("short.html", version=None))
+    body = uploaded["Records"][0]["body"]
     parsed: list[str] = []
     loads: Callable[..., Any] = json.loads
 
@@ -94,7 +91,7 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_par
     monkeypatch.setattr(json, "loads", counted)
     found: dict[str, list[str]] = {}
     with calls_watched(httpx.Client.send, lambda frame: str(frame.f_locals["request"].url.path), found):
-        assert handler({"Records": [record | {"body": body}]}, Context()) == {"batchItemFailures": []}
+        assert handler(uploaded, Context()) == {"batchItemFailures": []}
     assert 1 < len(found["/rest/v1/rpc/apply_material"]) <= MOST_FRAMES, found
     assert len(parsed) == 1
 

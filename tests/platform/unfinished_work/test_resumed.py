@@ -13,6 +13,7 @@ from sakuin.tables.messages import embed_message, tool_message
 from sakuin.upkeep.maintain import ResumeWork
 
 from tests.doubles.sqs import ModelledSqs
+from tests.events import s3_message
 from tests.platform.unfinished_work.conftest import Work
 from tests.worked_queue import WorkedQueue
 
@@ -26,11 +27,6 @@ AWAY = CircuitOpen("openai keeps failing", vendor="openai")
 BUSY = CircuitOpen("a namespace is busy", vendor="turbopuffer", namespace="a", retry_after=30)
 IDS = {"project_id": PROJECT, "table_id": "TABLE"}
 OF_VERSION = {**IDS, "index_version": "an index"}
-
-
-def record(key: str, event_name: str = "ObjectCreated:Put") -> dict[str, Any]:
-    stored = {"key": key, "versionId": "v1", "sequencer": "0A"}
-    return {"Records": [{"eventName": event_name, "s3": {"bucket": {"name": "b"}, "object": stored}}]}
 
 
 @dataclass
@@ -52,11 +48,11 @@ class Failing:
 @pytest.mark.parametrize(
     ("queue", "message", "scan"),
     [
-        ("material", record("a.html"), None),
-        ("material", record("a.html", "ObjectRemoved:DeleteMarkerCreated"), None),
+        ("material", s3_message("a.html"), None),
+        ("material", s3_message("a.html", event_name="ObjectRemoved:DeleteMarkerCreated"), None),
         ("material", {"reindex": {"material": "a", "index_version": "an index"}}, None),
         ("material", {"recheck": {"key": "learns.yml"}}, None),
-        ("tool", record(f"tables/{PROJECT}/TABLE/7.json"), None),
+        ("tool", s3_message(f"tables/{PROJECT}/TABLE/7.json"), None),
         ("tool", {"detail-type": "TableUpdated", "detail": IDS}, IDS),
         ("tool", {"index": {**OF_VERSION, "generation": 3, "skip": 2000}}, OF_VERSION),
         ("embed", {"embed": {**OF_VERSION, "chunks": ["a", "b"]}}, OF_VERSION),
