@@ -9,7 +9,7 @@ from sakuin.errors import Unavailable
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.chunk_store import WatchedStore
-from tests.worlds import TableWorld, long, passages_of, world_of
+from tests.worlds import TableWorld, long, world_of
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 
@@ -30,21 +30,6 @@ def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
     return asked
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: TableWorld, when: str) -> None:
-    world.store = WatchedStore(world.store, **{when: {"upsert": down}})
-    table, tool, endpoint = world.documented({"a": A})
-    (message,) = scanned(world)
-    with pytest.raises(Unavailable):
-        world.deliver(message)
-    assert world.status(tool)["state"] == "indexing"
-    assert world.search(endpoint, "説明").results == ()
-    world.deliver(message)
-    assert world.status(tool)["state"] == "ready"
-    assert world.found(endpoint) == {"/a"}
-    assert (len(world.rows(table)), sorted(world.embedder.embedded)) == (2, sorted(passages_of(A)))
-
-
 def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_after_a_sweep_that_failed(
     world: TableWorld,
 ) -> None:
@@ -62,28 +47,6 @@ def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_afte
     world.queues.index(world.project, table)
     world.settle()
     assert len(world.rows(table)) == 2
-
-
-def test_a_removal_that_fails_is_done_by_the_retry_unless_the_node_came_back(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A, "b": B})
-    store = world.store
-    for came_back in (True, False):
-        world.store = WatchedStore(store, before={"delete": down})
-        world.replace(table, {"a": A})
-        message = world.queues.asked.pop(0)
-        with pytest.raises(Unavailable):
-            world.deliver(message)
-        assert texts(world, endpoint) == {A[:4]}
-        if came_back:
-            world.replace(table, {"a": A, "b": B})
-            world.settle()
-            assert texts(world, endpoint) == {A[:4], B[:4]}
-            assert len(world.rows(table)) == 4
-            assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
-        else:
-            world.deliver(message)
-            assert len(world.rows(table)) == 2
-            assert world.status(tool)["state"] == "ready"
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
@@ -108,33 +71,6 @@ def _unavailable(error: BaseException | None) -> bool:
     if error is not None and not isinstance(error, Unavailable):
         raise error
     return error is not None
-
-
-def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -> None:
-    table, tool, endpoint = world.documented({"a": A})
-    world.settle()
-    world.replace(table, {"a": B})
-    (_, project, asked, ids) = scanned(world)[0]
-    world.deliver(("embed", project, asked, ids[:1]))
-    world.replace(table, {"a": A})
-    world.settle()
-    assert texts(world, endpoint) == {A[:4]}
-    assert len(world.rows(table)) == 2
-    assert world.status(tool)["state"] == "ready"
-
-
-def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
-    table, _, endpoint = world.documented({"a": A})
-    (message,) = scanned(world)
-
-    def overtaken() -> None:
-        world.replace(table, {"a": B})
-        world.settle()
-
-    late = replace(world, store=WatchedStore(world.store, before={"upsert": overtaken}))
-    late.deliver(message)
-    assert texts(world, endpoint) == {B[:4]}
-    assert len(world.rows(table)) == 2
 
 
 def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:

@@ -1,6 +1,5 @@
 """Deployments that share an account of turbopuffer: each deletes only its own namespaces."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from uuid import uuid4
 
@@ -33,11 +32,6 @@ def dies() -> None:
     raise Unavailable("the worker died")
 
 
-def dying_upsert(world: TableWorld, before: Callable[[], None]) -> TableWorld:
-    """Returns a worker that calls `before` before its write and dies right after it."""
-    return replace(world, store=WatchedStore(world.store, before={"upsert": before}, after={"upsert": dies}))
-
-
 def test_what_another_deployment_wrote_under_the_same_key_stays(world: TableWorld) -> None:
     # It has the same account of turbopuffer, and another database.
     project, table = str(uuid4()), str(uuid4())
@@ -53,18 +47,6 @@ def test_what_another_deployment_wrote_under_the_same_key_stays(world: TableWorl
     assert world.store.ids(namespace(project, table)) == {row().doc_id: 1}
     assert world.found(endpoint) == {"/a"}
     assert names(world) == [namespace(world.project, own)]
-
-
-def test_a_worker_that_dies_after_its_first_write_leaves_nothing_of_a_table_that_goes(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    world.tool(table, "")
-    world.deliver(world.queues.asked.pop(0))
-    with pytest.raises(Unavailable):
-        dying_upsert(world, lambda: None).deliver(world.queues.asked.pop(0))
-    assert names(world) == [namespace(world.project, table)]
-    world.call("delete_table", table=table)
-    assert world.maintain().removed == 1
-    assert names(world) == []
 
 
 def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: TableWorld) -> None:

@@ -80,20 +80,6 @@ def test_a_worker_that_dies_in_a_portion_loses_that_portion_alone(world: TableWo
     assert (rows(world, table), unfinished(world)) == ({}, [])
 
 
-def test_a_late_worker_writes_nothing_for_a_deleted_table(world: TableWorld) -> None:
-    portions(world, 1000)
-    table, _, _ = world.documented(DOCUMENT)
-    world.deliver(world.queues.asked.pop(0))
-    late = [message for message in world.queues.asked if message[0] == "embed"]
-    world.call("delete_table", table=table)
-    for message in late:
-        world.deliver(message)
-    assert late
-    assert world.embedder.embedded == []
-    assert portions(world, 1000)
-    assert (rows(world, table), world.rows(table)) == ({}, {})
-
-
 def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: TableWorld) -> None:
     portions(world, 1000)
     tables = [world.indexed(DOCUMENT) for _ in range(3)]
@@ -118,22 +104,6 @@ def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: Tabl
     assert world.sql("select 1 from chunk_vector where project_id = %s", world.project) == []
     assert ([rows(world, table) for table, _, _ in tables], unfinished(world)) == ([{}] * 3, [])
     assert other.found(kept)
-
-
-def test_strings_that_a_document_no_longer_has_go_in_portions(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
-    world.replace(table, [long("章0", 300)])
-    world.queues.asked.clear()
-    calls: list[str] = []
-    hooks = {"request": [lambda request: calls.append(request.url.path.rpartition("/")[2])]}
-    world.client.session.event_hooks = hooks
-    assert replace(world.scan, nodes_a_deletion=2)(world.project, table).outcome == "scanned"
-    assert [name for name in calls if name in ("finish_scan", "record_removed")] == [
-        "finish_scan",
-        "record_removed",
-    ] * 2
-    assert (world.status(tool)["state"], world.status(tool)["nodes_count"]) == ("ready", 1)
-    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
 
 
 def test_the_strings_of_a_document_are_sent_once_however_many_are_removed(world: TableWorld) -> None:
@@ -170,18 +140,6 @@ def test_a_message_deletes_so_many_portions_and_another_one_the_rest(world: Tabl
     assert scan(world.project, table, generation=generation, skip=2).outcome == "scanned"
     assert (world.status(tool)["state"], len(world.rows(table))) == ("ready", 2)
     assert world.found(endpoint) == {"/0", "/1"}
-
-
-def test_a_worker_that_dies_between_two_portions_of_a_scan_leaves_the_rest_to_the_next(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed([long(f"章{number}", 300) for number in range(5)])
-    world.replace(table, [long("章0", 300)])
-    dying = replace(world, store=WatchedStore(world.store, before={"delete": die}))
-    with pytest.raises(KeyboardInterrupt):
-        replace(dying.scan, nodes_a_deletion=2)(world.project, table)
-    assert world.status(tool)["state"] != "ready"
-    world.settle()
-    assert world.status(tool)["state"] == "ready"
-    assert (world.found(endpoint), len(world.rows(table))) == ({"/0"}, 1)
 
 
 def test_a_last_page_whose_worker_dies_before_it_deletes_is_done_when_it_comes_again(world: TableWorld) -> None:

@@ -61,22 +61,6 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
     )
 
 
-def test_an_emptied_store_is_found_and_filled_from_kept_vectors_and_a_whole_one_has_no_difference(
-    world: TableWorld,
-) -> None:
-    table, tool, endpoint = world.indexed({"a": A, "b": B})
-    rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
-    assert (night(world, table), world.queues.asked) == ([], [])
-    world.store.delete_namespace(namespace(world.project, table))
-    (found,) = differences(world, table)
-    assert (found.rule, found.message) == ("lost", "The store does not have 4 of 4 recorded chunks.")
-    world.settle()
-    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
-    assert world.embedder.embedded == embedded
-    assert world.status(tool)["state"] == "ready"
-    assert night(world, table) == []
-
-
 def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()

@@ -84,17 +84,6 @@ def test_only_a_reindex_looks_and_only_once_and_writes_nothing_where_nothing_was
     assert world.scan(world.project, table).outcome == "scanned"
 
 
-def test_a_reindex_does_not_touch_another_table(world: TableWorld) -> None:
-    table, tool, _ = world.indexed({"a": A})
-    other, other_tool, _ = world.indexed({"a": A})
-    for each in (table, other):
-        world.store.delete_namespace(namespace(world.project, each))
-    world.queues.asked = reindexed(world, table, tool)
-    world.settle()
-    assert (len(world.rows(table)), world.rows(other)) == (2, {})
-    assert world.status(other_tool)["state"] == "ready"
-
-
 def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
@@ -118,17 +107,3 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
     world.queues.index(world.project, table)
     world.settle()
     assert world.found(endpoint) == {"/a"}
-
-
-def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = world.indexed({"a": A})
-    world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool)
-    recorded = world.index.recorded_rows(table)
-    assert recorded is not None
-    world.index.mark_missing(table, sorted(recorded.stored.values())[:1])
-    assert not world.index.mark_ready_if_complete(table).ready
-    world.queues.index(world.project, table)
-    world.settle()
-    assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)
-    assert world.status(tool)["state"] == "ready"

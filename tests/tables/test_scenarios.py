@@ -20,21 +20,6 @@ CHUNK_FIELDS = {
 }
 
 
-@pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
-def test_a_bound_tool_is_listed_and_called(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles", "find_articles"))
-    world.settle()
-    found = world.records.endpoint(endpoint)
-    assert found is not None
-    listed, _ = world.tools.listed(found)
-    assert (listed.name, listed.input_schema) == ("find_articles", SEARCH_INPUT_SCHEMA)
-    assert str(listed.description).startswith("d ")
-    answer = world.ask(endpoint, {"query": "二次方程式"}, tool="find_articles")
-    assert answer is not None
-    assert answer.structured_content is not None
-    assert answer.structured_content["results"][0]["chunk"]["json_pointer"] == "/articles/0/content"
-
-
 @pytest.mark.scenario("context-search/large-strings-in-scope-are-indexed")
 @pytest.mark.scenario("context-search/creation-writes-the-state")
 @pytest.mark.scenario("context-search/the-content-field-allows-full-text-search")

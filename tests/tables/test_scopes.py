@@ -1,43 +1,19 @@
 """Which strings of a document are searched, by size and place."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from sakuin.errors import NotFound
 from sakuin.tables.model import PendingUpload
 
 from tests.worlds import TableWorld, long
 
 TEXT = long("二次方程式の解の公式", 300)
-NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 def test_length_is_counted_in_code_points_and_one_text_at_two_pointers_is_embedded_once(world: TableWorld) -> None:
     _, _, endpoint = world.indexed({"met": "😀" * 200, "below": "😀" * 199, "again": ["😀" * 200]})
     assert world.found(endpoint, "😀") == {"/met", "/again/0"}
     assert world.embedder.embedded == ["😀" * 200]
-
-
-def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
-    asked: dict[str, Any] = {
-        "project": world.project,
-        "table": NOBODY,
-        "json_path": "",
-        "name": "n",
-        "description": "d",
-    }
-    with pytest.raises(NotFound):
-        world.call("create_tool", **asked)
-    with pytest.raises(NotFound):
-        world.call("read_table", table=NOBODY)
-    assert world.sql("select 1 from tool") == []
-
-
-@pytest.mark.parametrize("document", [{"a": TEXT, "b": [TEXT]}, TEXT], ids=["an object", "a string"])
-def test_the_root_may_be_the_scope(world: TableWorld, document: object) -> None:
-    _, _, endpoint = world.indexed(document)
-    assert world.found(endpoint) == ({""} if isinstance(document, str) else {"/a", "/b/0"})
 
 
 def test_a_missing_scope_is_an_error_until_the_table_has_it(world: TableWorld) -> None:

@@ -11,7 +11,7 @@ from sakuin.tables.chunk_store import namespace
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.embedder import MemoryEmbedder
-from tests.worlds import EMBEDS, TOOLS, TableWorld, long
+from tests.worlds import TableWorld, long
 
 # 66 chunks, so three messages.
 MANY = [long(f"二次方程式の解の公式その{number}", 200) for number in range(66)]
@@ -122,19 +122,4 @@ def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> N
     world.take_all()
     assert (other.status(their_tool)["state"], world.status(tool)["state"]) == ("ready", "indexing")
     world.minutes(2)
-    assert world.status(tool)["state"] == "ready"
-
-
-@pytest.mark.parametrize("queue", [TOOLS, EMBEDS])
-def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(world: TableWorld, queue: str) -> None:
-    world.on_sqs()
-    tool = world.tool(world.table(ONE), "")
-    while world.waiting[0].queue != queue:
-        world.take()
-    for message in world.waiting:
-        world.sqs.forget(message)
-    assert world.minute().restarted == 0
-    world.passes(60)
-    assert world.minute().restarted == 1
-    world.take_all()
     assert world.status(tool)["state"] == "ready"

@@ -11,46 +11,6 @@ A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}
 
 
-def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str:
-    """Returns the error of a refused call."""
-    result = world.ask(endpoint, arguments)
-    assert result is not None
-    assert result.is_error
-    return str(result.content[0].text)
-
-
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "five", True, 5.5, None)),
-    *(({"query": query}, "'query'") for query in ("", " ", "\u3000\n", 5, None)),
-    ({}, "'query' is required"),
-    ({"query": "a", "scope": "/"}, "'scope' is not an argument"),
-    ({"query": "公式\ud83d"}, "surrogate"),
-]
-
-
-def test_wrong_arguments_are_refused_by_name_and_a_top_k_from_1_to_50_is_taken(world: TableWorld) -> None:
-    _, _, endpoint = world.indexed([A, B, A + "。"])
-    for arguments, words in REFUSED:
-        assert words in sentence(world, endpoint, arguments), arguments
-    # 5.0 is 5.
-    for top_k in (1, 5.0, "5", 50):
-        result = world.ask(endpoint, {"query": "説明", "top_k": top_k})
-        assert result is not None
-        assert result.structured_content is not None, top_k
-        assert len(result.structured_content["results"]) == min(int(top_k), 6), top_k
-
-
-def test_a_node_that_goes_or_becomes_short_is_not_found_any_more_and_costs_nothing(world: TableWorld) -> None:
-    table, _, endpoint = world.indexed({"a": A, "b": B, "c": A})
-    embedded = len(world.embedder.embedded)
-    for after, found in (({"a": A[:199], "b": B, "c": A}, {"/b", "/c"}), ({"a": A[:199], "b": B}, {"/b"})):
-        world.replace(table, after)
-        world.settle()
-        assert world.found(endpoint) == found
-        assert len(world.rows(table)) == 2 * len(found)
-    assert len(world.embedder.embedded) == embedded
-
-
 def test_content_that_moves_to_another_pointer_costs_no_embedding(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({"list": [A, B]})
     calls = world.embedder.calls

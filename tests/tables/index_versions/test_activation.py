@@ -46,28 +46,6 @@ def test_activation_needs_every_table_and_changes_all_tools_at_once(deployment: 
     assert {len(hit.chunk.chunk_text) <= 400 for hit in deployment.search(asked.endpoint).results} == {True}
 
 
-def test_an_edit_is_in_both_indexes_before_and_after_activation(deployment: Deployment) -> None:
-    asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
-    deployment.own = GREEN
-    deployment.build()
-    deployment.settle()
-    deployment.world.replace(asked.table, {"a": long("三平方の定理"), "c": long("円周角")})
-    deployment.settle()
-    for name in (None, "next"):
-        found = deployment.search(asked.endpoint, name=name)
-        assert {hit.chunk.json_pointer for hit in found.results} == {"/a", "/c"}
-        assert not any("二次方程式" in hit.chunk.chunk_text for hit in found.results)
-    deployment.indexes.activate(GREEN.id)
-    deployment.world.replace(asked.table, {"a": long("相似な図形")})
-    deployment.settle()
-    assert deployment.world.status(asked.tool)["state"] == "ready"
-    assert deployment.pointers(asked.endpoint) == {"/a"}
-    assert deployment.indexes.activate(BLUE.id).live
-    found = deployment.search(asked.endpoint)
-    assert {"相似な図形" in hit.chunk.chunk_text for hit in found.results} == {True}
-    assert deployment.world.status(asked.tool)["state"] == "ready"
-
-
 def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deployment: Deployment) -> None:
     asked = indexed(deployment, {"a": long("二次方程式")})
     deployment.own = GREEN
