@@ -204,11 +204,3 @@ def test_the_retry_time_of_a_vendor_is_passed_on(
 ) -> None:
     failing[1].error = Unavailable("what to do", vendor="supabase", retry_after=wanted)
     assert failing[0].post("/v1/anchors", json=["a"]).headers["retry-after"] == said
-
-
-def test_a_request_over_the_limit_is_refused_before_it_is_read(world: World) -> None:
-    api = TestClient(rest_api(world.library, ring, "1.2.3", longest_body=1000), headers=AUTHORIZATION)
-    assert api.post("/v1/anchors", json=["a" * 900]).status_code == 200
-    refused = api.post("/v1/anchors", json=["a" * 1000])
-    assert refused.status_code == 413
-    assert "the limit is 1,000 (api_request_bytes)" in refused.json()["detail"]

@@ -1,7 +1,6 @@
 """The REST API of a project's synonyms."""
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from sakuin.errors import Invalid
@@ -65,10 +64,6 @@ def test_a_wrong_list_is_422_with_its_place_and_the_last_list_stays(api: Api, wr
 @pytest.mark.parametrize("body", [{}, {"groups": "みはじ"}, {"groups": [[1, 2]]}, {"groups": [], "more": 1}, []])
 def test_a_request_of_another_shape_is_422(api: Api, body: object) -> None:
     assert api.call("PUT", f"/v1/projects/{api.project}/synonyms", body).status_code == 422
-
-
-def test_an_unknown_project_is_404(api: Api) -> None:
-    assert put(api, GROUPS, str(uuid4())).status_code == 404
 
 
 def test_many_mistakes_are_one_short_error() -> None:

@@ -38,12 +38,6 @@ def test_a_dry_run_is_the_default(lost: World) -> None:
     assert lost.queue.rechecks == []
 
 
-def test_what_differs_is_repaired_through_the_queue(lost: World) -> None:
-    answer = api(lost).post("/v1/reconcile", json={"kind": "keys", "dry_run": False})
-    assert answer.json()["differences"] == [MISSING]
-    assert lost.queue.rechecks == [("a.html", "reconcile")]
-
-
 def test_it_comes_in_pages(lost: World) -> None:
     for number in range(1200):
         lost.bucket.write(f"b/{number:04}.html", PAGE)

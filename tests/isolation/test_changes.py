@@ -63,13 +63,6 @@ def test_a_forged_cursor_is_an_error_of_the_caller(stack: Stack) -> None:
         assert answer.status in (410, 422), answer.body
 
 
-def test_only_get_and_no_foreign_page_may_read_it(stack: Stack) -> None:
-    posted = stack.ask("POST", PAGES, {}, bearer=stack.knowledge_key)
-    assert (posted.status, posted.headers["allow"]) == (405, "GET")
-    foreign = stack.ask("GET", PAGES, bearer=stack.knowledge_key, origin="https://page.example")
-    assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
-
-
 def polled(stack: Stack, mcp_id: str | None, key: str | None, name: str, cursor: str | None = None) -> Answer:
     return stack.rpc(mcp_id, "events/poll", key, name=name, cursor=cursor)
 

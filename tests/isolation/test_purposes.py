@@ -267,27 +267,6 @@ def test_a_key_of_a_folder_finds_what_is_there_with_every_tool(library: Library)
         assert "math/b/y" in unquote(answer.body), name
 
 
-def test_another_folder_is_an_error_that_lists_those_of_the_key(library: Library) -> None:
-    for tool in ("search_knowledge", "list_concepts", "list_materials"):
-        query = {"query": "a"} if tool == "search_knowledge" else {}
-        result = library.tool(tool, {**query, "in": FOREIGN}, library.keys["search"]).json["result"]
-        assert result["isError"]
-        assert result["content"][0]["text"] == f"There is no folder '{FOREIGN}'. There are: math, math/b."
-    body = {"query": "a", "in": FOREIGN}
-    refused = library.stack.ask("POST", "/v1/search", body, bearer=library.keys["search"])
-    assert (refused.status, "There are: math, math/b." in refused.body) == (422, True)
-    asked = library.stack.ask("POST", "/v1/search", {"query": "運動方程式"}, bearer=library.keys["search"])
-    assert {hit["material"] for hit in asked.json["results"]} <= {"math/a", "math/b/y"}
-
-
-def test_the_filters_of_a_folder_are_those_of_its_pages(library: Library) -> None:
-    content = library.tool("list_materials", {}, library.keys["search"]).json["result"]["structuredContent"]
-    expected = {"types": ["rule"], "categories": ["代数"], "levels": ["中学"], "folders": ["math", "math/b"]}
-    assert content["filters"] == expected
-    all_of_it = library.tool("list_materials", {}, library.stack.knowledge_key).json["result"]["structuredContent"]
-    assert all_of_it["filters"]["folders"] == ["math", "math/b", "mathematics", "physics"]
-
-
 def test_a_key_of_a_folder_is_told_what_that_folder_is_and_not_of_others(library: Library) -> None:
     own, all_pages = library.keys["search"], library.stack.knowledge_key
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
