@@ -100,19 +100,6 @@ def test_an_edit_is_found_in_every_index_that_is_kept(library: Library) -> None:
         assert library.missing(each) == ()
 
 
-def test_the_active_index_answers_as_before_while_the_next_one_is_built(library: Library) -> None:
-    library.indexes.add(BLUE)
-    for name in ("a", "b"):
-        library.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
-    before = library.cosines("aの定理", BLUE)
-    library.indexes.add(GREEN)
-    library.again("a", "aの定理", by=GREEN, embedded=(BLUE, GREEN))
-    assert library.cosines("aの定理", BLUE) == before
-    assert library.missing(BLUE) == ()
-    assert library.missing(GREEN) == ("b",)
-    assert set(library.cosines("aの定理", GREEN)) == {"a"}
-
-
 def test_only_a_complete_index_is_activated_unless_forced(library: Library) -> None:
     library.indexes.add(BLUE)
     library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
@@ -152,15 +139,6 @@ def test_an_index_that_was_never_live_is_activated_with_a_good_evaluation_of_all
     assert is_activated(columns=True)
     assert library.indexes.activate(BLUE.id, needs_evaluation=True).live
     assert library.indexes.states()[1].evaluations.keys() == {"search_knowledge", "columns"}
-
-
-def test_the_former_index_can_be_activated_again_while_edits_go_to_both(library: Library) -> None:
-    library.indexes.add(BLUE)
-    library.indexes.add(GREEN)
-    library.indexes.activate(GREEN.id)
-    library.write("m", "平方完成", 1, by=GREEN, embedded=(BLUE, GREEN))
-    assert library.indexes.activate(BLUE.id).live
-    assert library.cosines("平方完成", BLUE) == {"m": pytest.approx(1.0)}
 
 
 def test_the_active_index_needs_each_vector_and_another_may_wait(library: Library) -> None:

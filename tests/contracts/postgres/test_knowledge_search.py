@@ -74,10 +74,6 @@ def test_there_are_exactly_as_many_results_as_asked_for_or_as_there_are(knowledg
         assert len(ask(knowledge, query)) == 5, query
 
 
-def test_an_empty_index_has_no_match(knowledge: Knowledge) -> None:
-    assert ask(knowledge, "平方完成") == []
-
-
 def test_filters_never_starve_the_result_and_the_graph_is_searched_unless_they_leave_few_chunks(
     knowledge: Knowledge, sql: psycopg.Connection
 ) -> None:

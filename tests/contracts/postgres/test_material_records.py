@@ -178,14 +178,6 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge)
     assert knowledge.records.page_count() == 3
 
 
-def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge) -> None:
-    for material in ("a", "b", "c"):
-        knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
-    knowledge.delete(a_source("b", 32), material="b")
-    assert knowledge.records.broken_materials("", limit=2) == ([], "b")
-    assert knowledge.records.broken_materials("b", limit=2) == ([], None)
-
-
 def test_readings_that_no_page_has_are_deleted(knowledge: Knowledge) -> None:
     read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
     knowledge.apply(a_source("m.html", 16), [read])

@@ -7,8 +7,8 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-from sakuin.errors import Conflict, Invalid, NotFound, OverLimit
-from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.errors import Invalid, OverLimit
+from sakuin.platform.supabase.client import Client, answer
 from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.eventbridge import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -81,19 +81,6 @@ def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> No
     assert max(size for _, size in answers) < 5_000
 
 
-def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept: Kept) -> None:
-    table = kept.table(kept.project())
-    tool = kept.tool(table)
-    generation = tool.metadata["search_index"]["generation"]
-    assert (tool.metadata["search_index"]["state"], kept.events()) == ("pending", ["ToolCreated"])
-    assert kept.records.replace_table(MEMBER, table, data="[1]", expected_version=1).version == 2
-    with pytest.raises(Conflict, match="version 2"):
-        kept.records.replace_table(MEMBER, table, data="[2]", expected_version=1)
-    assert kept.records.document(MEMBER, table).data == "[1]"
-    assert kept.records.tool(MEMBER, tool.id).metadata["search_index"]["generation"] > generation
-    assert kept.events() == ["ToolCreated", "TableUpdated"]
-
-
 def test_only_the_newest_upload_becomes_the_document(kept: Kept) -> None:
     table = kept.table(kept.project(), None)
     first, second = (kept.records.begin_upload(MEMBER, table) for _ in range(2))
@@ -105,73 +92,6 @@ def test_only_the_newest_upload_becomes_the_document(kept: Kept) -> None:
     stored = kept.records.document(MEMBER, table)
     assert (stored.data, stored.data_key, stored.table.version) == (None, second.key, 1)
     assert not stored.table.pending_upload
-
-
-def test_a_body_that_cannot_be_read_leaves_the_table_as_it_was(kept: Kept) -> None:
-    table = kept.table(kept.project(), "[1]")
-    upload = kept.records.begin_upload(MEMBER, table).upload
-    assert kept.records.finish_upload(table, upload, None, "no JSON")
-    stored = kept.records.document(MEMBER, table)
-    assert (stored.data, stored.table.version, stored.table.import_error) == ("[1]", 1, "no JSON")
-    assert not kept.records.finish_upload(str(uuid4()), 1, None, None)
-
-
-def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> None:
-    project, foreign = kept.project(), kept.project()
-    mine = kept.tool(kept.table(project), "a").id
-    for tools, error in (
-        ([mine, kept.tool(kept.table(project), "a").id], Conflict),
-        ([mine, kept.tool(kept.table(foreign), "b").id], NotFound),
-        ([mine, str(uuid4())], NotFound),
-    ):
-        with pytest.raises(error):
-            kept.records.create_endpoint(MEMBER, project, name="m", tools=tools)
-    assert kept.records.endpoints(MEMBER, project) == []
-
-
-def test_only_what_is_given_changes(kept: Kept) -> None:
-    project = kept.project()
-    tool = kept.tool(kept.table(project))
-    changed = kept.records.change_tool(MEMBER, tool.id, enabled=False)
-    assert (changed.name, changed.description, changed.enabled) == (tool.name, "d", False)
-    assert kept.records.change_tool(MEMBER, tool.id, description="e").description == "e"
-    assert kept.events() == ["ToolCreated", "ToolUpdated"]
-    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[])
-    assert kept.records.change_endpoint(MEMBER, mcp.id, status="disabled").name == "m"
-    assert kept.records.rotate(MEMBER, mcp.id, overlap_seconds=60)[0].status == "disabled"
-
-
-def test_a_deletion_includes_what_belongs_to_it(kept: Kept) -> None:
-    project = kept.project()
-    table = kept.table(project)
-    tool, other = kept.tool(table, "a"), kept.tool(table, "b")
-    mcp, _key = kept.records.create_endpoint(MEMBER, project, name="m", tools=[tool.id, other.id])
-    kept.records.delete_tool(MEMBER, tool.id)
-    assert [bound.name for bound in kept.records.endpoint(MEMBER, mcp.id).tools] == ["b"]
-    kept.records.delete_project(MEMBER, project)
-    assert kept.records.projects(None) == []
-    with pytest.raises(NotFound):
-        kept.records.tool(None, other.id)
-    with pytest.raises(NotFound):
-        kept.records.table(None, table)
-    # Maintenance deletes what nobody sees any more.
-    assert kept.events()[2:] == ["ToolDeleted"]
-    while call(kept.records.client, "delete_portion", {"p_limit": 100}):
-        pass
-    assert kept.events()[2:] == ["ToolDeleted", "TableDeleted"]
-
-
-def test_events_wait_until_they_are_sent(kept: Kept) -> None:
-    table = kept.table(kept.project())
-    tool = kept.tool(table)
-    kept.records.reindex_tool(MEMBER, tool.id)
-    first, second = kept.outbox.unsent_events(limit=2)
-    assert (first.event, first.table_id, first.tool_id) == ("ToolCreated", table, tool.id)
-    assert kept.outbox.unsent_events(limit=1) == [first]
-    kept.outbox.mark_sent([])
-    kept.outbox.mark_sent([first.id])
-    kept.outbox.mark_sent([first.id])
-    assert kept.outbox.unsent_events(limit=9) == [second]
 
 
 def test_rows_that_a_platform_writes_reach_the_outbox(kept: Kept, sql: psycopg.Connection) -> None:
