@@ -24,12 +24,6 @@ def text(world: World, material: str = MATERIAL) -> str:
     return "".join(chunk.content for chunk in world.chunks(material))
 
 
-def test_an_uploaded_page_is_applied_and_a_receipt_says_so(world: World) -> None:
-    version = world.put(KEY, ONE)
-    assert "一の版" in text(world)
-    assert world.receipt(KEY, version).outcome == "applied"
-
-
 def test_what_is_no_page_is_ignored(world: World) -> None:
     for key in ("css/site.css", "junior/", ".html", "a.HTML", "junior/.html"):
         world.bucket.write(key, b"body {}")
@@ -61,14 +55,6 @@ def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
     assert "二の版" in text(world)
 
 
-def test_removing_the_current_version_brings_back_the_one_before(world: World) -> None:
-    world.put(KEY, ONE)
-    newest = world.put(KEY, TWO)
-    world.bucket.remove_version(KEY, newest)
-    world.settle()
-    assert "一の版" in text(world)
-
-
 def test_removing_an_unreadable_current_version_makes_the_page_ready_again(world: World) -> None:
     world.put(KEY, ONE)
     bad = world.put(KEY, b"%PDF-1.7")
@@ -78,15 +64,6 @@ def test_removing_an_unreadable_current_version_makes_the_page_ready_again(world
     assert state is not None
     assert (state.status, state.error) == ("ready", None)
     assert "一の版" in text(world)
-
-
-def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
-    world.put(KEY, ONE)
-    world.bucket.write("senior/x.html", ONE)
-    world.bucket.remove(KEY)
-    world.settle()
-    assert [chunk.material for chunk in world.chunks()] == ["senior/x"]
-    assert world.embedder.calls == 1
 
 
 def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(world: World) -> None:

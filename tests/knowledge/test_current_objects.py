@@ -44,35 +44,6 @@ def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> N
     assert "次" in (world.put(KEY, page("次")) and text(world))
 
 
-def test_an_unreadable_page_after_a_reset_of_the_sequencers_fails(world: World) -> None:
-    killed(world)
-    world.put(KEY, b"")
-    assert world.state(MATERIAL).status == "failed"
-    assert "前の4" in text(world)
-
-
-def test_synonyms_after_a_reset_of_the_sequencers_are_applied(world: World) -> None:
-    for _ in range(5):
-        world.put("synonyms.yml", "- [三平方, ピタゴラス]\n".encode())
-    world.bucket.begin_anew()
-    world.put("synonyms.yml", "- [平方根, ルート]\n".encode())
-    assert world.synonyms() == [["平方根", "ルート"]]
-    world.bucket.remove("synonyms.yml")
-    world.settle()
-    assert world.synonyms() == []
-
-
-def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_checked_again(world: World) -> None:
-    world.put(KEY, page("一"))
-    marker = world.bucket.remove(KEY)
-    world.settle()
-    assert text(world) == ""
-    world.bucket.remove_version(KEY, marker)
-    assert world.settle() == []
-    recheck(world, KEY)
-    assert "一" in text(world)
-
-
 def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
     world.put(KEY, page("一"))
     before = world.state(MATERIAL)

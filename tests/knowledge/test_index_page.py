@@ -27,12 +27,6 @@ def world(a_world: Worlds) -> World:
     return a_world()
 
 
-def test_a_page_costs_one_embedding_call_and_each_box_becomes_a_chunk(world: World) -> None:
-    world.put(KEY, a_page(BOXES))
-    assert world.embedder.calls == 1
-    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
-
-
 def test_the_same_page_is_another_version_of_which_nothing_is_read_or_written(world: World) -> None:
     world.put("learns.yml", f"{MATERIAL}:\n  tip-sign: [一つ目を調べる方法, 二つ目の手順, 三つ目の見方]\n".encode())
     world.put(KEY, a_page(BOXES))
@@ -79,12 +73,6 @@ def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> 
     assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
 
 
-def test_a_box_that_is_gone_leaves_the_index(world: World) -> None:
-    world.put(KEY, a_page(BOXES))
-    world.put(KEY, a_page({"rule-formula": BOXES["rule-formula"]}))
-    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-formula"]
-
-
 def test_a_page_without_a_semantic_id_is_found_by_its_headings_until_it_has_one(world: World) -> None:
     docs = "<main><h1>Sails</h1><p>They catch the wind.</p><h2 id=reefing>Reefing</h2><p>A smaller sail.</p>{}</main>"
     world.put("docs/sails.html", docs.format("<div class='admonition tip'>Reef before you have to.</div>").encode())
@@ -96,13 +84,6 @@ def test_a_page_without_a_semantic_id_is_found_by_its_headings_until_it_has_one(
     assert found["docs/sails#reefing:~:tip"].startswith("/docs/sails.html#reefing:~:text=")
     world.put("docs/sails.html", docs.format("<p id=tip-reef>Reef before you have to.</p>").encode())
     assert [chunk.anchor for chunk in world.chunks("docs/sails")] == ["tip-reef"]
-
-
-def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
-    world.put("a.html", a_page(BOXES))
-    embedded = len(world.embedder.embedded)
-    world.put("b.html", a_page(BOXES))
-    assert len(world.embedder.embedded) == embedded
 
 
 @pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
@@ -131,17 +112,6 @@ def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
     for chunk in world.chunks(MATERIAL):
         fields = chunk
         assert (fields.category, fields.level, fields.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
-
-
-def test_an_unreadable_page_keeps_the_last_good_version(world: World) -> None:
-    world.put(KEY, a_page(BOXES))
-    bad = world.put(KEY, b"%PDF-1.7")
-    state = world.index.state(MATERIAL)
-    assert state is not None
-    assert (state.status, state.chunks_count) == ("failed", 3)
-    assert "PDF" in (state.error or "")
-    assert world.embedder.calls == 1
-    assert world.receipt(KEY, bad).outcome == "failed"
 
 
 def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
@@ -224,13 +194,6 @@ def test_a_chunk_that_cannot_be_embedded_fails_its_page_alone_with_its_anchor(wo
         state.error == "#ex-1 cannot be embedded: The embedding service refused the request with 400. Correct its text"
     )
     assert [chunk.anchor for chunk in world.chunks("a")] == list(BOXES)
-
-
-def test_the_last_good_version_answers_while_a_chunk_cannot_be_embedded(world: World) -> None:
-    world.put(KEY, a_page(BOXES))
-    world.embedder.poisons = {"毒入り"}
-    world.put(KEY, a_page({"rule-formula": "解の公式: 毒入りの文章。"}))
-    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
 
 
 def test_an_explanation_of_rare_characters_is_embedded_by_its_beginning(world: World) -> None:

@@ -16,12 +16,6 @@ def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None
     return {(item.severity, item.rule, item.material, item.anchor) for item in findings}
 
 
-def test_an_index_that_fits_its_pages_has_no_finding(a_world: Worlds) -> None:
-    world = a_world()
-    world.put("a.html", PAGE)
-    assert rules(world) == set()
-
-
 @pytest.mark.scenario("knowledge-index/a-missing-anchor-is-an-error")
 @pytest.mark.scenario("knowledge-index/an-unindexed-id-is-a-warning")
 def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_a_warning(a_world: Worlds) -> None:

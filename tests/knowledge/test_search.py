@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
-from sakuin.knowledge.model import Filters
 from sakuin.knowledge.postgres_search import IndexAnswer, KnowledgeSearch, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
 
@@ -132,14 +131,6 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
     assert 0.5 <= answer.results[0].similarity <= whole.results[0].similarity
 
 
-def test_no_good_match_by_words_alone_may_be_wrong_and_says_so(world: World) -> None:
-    world.embedder.down = True
-    answer = world.search("ペンギンの飼い方")
-    assert answer.no_good_match
-    assert answer.degraded is not None
-    assert "Results may be missing" in answer.degraded
-
-
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -191,35 +182,12 @@ def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> Non
     assert vectors[-1].anchor == "ex-1"
 
 
-def test_concepts_come_in_the_order_of_their_page(world: World) -> None:
-    concepts, has_more = world.read.concepts(Filters(type="tip"), None)
-    assert [item.title for item in concepts] == ["符号のコツ", "検算の習慣"]
-    assert not has_more
-
-
 # ---------------------------------------------------------------- other libraries: they empty the first
 
 
 def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
     answer = a_world().search("解の公式")
     assert (answer.no_good_match, answer.results) == (True, ())
-
-
-def test_filters_narrow_what_is_searched(a_world: Worlds) -> None:
-    world = a_world()
-    world.put(KEY, a_page(BOXES))
-    world.put("other.html", a_page({"rule-other": "解の公式: 別のページの係数の話。"}))
-    found = world.search("解の公式", top_k=50, filters=Filters(material="other")).results
-    assert {hit.material for hit in found} == {"other"}
-
-
-def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(a_world: Worlds) -> None:
-    long = "前置きの文が続く。" * 30 + "ここで判別式が現れる。" + "後の文が続く。" * 30
-    world = a_world()
-    world.put("long.html", a_page({"rule-long": f"長い説明: {long}"}))
-    (hit,) = world.search("判別式", filters=Filters(material="long")).results
-    assert hit.excerpt.startswith("…ここで判別式が現れる。")
-    assert 90 <= len(hit.excerpt) <= 102
 
 
 def test_a_chunk_is_read_by_its_id_in_any_spelling(a_world: Worlds) -> None:

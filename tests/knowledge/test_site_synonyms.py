@@ -34,14 +34,6 @@ def test_only_a_file_in_the_library_counts(a_world: Worlds) -> None:
     assert same_as(world)
 
 
-def test_a_removed_file_takes_its_list_along(a_world: Worlds) -> None:
-    world = a_world()
-    world.put("synonyms.yml", FILE)
-    world.bucket.remove("synonyms.yml")
-    world.settle()
-    assert same_as(world) == ()
-
-
 def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) -> None:
     world = a_world()
     world.put("synonyms.yml", FILE)
@@ -65,16 +57,6 @@ def test_skipped_entries_are_in_the_receipt_of_the_file(a_world: Worlds) -> None
     world = a_world()
     version = world.put("synonyms.yml", FILE + b"- [alone]\n")
     assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")
-
-
-def test_versions_that_come_in_the_wrong_order_end_with_the_newest(a_world: Worlds) -> None:
-    world = a_world()
-    world.bucket.write("synonyms.yml", OTHER)
-    world.bucket.write("synonyms.yml", FILE)
-    older, newer = world.bucket.take_messages()
-    for body in (newer, older, newer):
-        world.deliver(body)
-    assert same_as(world)
 
 
 @pytest.mark.parametrize("prefix", ["", "site/"])

@@ -35,25 +35,6 @@ def states(unfinished: UnfinishedWorkStore) -> list[tuple[str, str, str, str | N
     return [(row.kind, row.subject, row.state, row.body) for row in unfinished.rows()]
 
 
-def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore) -> None:
-    queue.send(*uploaded(world, "a", "b", "c"))
-    assert queue.deliver_waiting() == [True] * 3
-    assert (set(world.materials()), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
-
-
-def test_a_page_that_fails_is_recorded_with_its_message_until_it_has_finished(
-    queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
-) -> None:
-    world.embedder.down = True
-    (body,) = uploaded(world, "a")
-    assert not queue.deliver(body)
-    assert states(unfinished) == [("file", "a.html", "retrying", body)]
-    world.embedder.down = False
-    queue.sqs.passes(5)
-    assert queue.deliver_waiting() == [True]
-    assert (states(unfinished), set(world.materials())) == ([], {"a"})
-
-
 class Unreadable:
     """An index whose rows cannot be read."""
 

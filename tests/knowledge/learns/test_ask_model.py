@@ -139,34 +139,6 @@ def test_messages_for_pages_that_do_not_wait_do_nothing(world: World, model: Mod
     assert (model.asked, pending(world), world.chunks()) == (1, 0, [])
 
 
-def test_a_page_that_changes_during_the_call_keeps_its_new_version(world: World, model: Model) -> None:
-    world.put(KEY, ONE)
-    world.send_learns()
-
-    def change() -> None:
-        model.during = lambda: None
-        world.put(KEY, TWO)
-
-    model.during = change
-    world.settle()
-    # The answer about the old text changes nothing; the new text is asked about at once.
-    assert ("二の版" in world.chunks()[0].content, sources(world), model.asked) == (True, ["model"], 2)
-
-
-def test_a_page_that_is_deleted_during_the_call_stays_deleted(world: World, model: Model) -> None:
-    world.put(KEY, ONE)
-    world.send_learns()
-
-    def remove() -> None:
-        world.bucket.remove(KEY)
-        for body in world.bucket.take_messages():
-            world.deliver(body)
-
-    model.during = remove
-    world.settle()
-    assert (world.state(MATERIAL).status, world.chunks(), pending(world)) == ("deleted", [], 0)
-
-
 def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: World, model: Model) -> None:
     world.put(KEY, ONE)
     assert (world.send_learns(), len(world.queue.take_messages())) == (1, 1)

@@ -62,21 +62,6 @@ def test_an_uploaded_file_reaches_the_pages_it_names_and_no_others(world: World)
     assert world.receipt("learns.yml", version).outcome == "applied"
 
 
-def test_a_page_that_a_file_no_longer_names_loses_the_author_s_list(world: World) -> None:
-    world.put(KEY, PAGE)
-    world.put("learns.yml", file(*ITEMS))
-    world.put("learns.yml", file(*ITEMS, material="somebody-else"))
-    assert learns(world).source == "rules"
-
-
-def test_a_deleted_file_takes_its_lists_along(world: World) -> None:
-    world.put(KEY, PAGE)
-    world.put("learns.yml", file(*ITEMS))
-    world.bucket.remove("learns.yml")
-    world.settle()
-    assert learns(world).source == "rules"
-
-
 def test_a_broken_file_is_reported_and_leaves_the_pages_alone(world: World) -> None:
     world.put("learns.yml", file(*ITEMS))
     world.put(KEY, PAGE)
@@ -124,14 +109,6 @@ def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text(
     assert (learns(world).source, learns(world, "tip-b")) == ("author", Learns(ITEMS, "model"))
     assert learns(world, "tip-b", "junior/copy") == Learns(ITEMS, "model")
     assert model.groups == [("tip-b",)]
-
-
-def test_a_model_is_not_asked_when_the_author_gave_everything(a_world: Worlds) -> None:
-    model = MemoryLearnsModel()
-    world = a_world(model=model)
-    world.put("learns.yml", file(*ITEMS) + "  tip-b: [甲の方法]\n".encode())
-    world.put(KEY, PAGE)
-    assert (world.ask_model(), model.asked) == ([], 0)
 
 
 def test_what_a_model_left_out_is_written(a_world: Worlds) -> None:
