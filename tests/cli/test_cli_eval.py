@@ -241,12 +241,6 @@ def test_an_explanation_as_json_is_what_the_deployment_says(filled: Operator) ->
     assert shown["expected"]["hit"] == shown["results"][0]
 
 
-def test_an_expected_chunk_that_a_filter_leaves_out_is_explained(filled: Operator) -> None:
-    shown = filled.sakuin("explain", "解の公式", FORMULA, "--type", "example", "--json").document["expected"]
-    assert shown["why"] == "The filter type=example excludes it: its type is rule."
-    assert shown["hit"] is None
-
-
 def test_a_refused_question_still_shows_what_was_near(filled: Operator) -> None:
     shown = filled.sakuin("explain", "zzzz", FORMULA)
     assert shown.out.startswith("No good match: an agent gets the nearest three at most")

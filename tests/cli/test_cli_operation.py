@@ -61,13 +61,6 @@ def test_what_agents_say_of_answers_is_listed_and_becomes_labels(operator: Opera
     assert operator.sakuin("eval", "labels.jsonl", "--feedback").code == 2
 
 
-def test_an_index_that_is_as_its_sources_say_has_no_findings(operator: Operator) -> None:
-    operator.deployment.put("x.html", a_page(FORMULA))
-    found = operator.sakuin("reconcile", "--json")
-    assert (found.code, found.document) == (0, {"dry_run": False, "findings": []})
-    assert operator.sakuin("reconcile").out == "The index matches its sources.\n"
-
-
 def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operator) -> None:
     operator.deployment.write("x.html", a_page(FORMULA))
     operator.deployment.lose_events()

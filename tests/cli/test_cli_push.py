@@ -93,17 +93,6 @@ def test_the_library_s_own_prefix_comes_before_the_folder(database: Database, tm
     assert (file["key"], file["material"], file["outcome"]) == ("site/a/b/x.html", "a/b/x", "applied")
 
 
-def test_a_lone_learns_file_lands_in_the_folder_that_was_named(operator: Operator) -> None:
-    document = operator.sakuin("push", operator.file("my/learns.yml", b""), "--prefix", "junior", "--json").document
-    assert [(file["key"], file["outcome"]) for file in document["learns_files"]] == [("junior/learns.yml", "applied")]
-
-
-def test_keys_are_nfc(operator: Operator) -> None:
-    operator.file(unicodedata.normalize("NFD", "プログラム.html"))
-    document = operator.sakuin("push", operator.folder, "--json").document
-    assert document["pages"][0]["key"] == unicodedata.normalize("NFC", "プログラム.html")
-
-
 def test_two_files_for_one_key_are_both_named_and_cost_no_other(operator: Operator) -> None:
     nfc, nfd = (unicodedata.normalize(form, "が.html") for form in ("NFC", "NFD"))
     operator.file(nfc)
@@ -467,14 +456,6 @@ def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> N
 
 def test_the_same_file_named_twice_is_one() -> None:
     assert len(uploads_of([("a.html", "a.html"), ("a.html", "a.html")]).files) == 1
-
-
-def test_two_files_for_one_key_are_both_left_out() -> None:
-    nfd = unicodedata.normalize("NFD", "が.html")
-    uploads = uploads_of([("が.html", "が.html"), (nfd, nfd), ("b.html", "b.html")])
-    assert [upload.path for upload in uploads.files] == ["b.html"]
-    assert {upload.path for upload in uploads.clashes} == {"が.html", nfd}
-    assert repr(nfd) in uploads.clash_reason(uploads.clashes[0])
 
 
 def test_a_folder_ends_with_one_slash_and_begins_with_none() -> None:

@@ -8,7 +8,6 @@ from sakuin_cli.rest import session
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator, Output
-from tests.cli.deployment import ADMIN_KEY
 
 # What the workflow of `sakuin init` does not have.
 WITHOUT_AWS = {"SAKUIN_BUCKET": "", "SAKUIN_ADMIN_KEY": "", "SAKUIN_API_KEY": "", "AWS_ACCESS_KEY_ID": ""}
@@ -91,23 +90,6 @@ def test_another_folder_is_refused(author: Author) -> None:
     refused = author.sakuin("push", author.operator.folder / "site", "--prefix", "other")
     assert (refused.code, "opens 'docs/' alone" in " ".join(refused.err.split())) == (1, True), refused
     assert stored(author) == []
-
-
-@pytest.mark.parametrize(
-    "command", [["status"], ["list"], ["reconcile"], ["keys", "new", "--for", "push", "--name", "x"]]
-)
-def test_it_opens_no_other_command(author: Author, command: list[str]) -> None:
-    refused = author.sakuin(*command)
-    assert (refused.code, "The admin key is not valid" in " ".join(refused.err.split())) == (1, True), refused
-
-
-def test_a_removed_key_pushes_no_more(author: Author) -> None:
-    listed = author.operator.sakuin("keys", "list", "--json", SAKUIN_SECRET="").document["keys"]
-    (key,) = (each for each in listed if each["for"] == "push" and each["name"] == "CI of the docs")
-    assert (key["folder"], key["expires_at"]) == ("docs", None)
-    assert author.operator.sakuin("keys", "rm", key["hash"], SAKUIN_SECRET="").code == 0
-    names = DeploymentClient(session(author.operator.deployment.url, ADMIN_KEY)).keys()
-    assert [each for each in names if each["purpose"] == "push"] == []
 
 
 def test_a_file_that_changes_after_it_was_announced_is_announced_again(author: Author) -> None:

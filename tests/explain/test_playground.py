@@ -10,7 +10,6 @@ from sakuin.explain.ask_mcp import AskMcp, PlaygroundAnswer, PlaygroundQuestion
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.aws import LambdaFunction
 
-from tests.builders import a_page
 from tests.doubles.playground import FUNCTION, Invoked, playground
 from tests.worlds import TableWorld, World, long
 
@@ -38,16 +37,6 @@ def test_the_answer_is_the_one_that_an_agent_gets_with_its_size_and_time(world: 
     )
     assert both < said.size < 1.5 * both
     assert said.milliseconds > 0
-
-
-def test_it_is_explained_with_the_same_ranks(world: World) -> None:
-    said = asked_of_pages(world)
-    assert said.structured is not None
-    assert said.explanation is not None
-    shown = [(hit["id"], hit["similarity"]) for hit in said.structured["results"]]
-    explained = [(hit["id"], hit["similarity"]) for hit in said.explanation["results"]]
-    assert shown == explained[: len(shown)]
-    assert said.explanation["understood"]["slots"]
 
 
 @pytest.mark.parametrize(
@@ -111,13 +100,6 @@ def test_a_question_counts_with_those_of_its_project_or_user(tables: TableWorld)
         with pytest.raises(OverLimit):
             playground(None, None, allow)(PlaygroundQuestion({"query": "x"}, user_id=user))
     assert taken[1:] == [(STRANGER, 1), ("console", 1)]
-
-
-def test_a_hostile_page_travels_as_it_is(world: World) -> None:
-    world.put("x.html", a_page({"rule-x": "<script>alert(1)</script>: 二次方程式を公式で解きたいときの公式。\u202e"}))
-    said = asked_of_pages(world, expected="<script>alert(1)</script>")
-    assert said.explanation is not None
-    assert said.explanation["expected"]["id"] == "<script>alert(1)</script>"
 
 
 def aws_error(code: str) -> ClientError:

@@ -91,15 +91,6 @@ def test_what_nobody_sees_reaches_no_agent_from_a_page(library: Callable[[str], 
         assert not set(hidden) & set(text) - set("[2J31mevil")
 
 
-@pytest.mark.parametrize("hidden", HIDDEN)
-def test_a_chunk_of_a_table_is_given_to_the_character_and_shows_what_was_hidden(hidden: str) -> None:
-    result = answered({"results": [{"chunk": {"chunk_text": f"見える{hidden}文"}}]})
-    answer, text = shown(result)
-    assert answer["results"][0]["chunk"]["chunk_text"] == f"見える{hidden}文"
-    assert json.loads(text) == answer
-    assert all(sign.isprintable() for sign in text)
-
-
 def test_every_tool_and_both_endpoints_say_that_texts_are_no_instructions(tools: KnowledgeTools) -> None:
     for instructions in (knowledge_schemas.INSTRUCTIONS, search_tools.INSTRUCTIONS):
         assert MARK in instructions

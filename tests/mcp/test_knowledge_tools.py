@@ -153,12 +153,6 @@ def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeToo
     assert tools.call("drop_table", {}) is None
 
 
-def test_five_results_are_never_shortened(tools: KnowledgeTools) -> None:
-    found = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
-    assert all(len(hit["learns"]) >= 1 for hit in found)
-    assert all("…" not in "".join(hit["learns"]) for hit in found)
-
-
 def test_a_link_of_any_form_is_read_like_its_id(tools: KnowledgeTools) -> None:
     url = "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
     chunk = answer(call(tools, "get_chunk_by_id", id=FORMULA))

@@ -55,13 +55,6 @@ def test_pauses_are_a_random_part_of_one_that_doubles() -> None:
     assert vendor.naps == [0.5, 1.0, 2.0]
 
 
-def test_it_is_called_so_often_and_no_more() -> None:
-    vendor = Vendor(9)
-    with pytest.raises(Unavailable):
-        vendor.retries(attempts=3)(vendor)
-    assert vendor.calls == 3
-
-
 def test_a_call_that_hung_is_not_repeated_beyond_the_patience() -> None:
     vendor = Vendor(9, seconds=30)
     with pytest.raises(Unavailable):

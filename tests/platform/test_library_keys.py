@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from sakuin.errors import Conflict, Invalid, NotFound, Unavailable
+from sakuin.errors import Invalid, NotFound, Unavailable
 from sakuin.platform.keys import (
     KEY_PREFIX,
     KeyPurpose,
@@ -158,11 +158,3 @@ def test_what_no_key_can_be_is_refused(empty_database: Database) -> None:
     with pytest.raises(Invalid):
         made.create(" " * 201)
     assert made.all() == []
-
-
-def test_there_is_an_upper_bound_of_keys(empty_database: Database) -> None:
-    made = of(empty_database)
-    rows = [{"key_hash": f"{number:064x}", "name": "one"} for number in range(1000)]
-    made.client.table("library_key").insert(rows).execute()
-    with pytest.raises(Conflict, match="1,000 keys"):
-        made.create("one more")

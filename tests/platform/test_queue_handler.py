@@ -291,13 +291,6 @@ def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Que
     assert (queue.sqs.messages, queue.work.gave_up) == ([], [])
 
 
-@pytest.mark.parametrize("receives", [MAX_FAILURES - 1, MAX_FAILURES])
-def test_where_a_vendor_is_away_the_work_waits_before_its_deliveries_are_used_up(queue: Queue, receives: int) -> None:
-    queue.work.error = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
-    assert queue.deliver(receives=receives)
-    assert (queue.row.state, queue.row.vendor, queue.work.gave_up) == ("waiting", "turbopuffer", [])
-
-
 # ---------------------------------------------------------------- messages that a vendor asks to wait
 
 

@@ -109,14 +109,6 @@ def test_a_message_and_its_copy_have_the_group_of_their_tenant(queue: SqsQueue) 
     assert sorted(groups, key=str) == [None, "p1", "p1"]
 
 
-def test_a_message_that_a_worker_has_is_hidden_for_as_long_as_asked(queue: SqsQueue) -> None:
-    queue.send([{}])
-    (message,) = received(queue)
-    queue.hide(message["ReceiptHandle"], seconds=60)
-    assert received(queue) == []
-    assert not queue.is_empty()
-
-
 def test_a_handle_of_a_message_that_is_gone_is_an_error(queue: SqsQueue) -> None:
     queue.send([{}])
     (message,) = received(queue)

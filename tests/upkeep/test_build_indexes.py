@@ -82,17 +82,6 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
     assert world.search.version == OTHER.pages
 
 
-def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
-    world.settings = OTHER
-    built(world)
-    world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
-    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert activated(world, OTHER.id).live
-    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert admin(world).activate(SETTINGS.id).live
-    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-
-
 def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) -> None:
     world.settings = OTHER
     built(world)

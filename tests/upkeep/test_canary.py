@@ -120,9 +120,3 @@ def test_a_function_that_does_not_answer_is_a_reason(world: World) -> None:
 
     seen = replace(bird, ask=away).run()
     assert (seen.arrived, seen.found, seen.reason) == (True, False, "The function mcp did not answer")
-
-
-def test_it_is_found_again_after_it_was_removed(world: World) -> None:
-    for _ in range(3):
-        assert canary(world, Clock()).run().found
-        world.settle()

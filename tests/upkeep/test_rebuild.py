@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import Source
 from sakuin.upkeep.reconcile import KINDS
 from sakuin.wiring.index_versions import reconciling
 
@@ -86,26 +85,6 @@ def test_an_emptied_index_answers_as_before_once_nothing_differs(deployment: Dep
     assert deployment.reconciled() == []
     assert (deployment.answers(endpoint), tables.rows(table).keys()) == (before, rows)
     assert tables.status(tool)["state"] == "ready"
-
-
-def test_a_deployment_recovers_after_the_emulator_and_the_store_lost_everything(deployment: Deployment) -> None:
-    tables, bucket = deployment.tables, deployment.pages.bucket
-    for number in range(3):
-        bucket.write("a.html", a_page({"rule-a": f"解の公式: {number}の版。"}))
-        bucket.write("b.html", a_page({"rule-a": f"一次関数: {number}の版。"}))
-    table = tables.table({"a": A})
-    endpoint = tables.endpoint(tables.tool(table, ""))
-    deployment.settle()
-    bucket.begin_anew()
-    for name in tables.store.namespaces(""):
-        tables.store.delete_namespace(name)
-    bucket.write("a.html", a_page({"rule-a": "解の公式: 新しい版。"}))
-    deployment.settle()
-    assert deployment.reconciled() == [("gone", "b.html"), ("lost", table)]
-    assert deployment.reconciled() == []
-    state = deployment.pages.state("a")
-    assert state.source == Source("materials", "a.html", bucket.current_version("a.html"), state.source.sequencer)
-    assert tables.found(endpoint, "解の公式") == {"/a"}
 
 
 def forget_what_is_derived(sql: psycopg.Connection) -> None:
