@@ -15,7 +15,7 @@ LOCKS = sorted([*ROOT.glob("requirements/*.txt"), *ROOT.glob("layers/*/requireme
 LAYERS = sorted(ROOT.glob("layers/*/requirements.txt"))
 NPM = sorted([*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("requirements/*/package-lock.json")])
 # What Lambda brings itself; parts of dev.in that have no lock of their own.
-ON_LAMBDA = {"boto3"}
+ON_LAMBDA = {"boto3", "botocore", "s3transfer", "urllib3"}
 PARTS = {"product.in", "local.in", "command.in", "postgrest.in"}
 
 

@@ -59,15 +59,6 @@ def test_the_template_sets_what_the_settings_read_and_nothing_else() -> None:
     assert (set(GLOBAL["Environment"]["Variables"]) | own) - NOT_OURS == names_in_settings()
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_s_handler_exists(name: str) -> None:
-    module, _, attribute = (FUNCTIONS[name].get("Handler") or GLOBAL["Handler"]).rpartition(".")
-    app = ROOT / FUNCTIONS[name]["CodeUri"] / f"{module}.py"
-    tree = ast.parse(app.read_text(encoding="utf-8"))
-    targets = [ast.unparse(target) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
-    assert attribute in targets
-
-
 def test_every_function_folder_is_deployed() -> None:
     folders = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("functions/*/app.py")}
     assert folders == {function["CodeUri"] for function in FUNCTIONS.values()}

@@ -155,12 +155,6 @@ def test_what_the_base_layer_has_no_other_repeats(name: str) -> None:
     assert layer(name) & layer("base") == set()
 
 
-def test_what_lambda_brings_is_in_no_layer() -> None:
-    brought = {"boto3", "botocore", "s3transfer", "urllib3"}
-
-    assert not {entry.split("==")[0] for name in LAYERS for entry in layer(name)} & brought
-
-
 class CountedPrograms(Programs):
     """Runs nothing: makes the folder that the program would, and counts."""
 

@@ -203,13 +203,10 @@ def test_an_event_of_several_messages_fails_whole_and_none_is_worked_on(queue: Q
     assert "set BatchSize to 1" in queue.log.getvalue()
 
 
-@pytest.mark.parametrize(("receives", "seconds"), [(1, 5), (2, 30), (3, 180), (4, 720)])
-def test_a_message_that_failed_comes_back_soon_at_first_and_later_later(
-    queue: Queue, receives: int, seconds: int
-) -> None:
+def test_a_message_that_failed_comes_back_after_the_time_of_its_delivery(queue: Queue) -> None:
     queue.work.error = Invalid("It is wrong")
-    assert not queue.deliver(receives=receives)
-    assert queue.hidden == [seconds]
+    assert not queue.deliver(receives=2)
+    assert queue.hidden == [30]
 
 
 def test_a_failure_before_the_last_is_recorded_with_its_reason(queue: Queue) -> None:
@@ -283,10 +280,9 @@ def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> N
 # ---------------------------------------------------------------- messages that wait
 
 
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Queue, receives: int) -> None:
+def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Queue) -> None:
     queue.work.error = OverBudget("The day's tokens are used up")
-    assert queue.deliver(receives=receives)
+    assert queue.deliver(receives=MAX_FAILURES)
     assert (queue.row.state, queue.row.reason, queue.row.vendor) == ("waiting", "The day's tokens are used up", None)
     assert (queue.sqs.messages, queue.work.gave_up) == ([], [])
 
