@@ -50,7 +50,7 @@ class Endpoint:
     threads: ThreadPoolExecutor
 
     def ask(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> httpx.Response:
-        body = {"model": NAME, "input": list(texts)}
+        body = {"model": NAME, "input": list(texts), "encoding_format": "base64"}
         headers = {"Authorization": "Bearer any", "Priority": f"u={urgency}"}
         return httpx.post(f"{self.url}/v1/embeddings", json=body, headers=headers, timeout=timeout)
 

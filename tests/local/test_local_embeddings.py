@@ -1,11 +1,9 @@
 """The embeddings endpoint as the published client sees it."""
 
-import base64
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import openai
@@ -52,16 +50,6 @@ def test_zeros_fill_the_wanted_dimensions_and_keep_the_cosine(client: openai.Ope
     assert long.shape == (2, 1536)
     assert not long[:, 384:].any()
     assert short[0] @ short[1] == pytest.approx(long[0] @ long[1])
-
-
-def test_floats_and_base64_are_the_same_numbers(client: openai.OpenAI) -> None:
-    def embedded(encoding: Literal["float", "base64"]) -> list[float]:
-        # The client decodes base64 only where it chose it itself.
-        answer = client.embeddings.create(model=NAME, input="query: 判別式", encoding_format=encoding)
-        value: Any = answer.data[0].embedding
-        return list(value) if encoding == "float" else list(np.frombuffer(base64.b64decode(value), "<f4"))
-
-    assert embedded("float") == pytest.approx(embedded("base64"))
 
 
 def test_answers_come_in_the_order_of_the_inputs_with_the_same_text_twice(client: openai.OpenAI) -> None:

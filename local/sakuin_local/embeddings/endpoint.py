@@ -37,7 +37,7 @@ def application(model: Model, cache: VectorCache, queue: RequestQueue | None = N
         except ClientDisconnect:
             return Response()
         data = [
-            {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question)}
+            {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question.dimensions)}
             for index, text in enumerate(question.texts)
         ]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -118,10 +118,10 @@ def _count_tokens(model: Model, texts: Sequence[Text]) -> int:
     return sum(counts)
 
 
-def _encoded(vector: Vector, question: Question) -> str | list[float]:
-    padded = np.zeros(question.dimensions, dtype="<f4")
+def _encoded(vector: Vector, dimensions: int) -> str:
+    padded = np.zeros(dimensions, dtype="<f4")
     padded[: len(vector)] = vector
-    return base64.b64encode(padded.tobytes()).decode() if question.base64 else [float(number) for number in padded]
+    return base64.b64encode(padded.tobytes()).decode()
 
 
 def _check_key(request: Request) -> None:

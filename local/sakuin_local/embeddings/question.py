@@ -52,7 +52,6 @@ class Question:
 
     texts: tuple[Text, ...]
     dimensions: int
-    base64: bool
 
     @classmethod
     def of(cls, body: Any) -> "Question":
@@ -61,10 +60,9 @@ class Question:
             raise Refused("the body is not a JSON object", parameter="body")
         if body.get("model") != NAME:
             raise Refused(f"the model {body.get('model')!r} does not exist", parameter="model", status=404)
-        encoding = body.get("encoding_format", "float")
-        if encoding not in ("float", "base64"):
-            raise Refused("encoding_format is 'float' or 'base64'", parameter="encoding_format")
-        return cls(_texts(body.get("input")), _dimensions(body.get("dimensions", DIMENSIONS)), encoding == "base64")
+        if body.get("encoding_format") != "base64":
+            raise Refused("encoding_format is 'base64': this endpoint writes no lists", parameter="encoding_format")
+        return cls(_texts(body.get("input")), _dimensions(body.get("dimensions", DIMENSIONS)))
 
 
 def _dimensions(wanted: Any) -> int:

@@ -80,7 +80,7 @@ def _metadata(issuer: str) -> dict[str, Any]:
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256", "HS256", "ES256"],
         "token_endpoint_auth_methods_supported": list(AUTH_METHODS),
-        "code_challenge_methods_supported": ["S256", "plain"],
+        "code_challenge_methods_supported": ["S256"],
     }
 
 

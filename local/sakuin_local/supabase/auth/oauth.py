@@ -49,7 +49,6 @@ class OAuthServer:
             scope=scope,
             state=asked.get("state", ""),
             challenge=asked["code_challenge"],
-            challenge_method=asked["code_challenge_method"].lower(),
             expires_at=self.sessions.now() + REQUEST_SECONDS,
         )
         self.sessions.records.authorizations[wanted.id] = wanted
@@ -144,7 +143,7 @@ class OAuthServer:
         verifier = str(fields.get("code_verifier") or "")
         if not verifier:
             return "PKCE verification failed: code_verifier is required when PKCE challenge is present"
-        if not hmac.compare_digest(_challenge(verifier, wanted.challenge_method).encode(), wanted.challenge.encode()):
+        if not hmac.compare_digest(_challenge(verifier).encode(), wanted.challenge.encode()):
             return "PKCE verification failed: code challenge does not match previously saved code verifier"
         return ""
 
@@ -207,16 +206,14 @@ def _problem(asked: Any, scope: str) -> str:
     challenge, method = asked.get("code_challenge"), asked.get("code_challenge_method", "").lower()
     if not challenge or not method:
         return "PKCE flow requires both code_challenge and code_challenge_method"
-    if method not in ("s256", "plain"):
-        return "code_challenge_method must be 'S256' or 'plain'"
+    if method != "s256":
+        return "code_challenge_method must be 'S256': this stand-in has no other"
     if not 43 <= len(challenge) <= 128:
         return "code_challenge must be between 43 and 128 characters"
     return ""
 
 
-def _challenge(verifier: str, method: str) -> str:
-    if method == "plain":
-        return verifier
+def _challenge(verifier: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 

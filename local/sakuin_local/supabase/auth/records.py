@@ -86,7 +86,6 @@ class Authorization(BaseModel):
     scope: str
     state: str
     challenge: str
-    challenge_method: str
     expires_at: float
     status: str = "pending"
     user_id: str | None = None

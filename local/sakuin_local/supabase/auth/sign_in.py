@@ -1,4 +1,4 @@
-"""Sign-in of users: `/token`, `/logout`, `/user`, and the clients that a user allowed, `/user/oauth/grants`."""
+"""Sign-in of users: `/token`, `/logout`, and the clients that a user allowed, `/user/oauth/grants`."""
 
 from typing import Any
 
@@ -37,17 +37,12 @@ def sign_in_routes(sessions: Sessions) -> list[Route]:
         return user
 
     async def logout(request: Request) -> Response:
-        user, session = sessions.of(request)
-        scope = request.query_params.get("scope") or "global"
-        if scope not in ("global", "local", "others"):
-            raise Refused(400, "validation_failed", f'Unsupported logout scope "{scope}"')
-        others = [each for each in records.sessions.values() if each.user_id == user.id and each is not session]
-        sessions.end(*([] if scope == "others" else [session]), *([] if scope == "local" else others))
+        _user, session = sessions.of(request)
+        # Without it the service ends all sessions of the user, those of agents too.
+        if request.query_params.get("scope") != "local":
+            raise Refused(400, "validation_failed", "this stand-in has scope=local alone")
+        sessions.end(session)
         return Response(status_code=204)
-
-    async def read_user(request: Request) -> JSONResponse:
-        user, _session = sessions.of(request)
-        return JSONResponse(_user_view(user))
 
     async def grants(request: Request) -> JSONResponse:
         user, _session = sessions.of(request)
@@ -77,7 +72,6 @@ def sign_in_routes(sessions: Sessions) -> list[Route]:
     return [
         Route("/token", token, methods=["POST"]),
         Route("/logout", logout, methods=["POST"]),
-        Route("/user", read_user),
         Route("/user/oauth/grants", grants),
         Route("/user/oauth/grants", revoke_grant, methods=["DELETE"]),
     ]
