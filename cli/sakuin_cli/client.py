@@ -146,7 +146,6 @@ class DeploymentClient:
         depth: int = 10,
         filters: Mapping[str, str] | None = None,
         legs: str = "both",
-        without: Sequence[str] = (),
         index: str | None = None,
     ) -> Mapping[str, Any]:
         """Returns how the deployment analyzes and answers a question, with `depth` results. Thread-safe.
@@ -160,7 +159,7 @@ class DeploymentClient:
                 "for example SAKUIN_TOOLS_MCP_URL=https://…/mcp/<mcp id>"
             )
         asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
-        asked |= {"filters": dict(filters or {}), "legs": legs, "without": list(without)}
+        asked |= {"filters": dict(filters or {}), "legs": legs}
         asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
         return self.call("POST", "explain", json=asked)
 

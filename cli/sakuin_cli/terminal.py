@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Event, Thread, Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from sakuin.errors import Invalid, SakuinError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # rich is imported only to print
     from rich.progress import Task
     from rich.text import Text
 
+Item = TypeVar("Item")
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
@@ -46,6 +47,13 @@ class Terminal:
     def document(self, answer: object) -> None:
         """Prints the JSON document."""
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+
+    def answer(self, document: object, show: Callable[[], object]) -> None:
+        """Prints the JSON document, or has `show` print for people."""
+        if self.as_json:
+            self.document(document)
+        else:
+            show()
 
     def fields(self, answer: Mapping[str, Any]) -> None:
         """Prints a small answer: one field per line, or the JSON document."""
@@ -181,6 +189,13 @@ def paragraph(out: "Console", text: "Text") -> None:
         out.print(Padding(text, (0, 0, 0, _INDENT)), soft_wrap=False)
     else:
         out.print(Text(" " * _INDENT).append_text(text))
+
+
+def tracked(items: Sequence[Item], phase: str, on_progress: OnProgress) -> Iterator[Item]:
+    """Yields the items of a phase, and shows how many are done."""
+    for number, item in enumerate(items, 1):
+        yield item
+        on_progress(phase, number, len(items))
 
 
 def counted(number: int, what: str) -> str:

@@ -75,12 +75,6 @@ def test_figures_are_given_for_each_variant_and_group(filled: Operator) -> None:
     assert (shown["comparison"], shown["missed"], shown["bad_lines"]) == (None, [], [])
 
 
-def test_ablations_add_a_variant_for_each_rule(filled: Operator) -> None:
-    shown = filled.sakuin("eval", labels(filled, RIGHT), "--ablations", "--json").document
-    rules = {"notation", "rewriting", "typos", "synonyms", "english", "grams"}
-    assert {f"without {rule}" for rule in rules} <= set(shown["variants"])
-
-
 def test_one_half_is_measured_alone(filled: Operator) -> None:
     file = labels(filled, RIGHT, WRONG, OFF)
     assert filled.sakuin("eval", file, "--half", "dev", "--json").document["questions"] == 2
@@ -247,12 +241,11 @@ def test_a_refused_question_still_shows_what_was_near(filled: Operator) -> None:
     assert "the answer is no good match, and has at most the nearest 3" in shown.out
 
 
-def test_a_leg_alone_and_a_rule_that_there_is_not(filled: Operator) -> None:
+def test_a_leg_alone(filled: Operator) -> None:
     words = filled.sakuin("explain", "解の公式", "--legs", "words", "--json").document
     assert all(result["cosine"] is None for result in words["results"])
     vectors = filled.sakuin("explain", "解の公式", "--legs", "vectors", "--json").document
     assert all(result["matched"] == [] for result in vectors["results"])
-    assert filled.sakuin("explain", "解の公式", "--without", "magic").code == 2
 
 
 def test_a_tool_without_an_endpoint_says_which_setting_is_missing(filled: Operator) -> None:

@@ -12,9 +12,8 @@ from sakuin_cli.evaluation.figures import Answer, groups, hit_at, ndcg_at, recal
 from sakuin_cli.evaluation.floors import Floor, floor_of, floors_in, missed
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.evaluation.report import report_of
-from sakuin_cli.evaluation.run import EvaluationRun, compared, run_in
+from sakuin_cli.evaluation.run import BOTH, EvaluationRun, compared, run_in
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference, p_value
-from sakuin_cli.evaluation.variants import WHOLE_PIPELINE
 
 IDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 GOLD = st.sets(st.sampled_from("abcdefgh"), min_size=1)
@@ -26,7 +25,7 @@ def question(query: str = "q", *gold: str, category: str = "natural", half: str 
 
 def run_of(*asked: tuple[LabelledQuestion, Answer], k: int = 5, tool: str | None = None) -> EvaluationRun:
     questions, answers = zip(*asked, strict=True)
-    return EvaluationRun(tool, k, questions, {WHOLE_PIPELINE.name: answers})
+    return EvaluationRun(tool, k, questions, {BOTH: answers})
 
 
 def test_the_measures_of_a_ranking_by_hand() -> None:

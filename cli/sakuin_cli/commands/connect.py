@@ -68,10 +68,7 @@ def connect(
                 _attempt(agent, configurations, lambda agent: _added(configurations, agent, to, client, question))
                 for agent in chosen
             ]
-    if as_json:
-        terminal.document({"agents": rows})
-    else:
-        _report(terminal, rows)
+    terminal.answer({"agents": rows}, lambda: _report(terminal, rows))
     if any(row["state"] == "failed" for row in rows):
         raise typer.Exit(1)
 

@@ -12,7 +12,7 @@ from sakuin.errors import Invalid
 from sakuin_cli.connections import agent_of, deployment, deployment_of, settings_of
 from sakuin_cli.evaluation.labels import BadLine, Half, LabelledQuestion, labelled_questions
 from sakuin_cli.files import read_text, write_text
-from sakuin_cli.options import DataOption, IndexOption, JsonOption, PrefixOption
+from sakuin_cli.options import DataOption, IndexOption, JsonOption, PrefixOption, input_file, output_file
 from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
@@ -32,34 +32,13 @@ def eval(
     index: IndexOption = None,
     k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
     half: Annotated[Half | None, typer.Option("--half", help="Only the questions of this half.")] = None,
-    ablations: Annotated[
-        bool, typer.Option("--ablations", help="Ask again without each rule of query analysis.")
-    ] = False,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Save the run to this file.")
-    ] = None,
+    save: Annotated[Path | None, output_file("--save", "Save the run to this file.", metavar="RUN")] = None,
     compare: Annotated[
-        Path | None,
-        typer.Option(
-            "--compare",
-            metavar="RUN",
-            exists=True,
-            dir_okay=False,
-            help="Compare with a saved run, question by question.",
-        ),
+        Path | None, input_file("--compare", "Compare with a saved run, question by question.", metavar="RUN")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as an HTML page.")
-    ] = None,
+    html: Annotated[Path | None, output_file("--html", "Write the report as an HTML page.")] = None,
     gate: Annotated[
-        Path | None,
-        typer.Option(
-            "--gate",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help='Floors and ceilings: {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}.',
-        ),
+        Path | None, input_file("--gate", 'Floors and ceilings: {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}.')
     ] = None,
     at_least: Annotated[
         list[str] | None,
@@ -108,17 +87,15 @@ def eval(
         raise typer.BadParameter(f"File '{queries}' does not exist.", param_hint="QUERIES")
     from sakuin_cli.evaluation.ask import ask_all
     from sakuin_cli.evaluation.report import report_of
-    from sakuin_cli.evaluation.run import run_in
-    from sakuin_cli.evaluation.variants import ABLATIONS, SINGLE_MODES
+    from sakuin_cli.evaluation.run import SINGLE_LEGS, run_in
 
-    variants = (*SINGLE_MODES, *ABLATIONS) if ablations else SINGLE_MODES
     with reporting_errors(as_json) as terminal:
         questions, bad_lines = _questions(queries, half)
         floors = _floors(gate, at_least or (), at_most or ())
         before = run_in(read_text(compare)) if compare else None
         client = deployment(data)
         with terminal.progress("asked") as on_progress:
-            run = ask_all(client, questions, tool=tool, k=k, variants=variants, index=index, on_progress=on_progress)
+            run = ask_all(client, questions, tool=tool, k=k, legs=SINGLE_LEGS, index=index, on_progress=on_progress)
         run = replace(run, bad_lines=tuple(sorted((*bad_lines, *run.bad_lines), key=lambda one: one.line)))
         if save is not None:
             write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")

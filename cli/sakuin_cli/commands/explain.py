@@ -7,7 +7,6 @@ import typer
 from sakuin.retrieval.vectors import SearchMode
 
 from sakuin_cli.connections import deployment
-from sakuin_cli.evaluation.variants import RULES
 from sakuin_cli.options import (
     CategoryOption,
     DataOption,
@@ -49,10 +48,6 @@ def explain(
     material: MaterialOption = None,
     folder: FolderOption = None,
     legs: Annotated[SearchMode, typer.Option("--legs", help="Which searches to use.")] = "both",
-    without: Annotated[
-        list[str] | None,
-        typer.Option("--without", metavar="RULE", help=f"Leave out a rule: {', '.join(RULES)}; may be repeated."),
-    ] = None,
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="NAME", help="Ask this Search Tool of SAKUIN_TOOLS_MCP_URL.")
     ] = None,
@@ -61,8 +56,6 @@ def explain(
     data: DataOption = None,
 ) -> None:
     """Show how a question is analyzed and ranked, and why a chunk is missing."""
-    if unknown := set(without or ()) - set(RULES):
-        raise typer.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(RULES)}", param_hint="--without")
     filters = {"type": type, "category": category, "level": level, "material": material, "in": folder}
     with reporting_errors(as_json) as terminal, terminal.waiting():
         explanation = deployment(data).explain(
@@ -73,7 +66,6 @@ def explain(
             depth=top_k,
             filters={name: value for name, value in filters.items() if value is not None},
             legs=legs,
-            without=without or (),
             index=index,
         )
     if as_json:

@@ -43,10 +43,7 @@ def activate(
     """
     with reporting_errors(as_json) as terminal:
         index = deployment(data).call("POST", "index", "activate", json={"index": fingerprint, "force": force})
-    if as_json:
-        terminal.document(_document(index))
-    else:
-        _show(terminal, index)
+    terminal.answer(_document(index), lambda: _show(terminal, index))
 
 
 @app.command()

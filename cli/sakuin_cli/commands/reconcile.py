@@ -34,10 +34,7 @@ def reconcile(
         client = deployment(data)
         with terminal.progress(*kinds) as on_progress:
             found = _differences(client, kinds, dry_run, on_progress)
-    if as_json:
-        terminal.document({"dry_run": dry_run, "findings": found})
-    else:
-        _show(terminal, found, dry_run=dry_run)
+    terminal.answer({"dry_run": dry_run, "findings": found}, lambda: _show(terminal, found, dry_run=dry_run))
     raise typer.Exit(1 if found else 0)
 
 

@@ -45,10 +45,7 @@ def redrive(
             letters = client.change_dead_letters("discard" if discard else "send_again", queue, ids=ids)
         else:
             letters = client.change_all_dead_letters("discard" if discard else "send_again", queue)
-    if as_json:
-        terminal.document({done: letters})
-    else:
-        _show(terminal, letters, done)
+    terminal.answer({done: letters}, lambda: _show(terminal, letters, done))
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], done: str) -> None:

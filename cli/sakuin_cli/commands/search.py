@@ -123,10 +123,7 @@ def chunk(
     """Show one explanation in full, as get_chunk_by_id returns it."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
         answer = _whole_chunk(agent_of(settings_of(data), _CHUNK), id)
-    if as_json:
-        terminal.document(answer)
-    else:
-        _show_chunk(terminal, answer["chunk"])
+    terminal.answer(answer, lambda: _show_chunk(terminal, answer["chunk"]))
 
 
 def _whole_chunk(agent: "AgentClient", id: str) -> Mapping[str, Any]:
@@ -184,10 +181,10 @@ def read(
             # Of lines, one that did not fit goes on.
             is_next = "line" in rest and rest["line"] > answer["line"] + text.count("\n")
             text, cursor = text + ("\n" if is_next else "") + rest["text"], rest["next_cursor"]
-    if as_json:
-        terminal.document({name: answer[name] for name in ("material", "title", "url")} | {"text": text})
-    else:
-        typer.echo(f"# {answer['title']}\n{answer['url']}\n\n{text}")
+    terminal.answer(
+        {name: answer[name] for name in ("material", "title", "url")} | {"text": text},
+        lambda: typer.echo(f"# {answer['title']}\n{answer['url']}\n\n{text}"),
+    )
 
 
 def find(

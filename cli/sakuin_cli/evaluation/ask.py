@@ -1,4 +1,4 @@
-"""Asks every labelled question in every variant, and explains failures."""
+"""Asks every labelled question, also of single legs of the search, and explains failures."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,16 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from sakuin.errors import Invalid, Unavailable
 from sakuin.explain.explanation import ExplainedHit, hit_of
+from sakuin.retrieval.vectors import SearchMode
 
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.figures import DEPTH, Answer
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.run import EvaluationRun, FailedQuestion, FailureKind
-from sakuin_cli.evaluation.variants import WHOLE_PIPELINE, Variant, changes
+from sakuin_cli.evaluation.run import BOTH, EvaluationRun, FailedQuestion, FailureKind
 from sakuin_cli.terminal import OnProgress
 
 # As many as a local stack answers at once.
@@ -33,18 +34,18 @@ def ask_all(
     *,
     tool: str | None,
     k: int,
-    variants: Sequence[Variant] = (),
+    legs: Mapping[str, SearchMode] = MappingProxyType({}),
     index: str | None = None,
     on_progress: OnProgress = lambda _phase, _done, _total: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> EvaluationRun:
-    """Asks the questions in the whole pipeline and in `variants`. A question that is not valid becomes a bad line.
+    """Asks the questions, and again of single `legs` by name. A question that is not valid becomes a bad line.
 
-    `on_progress` counts the questions of all variants. `index` names an index version; None is the live one. `sleep`
+    `on_progress` counts the questions of all. `index` names an index version; None is the live one. `sleep`
     waits between two attempts while the deployment does not answer.
     """
     ask = _Ask(client, tool, k, index, sleep)
-    numbers, total = count(1), len(questions) * (1 + len(variants))
+    numbers, total = count(1), len(questions) * (1 + len(legs))
 
     def counted(items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
@@ -54,10 +55,10 @@ def ask_all(
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         first = list(counted(pool.map(lambda one: ask(one, expected=next(iter(one.gold), None)), questions)))
         answered = [(one, given) for one, given in zip(questions, first, strict=True) if not isinstance(given, BadLine)]
-        answers = {WHOLE_PIPELINE.name: tuple(_answer(given) for _, given in answered)}
-        for variant in variants:
-            again = pool.map(partial(ask.in_variant, variant), answered)
-            answers[variant.name] = tuple(map(_answer, counted(again)))
+        answers = {BOTH: tuple(_answer(given) for _, given in answered)}
+        for name, mode in legs.items():
+            again = pool.map(partial(ask.of_leg, mode), answered)
+            answers[name] = tuple(map(_answer, counted(again)))
         failures = tuple(pool.map(lambda pair: _failure(ask, *pair), answered))
     states = (given["index_state"] for _, given in answered)
     return EvaluationRun(
@@ -82,24 +83,22 @@ class _Ask:
     sleep: Callable[[float], None]
 
     def __call__(
-        self, question: LabelledQuestion, variant: Variant = WHOLE_PIPELINE, *, expected: str | None = None
+        self, question: LabelledQuestion, mode: SearchMode = "both", *, expected: str | None = None
     ) -> Explanation | BadLine:
         for pause in _PAUSES:
             try:
-                return self._once(question, variant, expected)
+                return self._once(question, mode, expected)
             except Unavailable:
                 self.sleep(pause)
-        return self._once(question, variant, expected)
+        return self._once(question, mode, expected)
 
-    def in_variant(self, variant: Variant, answered: tuple[LabelledQuestion, Explanation]) -> Explanation:
-        """Returns the answer in a variant: that of the whole pipeline if the variant cannot change it."""
+    def of_leg(self, mode: SearchMode, answered: tuple[LabelledQuestion, Explanation]) -> Explanation:
+        """Returns the answer of one leg of the search."""
         question, given = answered
-        if not changes(variant, given["understood"]):
-            return given
-        again = self(question, variant)
+        again = self(question, mode)
         return given if isinstance(again, BadLine) else again
 
-    def _once(self, question: LabelledQuestion, variant: Variant, expected: str | None) -> Explanation | BadLine:
+    def _once(self, question: LabelledQuestion, mode: SearchMode, expected: str | None) -> Explanation | BadLine:
         try:
             explanation = self.client.explain(
                 question.query,
@@ -107,8 +106,7 @@ class _Ask:
                 expected=expected,
                 top_k=self.k,
                 depth=max(self.k, DEPTH),
-                legs=variant.mode,
-                without=() if variant.without is None else (variant.without,),
+                legs=mode,
                 index=self.index,
             )
         except Invalid as error:

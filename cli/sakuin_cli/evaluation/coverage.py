@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from sakuin.retrieval.weights import NEAR_MATCH
 
 from sakuin_cli.evaluation.exam import ExamQuestion
 from sakuin_cli.prediction.evidence import SiteEvidence
+from sakuin_cli.terminal import OnProgress, tracked
 
 # An agent reads so many results. So many pages are named.
 FIRST = 5
@@ -129,14 +130,10 @@ def coverage_of(
     titles: Mapping[str, str],
     ask: TeachingPages,
     *,
-    on_progress: Callable[[str, int, int], None] = lambda _phase, _done, _total: None,
+    on_progress: OnProgress = lambda _phase, _done, _total: None,
 ) -> Coverage:
     """Asks every question."""
-    covered = []
-    for number, question in enumerate(questions, 1):
-        covered.append(ask(question))
-        on_progress("asked", number, len(questions))
-    return Coverage(covered, titles, ask.at)
+    return Coverage(list(map(ask, tracked(questions, "asked", on_progress))), titles, ask.at)
 
 
 def _address(id: str) -> str:

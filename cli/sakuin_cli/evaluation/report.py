@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 from sakuin_cli.evaluation.figures import CHANGED, RECOGNISED, REFUSED, Group, measures
 from sakuin_cli.evaluation.floors import Floor, Missed, missed
-from sakuin_cli.evaluation.run import Comparison, EvaluationRun, compared
+from sakuin_cli.evaluation.run import AGENT, Comparison, EvaluationRun, compared
 from sakuin_cli.evaluation.statistics import CONFIDENCE, MeanDifference, Resamples
-from sakuin_cli.evaluation.variants import AGENT
 
 # The kinds of failures; `k` is the number of results that count.
 KINDS = {

@@ -7,13 +7,18 @@ from typing import Any, Literal
 
 from sakuin.errors import Invalid
 from sakuin.explain.explanation import ExplainedHit
+from sakuin.retrieval.vectors import SearchMode
 
 from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
 from sakuin_cli.evaluation.statistics import MeanDifference, Resamples, mean_difference
-from sakuin_cli.evaluation.variants import AGENT, SINGLE_MODES, WHOLE_PIPELINE
 
 _FORMAT = 1
+
+# An agent's answers: a refused question has the nearest results alone. The other variants measure the ranking, of both
+# legs of the search and of each alone.
+AGENT, BOTH = "agent", "both legs"
+SINGLE_LEGS: Mapping[str, SearchMode] = {"words only": "words", "vectors only": "vectors"}
 
 # missed    none of the relevant ids is among the first k
 # partly    only some of them are
@@ -54,7 +59,7 @@ class EvaluationRun:
 
     def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
         """Returns the figures of each variant; the first is an agent's answers."""
-        asked = {AGENT: self.answers[WHOLE_PIPELINE.name], **self.answers}
+        asked = {AGENT: self.answers[BOTH], **self.answers}
         return {
             name: groups(self.questions, answers, k=self.k, view=self.view(name), resamples=resamples)
             for name, answers in asked.items()
@@ -63,7 +68,7 @@ class EvaluationRun:
     def view(self, variant: str) -> View:
         """Returns what is measured in a variant."""
         # An agent gets both searches together.
-        if variant in {mode.name for mode in SINGLE_MODES}:
+        if variant in SINGLE_LEGS:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"
 
@@ -86,7 +91,7 @@ def run_in(text: str) -> EvaluationRun:
     try:
         saved = json.loads(text)
         run = TypeAdapter(EvaluationRun).validate_python(saved)
-        is_whole = WHOLE_PIPELINE.name in run.answers
+        is_whole = BOTH in run.answers
         is_whole = is_whole and all(len(given) == len(run.questions) for given in run.answers.values())
         if saved["format"] != _FORMAT or not is_whole:
             raise ValueError("another format, or cut short")
@@ -113,7 +118,7 @@ def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) 
 
 
 def _values(run: EvaluationRun) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
-    answers: Sequence[Answer] = run.answers[WHOLE_PIPELINE.name]
+    answers: Sequence[Answer] = run.answers[BOTH]
     return {
         (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
         for question, asked in zip(run.questions, answers, strict=True)

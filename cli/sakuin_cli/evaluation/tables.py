@@ -8,9 +8,8 @@ from rich.text import Text
 
 from sakuin_cli.evaluation.figures import WHOLE, Group
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
-from sakuin_cli.evaluation.run import Comparison, FailedQuestion
+from sakuin_cli.evaluation.run import AGENT, Comparison, FailedQuestion
 from sakuin_cli.evaluation.statistics import CELLS, Estimate
-from sakuin_cli.evaluation.variants import AGENT
 
 _STYLES = {"up": "green", "down": "red", "": ""}
 
@@ -29,7 +28,7 @@ def show(out: Console, report: Report) -> None:
         )
     out.print()
     _print_table(out, "What an agent gets", "group", report.agent, run.k)
-    _print_table(out, "Searches and rules: the ranking alone, except for the agent", "variant", report.variants, run.k)
+    _print_table(out, "Searches: the ranking alone, except for the agent", "variant", report.variants, run.k)
     if report.comparison is not None:
         _print_comparison(out, report.comparison)
     _print_failures(out, run.failures, run.k)

@@ -100,6 +100,12 @@ def _skip_reason(place: str) -> str:
     return "Markdown: push the page that is built from it" if name.suffix in (".md", ".markdown") else NOT_HTML
 
 
+def no_page_in(paths: Iterable[Path]) -> Invalid:
+    """Returns the error for paths without a page."""
+    where = ", ".join(path.as_posix() for path in paths)
+    return Invalid(f"There is no .html file in {where}: name a folder of built pages")
+
+
 def folder_path(folder: str) -> str:
     """Returns a folder as the prefix of keys and materials, NFC: `/junior` → `junior/`; empty for the top."""
     from sakuin.knowledge.names import folder_name

@@ -11,7 +11,7 @@ from sakuin.errors import Invalid, UnreadablePage
 
 from sakuin_cli.files import read_bytes, write_bytes
 from sakuin_cli.options import JsonOption
-from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
+from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors, tracked
 
 if TYPE_CHECKING:
     from sakuin_cli.annotation.boxes import Box
@@ -75,10 +75,7 @@ def annotate(
     with reporting_errors(as_json) as terminal:
         with terminal.progress("read") as on_progress:
             files = _annotated(paths, _selectors(selector), vocabulary.strip(), on_progress, write=write)
-        if as_json:
-            terminal.document(_document(files, write))
-        else:
-            _show(terminal, files, write)
+        terminal.answer(_document(files, write), lambda: _show(terminal, files, write))
     failed = any(file.error for file in files) or (check and any(file.proposed for file in files))
     raise typer.Exit(1 if failed else 0)
 
@@ -99,14 +96,9 @@ def _annotated(
 
     from sakuin_cli.annotation.slugs import Slugs
 
-    paths = tuple(paths)
-    sources = _sources(paths)
+    sources = _sources(tuple(paths))
     slugs = Slugs(vocabulary_of(vocabulary))
-    files = []
-    for number, path in enumerate(sources, 1):
-        files.append(_annotated_file(path, selectors, slugs, write=write))
-        on_progress("read", number, len(sources))
-    return files
+    return [_annotated_file(path, selectors, slugs, write=write) for path in tracked(sources, "read", on_progress)]
 
 
 def _sources(paths: Sequence[Path]) -> list[str]:

@@ -7,7 +7,17 @@ import typer
 
 from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import read_text, write_text
-from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
+from sakuin_cli.options import (
+    CACHE,
+    CacheOption,
+    DataOption,
+    JsonOption,
+    PathsArgument,
+    PrefixOption,
+    check_paths,
+    input_file,
+    output_file,
+)
 from sakuin_cli.terminal import OnProgress, reporting_errors
 
 if TYPE_CHECKING:
@@ -31,22 +41,15 @@ def check(
     paths: PathsArgument = None,
     golden: Annotated[
         Path | None,
-        typer.Option(
+        input_file(
             "--golden",
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="The golden questions, as `sakuin eval` reads them.",
-            show_default="golden.jsonl beside sakuin.toml, in the named folder or here",
+            "The golden questions, as `sakuin eval` reads them.",
+            default="golden.jsonl beside sakuin.toml, in the named folder or here",
         ),
     ] = None,
     prefix: PrefixOption = "",
-    markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write a comment for a pull request, too.")
-    ] = None,
-    sarif: Annotated[
-        Path | None, typer.Option("--sarif", metavar="FILE", help="Write the findings as SARIF 2.1.0, too.")
-    ] = None,
+    markdown: Annotated[Path | None, output_file("--markdown", "Write a comment for a pull request, too.")] = None,
+    sarif: Annotated[Path | None, output_file("--sarif", "Write the findings as SARIF 2.1.0, too.")] = None,
     cache: CacheOption = CACHE,
     as_json: JsonOption = False,
     data: DataOption = None,

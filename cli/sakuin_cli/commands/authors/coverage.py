@@ -8,7 +8,16 @@ from sakuin.errors import Invalid
 
 from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import write_text
-from sakuin_cli.options import CACHE, CacheOption, DataOption, JsonOption, PathsArgument, PrefixOption, check_paths
+from sakuin_cli.options import (
+    CACHE,
+    CacheOption,
+    DataOption,
+    JsonOption,
+    PathsArgument,
+    PrefixOption,
+    check_paths,
+    output_file,
+)
 from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors, shortened
 
 if TYPE_CHECKING:
@@ -48,12 +57,8 @@ def coverage(
             show_default="question, query, problem, exercise, 問題, text or content; else its longest text",
         ),
     ] = None,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", dir_okay=False, help="Write the table as CSV, too.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write it as an HTML page, too.")
-    ] = None,
+    csv: Annotated[Path | None, output_file("--csv", "Write the table as CSV, too.")] = None,
+    html: Annotated[Path | None, output_file("--html", "Write it as an HTML page, too.")] = None,
     prefix: PrefixOption = "",
     cache: CacheOption = CACHE,
     as_json: JsonOption = False,
@@ -77,10 +82,7 @@ def coverage(
             write_text(csv, f"\ufeff{found.as_csv()}")
         if html:
             write_text(html, found.page())
-    if as_json:
-        terminal.document(found.as_json())
-    else:
-        _show(terminal, found)
+    terminal.answer(found.as_json(), lambda: _show(terminal, found))
 
 
 def _coverage(

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid
 
 from sakuin_cli.options import JsonOption, PrefixOption
-from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
+from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors, tracked
 
 if TYPE_CHECKING:
     from sakuin_cli.site.reviewed_learns import ReviewedPage
@@ -38,26 +37,19 @@ def learns(
         site = site_of([path] if path else None, prefix)
         with terminal.progress("read") as on_progress:
             pages = _reviewed(site.paths[0], site.prefix, on_progress)
-    if as_json:
-        terminal.document(_document(pages))
-    else:
-        _show(terminal, pages)
+    terminal.answer(_document(pages), lambda: _show(terminal, pages))
     raise typer.Exit(1 if any(page.error for page in pages) else 0)
 
 
 def _reviewed(folder: Path, prefix: str, on_progress: OnProgress) -> "list[ReviewedPage]":
     from sakuin_cli.site.reviewed_learns import folder_files, reviewed_page
-    from sakuin_cli.site.uploads import uploads_below
+    from sakuin_cli.site.uploads import no_page_in, uploads_below
 
     uploads = uploads_below([folder], folder=prefix, material_prefix="")
     if not uploads.pages:
-        raise Invalid(f"There is no .html file in {folder.as_posix()}: name a folder of built pages")
+        raise no_page_in([folder])
     files = folder_files(uploads)
-    pages = []
-    for number, page in enumerate(uploads.pages, 1):
-        pages.append(reviewed_page(page, files))
-        on_progress("read", number, len(uploads.pages))
-    return pages
+    return [reviewed_page(page, files) for page in tracked(uploads.pages, "read", on_progress)]
 
 
 def _document(pages: "Sequence[ReviewedPage]") -> dict[str, object]:

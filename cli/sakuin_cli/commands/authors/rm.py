@@ -60,10 +60,7 @@ def rm(
         missing = [_missing(name) for name in names if name not in keys | folders]
         changes = sorted((*removed, *missing), key=_name)
         seconds = time.monotonic() - began
-    if as_json:
-        terminal.document(_document(changes, seconds))
-    else:
-        _show(terminal, changes, seconds)
+    terminal.answer(_document(changes, seconds), lambda: _show(terminal, changes, seconds))
     raise typer.Exit(0 if all(one.done for one in changes) else 1)
 
 

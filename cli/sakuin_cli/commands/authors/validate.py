@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
+from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths, output_file
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ def validate(
         bool, typer.Option("--offline", help="Check the files of PATH alone, without a deployment.")
     ] = False,
     sarif: Annotated[
-        Path | None,
-        typer.Option("--sarif", metavar="FILE", help="Write the findings of PATH to this file as SARIF 2.1.0, too."),
+        Path | None, output_file("--sarif", "Write the findings of PATH to this file as SARIF 2.1.0, too.")
     ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
@@ -49,7 +47,7 @@ def validate(
 
     Without PATH it checks the uploaded pages, with --prefix those of one folder.
     """
-    from sakuin_cli.site.uploads import folder_path, uploads_below
+    from sakuin_cli.site.uploads import folder_path, no_page_in, uploads_below
 
     check_paths(paths or ())
     if (offline or sarif) and not paths:
@@ -63,8 +61,7 @@ def validate(
 
                 uploads = uploads_below(paths, folder=prefix, material_prefix=settings.material_prefix)
                 if not uploads.pages and not uploads.clashes:
-                    where = ", ".join(path.as_posix() for path in paths)
-                    raise Invalid(f"There is no .html file in {where}: name a folder of built pages")
+                    raise no_page_in(paths)
                 found = local_findings(
                     *(client, uploads, settings), folder=prefix, strict=strict, on_progress=on_progress
                 )
@@ -78,10 +75,7 @@ def validate(
 
         paths_of = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
         write_sarif(sarif, findings, paths_of)
-    if as_json:
-        terminal.document(_document(findings, errors))
-    else:
-        _show(terminal, findings, errors)
+    terminal.answer(_document(findings, errors), lambda: _show(terminal, findings, errors))
     raise typer.Exit(1 if errors else 0)
 
 
