@@ -2,21 +2,21 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import index_words
-from sakuin.language.model import Slot, SlotKind, WeightedTerm
-from sakuin.retrieval.stored_words import words_leg
+from sakuin.platform.turbopuffer.words import words_leg
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
 
 
-def slot(*terms: str, kind: SlotKind = "word", weight: float = 1.0) -> Slot:
-    return Slot(kind, tuple(WeightedTerm(term, weight) for term in terms))
+def slot(*terms: str, weight: float = 1.0) -> dict[str, float]:
+    return dict.fromkeys(terms, weight)
 
 
 def test_a_chunk_s_terms_are_stored_as_often_as_they_stand_there() -> None:
@@ -34,12 +34,7 @@ def test_a_text_without_words_has_no_terms() -> None:
 
 
 def test_single_terms_of_one_weight_are_one_clause_and_alternatives_a_maximum() -> None:
-    asked = (
-        slot("二次"),
-        slot("方程式"),
-        slot("三平方", "ピタゴラス", weight=0.8),
-        slot("^二次", kind="gram", weight=0.5),
-    )
+    asked = (slot("二次"), slot("方程式"), slot("三平方", "ピタゴラス", weight=0.8), slot("^二次", weight=0.5))
     assert words_leg(asked, "") == (
         "Sum",
         [
@@ -60,13 +55,13 @@ def test_without_words_the_engine_reads_the_question_and_without_that_nothing_is
 
 
 @pytest.mark.parametrize("many", [(slot(f"語{n}") for n in range(3_000)), (slot(*"甲乙丙丁") for _ in range(3_000))])
-def test_a_question_of_any_length_stays_within_the_store_s_limits(many: object) -> None:
+def test_a_question_of_any_length_stays_within_the_store_s_limits(many: Iterable[dict[str, float]]) -> None:
     asked = json.dumps(words_leg(tuple(many), ""), ensure_ascii=False)
     assert len(asked) < 4_000
 
 
 def test_of_a_question_that_is_too_long_the_words_are_kept_and_the_grams_cut() -> None:
-    slots = [slot("公式"), *(slot(f"^語{n}", kind="gram", weight=0.5) for n in range(200))]
+    slots = [slot("公式"), *(slot(f"^語{n}", weight=0.5) for n in range(200))]
     leg = words_leg(slots, "")
     assert leg is not None
     assert ("terms", "BM25", ["公式"]) in leg[1]

@@ -31,7 +31,7 @@ from sakuin.platform.turbopuffer.documents import (
     terms_schema,
 )
 from sakuin.platform.turbopuffer.rows import MAX_DELETED_ROWS, TurbopufferRows, parts
-from sakuin.retrieval.stored_words import TERM_BYTES, sent_term, words_leg
+from sakuin.platform.turbopuffer.words import TERM_BYTES, sent_term, words_leg
 from sakuin.retrieval.vectors import text_hash
 
 _FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}
@@ -143,7 +143,7 @@ class TurbopufferChunks:
         queries: dict[str, Any] = {"nearest": meaning and leg(meaning, _all(filters), PASSAGES_A_ROW * DEPTH)}
         folders = ("", *question.folder_slots)
         for folder in folders:
-            words = words_leg(question.slots_of(folder), "")
+            words = words_leg([slot.weights for slot in question.slots_of(folder)], "")
             queries[f"/{folder}"] = words and leg(words, _all([*filters, *_of_folder(folder, folders)]), DEPTH)
         legs = self._answers(question, queries)
         nearest = ranks(legs["nearest"], DEPTH)

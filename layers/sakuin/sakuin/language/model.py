@@ -50,6 +50,11 @@ class Slot:
     kind: SlotKind
     terms: tuple[WeightedTerm, ...]
 
+    @property
+    def weights(self) -> dict[str, float]:
+        """Returns the weights of its terms."""
+        return {each.term: each.weight for each in self.terms}
+
 
 @dataclass(frozen=True, slots=True)
 class RewriteStep:

@@ -21,7 +21,7 @@ from sakuin.platform.turbopuffer.documents import (
     terms_schema,
 )
 from sakuin.platform.turbopuffer.rows import TurbopufferRows, parts
-from sakuin.retrieval.stored_words import TERM_BYTES, sent_term, words_leg
+from sakuin.platform.turbopuffer.words import TERM_BYTES, sent_term, words_leg
 from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
 from sakuin.tables.nodes import PublishedNode
 
@@ -61,7 +61,7 @@ class TurbopufferChunkStore(TurbopufferRows):
         sample: Sequence[str] = (),
     ) -> Found:
         meaning = None if vector is None else ("vector", "ANN", list(vector))
-        words = words_leg(slots, text)
+        words = words_leg([slot.weights for slot in slots], text)
         below = ("ancestors", "Contains", scope)
         legs = {
             "nearest": meaning and leg(meaning, below, PASSAGES_A_ROW * depth),
