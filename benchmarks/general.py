@@ -9,9 +9,6 @@ docs/how-to/evaluation.md says how to make such folders of public question sets.
 A folder of a textbook has `definitions.jsonl` (`query` and the chunks in `gold`) and `exercises.jsonl` (`query` and the
 `page` of which any chunk answers) instead: docs/measurements/0149-rules-and-languages.md.
 
-`--across` asks the questions of each language over the pages of each: the folders must have the same questions in the
-same order, and the same ids of chunks.
-
 `--sizes N …` asks the questions to the first articles of the first language, in Tables of so many chunks: articles of
 the other languages follow until there are enough.
 
@@ -47,8 +44,6 @@ VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vec
 DEPTH = 50
 THRESHOLD = 200
 SAKUIN = "Sakuin"
-# Questions of each pair of languages.
-_ACROSS = 50
 # Questions to Tables of several sizes.
 _AT_SIZE = 200
 # For each question its results, best first, each right or wrong.
@@ -73,17 +68,6 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
             console.print(figures(f"{language}, Search Tool", answers, resamples, remark))
 
 
-def across(data: Path, languages: Sequence[str], model: CachedModel) -> None:
-    """Prints the share of the questions of a language, by column, that pages of a language answer first, by row.
-
-    Behind it stands the share of the answers that are marked as no good match.
-    """
-    print("| pages |", " | ".join(languages), "|", flush=True)
-    for pages in languages:
-        shares = _answered_in(data, pages, languages, model)
-        print(f"| {pages} |", " | ".join(f"{first:.2f} / {marked:.2f}" for first, marked in shares), "|", flush=True)
-
-
 def sizes(data: Path, languages: Sequence[str], counts: Sequence[int], model: CachedModel) -> None:
     """Prints hit@1 and hit@5 of Sakuin and of BM25 over characters, for Tables of so many chunks."""
     articles = [article for language in languages for article in read_articles(data, language)]
@@ -105,17 +89,6 @@ def sizes(data: Path, languages: Sequence[str], counts: Sequence[int], model: Ca
         alone = [[_holds(row, places[at]) for at in ranking] for row, ranking in zip(rows, by_words, strict=True)]
         shares = (f"{np.mean(_hits(answers, k)):.3f}" for answers in (right, alone) for k in (1, 5))
         print(f"{len(places)} chunks, {len(rows)} questions:", *shares, flush=True)
-
-
-def _answered_in(data: Path, pages: str, languages: Sequence[str], model: CachedModel) -> Iterator[tuple[float, float]]:
-    with indexed(data / pages / "site", model, vocabulary="") as library:
-        search = library.explain.searches.knowledge_search()
-        for language in languages:
-            rows = read_questions(data, language)
-            rows = rows[:: max(1, len(rows) // _ACROSS)]
-            answers = [(search(row["query"]), row["chunk"]) for row in rows]
-            first = np.mean([bool(answer.results) and answer.results[0].id == chunk for answer, chunk in answers])
-            yield float(first), float(np.mean([answer.no_good_match for answer, _ in answers]))
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -241,7 +214,6 @@ def figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, re
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--across", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--endpoint")
     parser.add_argument("--model", default=NAME)
@@ -252,4 +224,4 @@ if __name__ == "__main__":
     if given.sizes:
         sizes(given.data, languages, given.sizes, cached)
     else:
-        (across if given.across else main)(given.data, languages, cached)
+        main(given.data, languages, cached)

@@ -7,7 +7,8 @@ collection are recorded below `build/learning` at the first run; delete a file t
 writes `weights.json`.
 
 Every collection weighs the same. A collection is judged by weights that were learned without its group: translations of
-the same articles are one group. docs/decisions/0111-learned-weights.md.
+the same articles are one group. docs/decisions/0111-learned-weights.md. Questions in another language than the
+pages are judged, and teach nothing: docs/decisions/0155-questions-in-another-language.md.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,8 +48,10 @@ _WITHOUT_ANSWER = 0.1
 _MARKED = 0.02
 # Keeps the weights finite.
 _RIDGE = 1e-3
-# Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same.
-_JUDGED = "textbook"
+# Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
+# and questions in other languages than the pages.
+_TEXTBOOK, _ACROSS = "textbook", "across"
+_JUDGED = (_TEXTBOOK, _ACROSS)
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of these sets, by family; others are one of their own.
@@ -66,14 +69,18 @@ class Asked:
     """A question with a row of FEATURES for each candidate, and which candidates are right.
 
     `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
+    `by_meaning`: how much of its scale is that for meaning alone. `language`: its own, if that is not the pages'.
     """
 
     kind: str
     features: Array
     right: NDArray[np.bool_]
+    by_meaning: float
+    language: str = ""
 
 
-Question = tuple[str, Sequence[str], str]
+# Its text, the ids of right chunks, its kind, and its language if that is not the pages'.
+Question = tuple[str, Sequence[str], str, str]
 Collection = list[Asked]
 
 
@@ -85,7 +92,8 @@ def main(data: Path, textbooks: Path, *, write: bool) -> None:
     console.print(_figures(recorded))
     console.print(_ablation(recorded))
     console.print(_by_family(recorded))
-    weights = learn(some for name, some in recorded.items() if _group(name) != _JUDGED)
+    console.print(_across(recorded))
+    weights = learn(some for name, some in recorded.items() if _teaches(name))
     console.print_json(json.dumps(weights))
     if write:
         file = Path(learned.__file__).with_name("weights.json")
@@ -102,8 +110,10 @@ def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[]
         if (folder / "table.json").exists():
             yield f"{name} parts", partial(_parts, data, name, model)
             yield f"{name} Table", partial(_table, data, name, model)
+    for name in filter(lambda each: (data / each).exists(), _XQUAD):
+        yield f"{name} {_ACROSS}", partial(_parts, data, name, model, [each for each in _XQUAD if each != name])
     for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")):
-        asked = [(row["query"], row["gold"], "answer") for row in read_lines(folder / "definitions.jsonl")]
+        asked = [(row["query"], row["gold"], "answer", "") for row in read_lines(folder / "definitions.jsonl")]
         yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
@@ -125,7 +135,7 @@ def _some(of: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 
 def _of_pages(data: Path, name: str) -> list[Question]:
     return [
-        (row["query"], [row["chunk"]], "answer") if row["chunk"] else (row["query"], [], "other")
+        (row["query"], [row["chunk"]], "answer", "") if row["chunk"] else (row["query"], [], "other", "")
         for row in _some(read_questions(data, name))
     ]
 
@@ -134,14 +144,17 @@ def _own_labels() -> list[Question]:
     labels = ROOT / "tests" / "labels"
     rows = [row for file in ("knowledge", "paraphrases", "near_misses") for row in read_lines(labels / f"{file}.jsonl")]
     return [
-        (row["query"], gold, "answer" if gold else "other" if row.get("category") == "off-topic" else "near")
+        (row["query"], gold, "answer" if gold else "other" if row.get("category") == "off-topic" else "near", "")
         for row, gold in ((row, row.get("gold", [])) for row in rows)
         if row.get("half") != "held-out" and row.get("site", "samples") == "samples"
     ]
 
 
-def _parts(data: Path, name: str, model: CachedModel) -> Collection:
-    """Half of the articles and of these half of the paragraphs, so that most questions have no answer."""
+def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] = ()) -> Collection:
+    """Half of the articles and of these half of the paragraphs, so that most questions have no answer.
+
+    Of other languages every second question is asked.
+    """
     with TemporaryDirectory() as folder:
         site, kept = Path(folder), set()
         for page in sorted((data / name / "site").glob("*.html"))[::2]:
@@ -153,10 +166,11 @@ def _parts(data: Path, name: str, model: CachedModel) -> Collection:
             (site / page.name).write_text("".join([start, *boxes, end]), "utf-8")
         articles_kept = {chunk.split("#")[0] for chunk in kept}
         asked = [
-            (query, [chunk], "answer")
+            (query, [chunk], "answer", language)
             if chunk in kept
-            else (query, [], "near" if chunk.split("#")[0] in articles_kept else "other")
-            for query, chunks, _ in _of_pages(data, name)
+            else (query, [], "near" if chunk.split("#")[0] in articles_kept else "other", language)
+            for language in languages or [""]
+            for query, chunks, _, _ in _of_pages(data, language or name)[:: 2 if language else 1]
             for chunk in chunks
         ]
         return _pages(site, asked, model)
@@ -165,11 +179,12 @@ def _parts(data: Path, name: str, model: CachedModel) -> Collection:
 def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "") -> Collection:
     with indexed(site, model, vocabulary=vocabulary) as library:
         search, found = library.explain.searches.knowledge_search(), []
-        for query, right, kind in asked:
+        for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
             rows = [(m.z, m.words, m.covered, m.scattered, lowers and m.type == "example") for m in ranked.matches]
-            found.append(Asked(kind, _rows(rows), np.array([m.id in right for m in ranked.matches], bool)))
+            are_right = np.array([m.id in right for m in ranked.matches], bool)
+            found.append(Asked(kind, _rows(rows), are_right, ranked.answer.scale.by_meaning, language))
         return found
 
 
@@ -182,7 +197,8 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
             right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
             of = [each.ranked for each in candidates]
             rows = [(r.z, r.words.share, r.words.covered, r.words.scattered, 0.0) for r in of]
-            found.append(Asked("answer", _rows(rows), np.array(right, bool)))
+            by_meaning = of[0].scale.by_meaning if of else 0.0
+            found.append(Asked("answer", _rows(rows), np.array(right, bool), by_meaning))
         return found
 
 
@@ -192,16 +208,20 @@ def _rows(rows: Sequence[Sequence[float]]) -> Array:
 
 def _group(name: str) -> str:
     language, _, kind = name.partition(" ")
-    if kind in (_JUDGED, "short texts"):
+    if kind in (_TEXTBOOK, "short texts"):
         return kind
     return "XQuAD" if language in _XQUAD else language
+
+
+def _teaches(name: str) -> bool:
+    return name.partition(" ")[2] not in _JUDGED
 
 
 def learn(collections: Iterable[Collection]) -> dict[str, Any]:
     """Returns the weights of the score and the scales, as `weights.json` has them."""
     collections = list(collections)
     order = _order(collections)
-    scales = {mode: asdict(_scale(collections, order * used)) for mode, used in _USED.items()}
+    scales = {mode: _scale(collections, order * used) for mode, used in _USED.items()}
     return {"score": dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True)), "scales": scales}
 
 
@@ -250,7 +270,7 @@ def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
     return np.stack([scores[first], ahead], axis=1), one.right[first]
 
 
-def _scale(collections: Sequence[Collection], order: Array) -> Scale:
+def _scale(collections: Sequence[Collection], order: Array) -> dict[str, float]:
     rows, right, weights, answered, shares_of_answered = [], [], [], [], []
     for some in collections:
         with_answer = sum(one.kind == "answer" for one in some)
@@ -271,7 +291,8 @@ def _scale(collections: Sequence[Collection], order: Array) -> Scale:
     rising = np.argsort(answered)
     reached = np.cumsum(np.array(shares_of_answered)[rising]) / sum(shares_of_answered)
     least = np.array(answered)[rising][int(np.searchsorted(reached, _MARKED))]
-    return Scale(*(round(float(each), 4) for each in (*found, least)))
+    names = ("constant", "score", "lead", "least")
+    return {name: round(float(each), 4) for name, each in zip(names, (*found, least), strict=True)}
 
 
 def _logistic(rows: Array, right: Array, weights: Array) -> Array:
@@ -348,11 +369,33 @@ def _by_family(recorded: Mapping[str, Collection]) -> Table:
     table = _table_of("Means of the collections, their groups left out; with *, their language family", columns)
     ways = [_left_out(recorded), _left_out(recorded, _family)]
     for family in dict.fromkeys(map(_family, recorded)):
-        names = [name for name in recorded if _family(name) == family and _group(name) != _JUDGED]
+        names = [name for name in recorded if _family(name) == family and _teaches(name)]
         rows = [[_row(recorded[name], weights[name]) for name in names] for weights in ways]
         cells = [[row[_COLUMNS.index(name) - 1] for row in some] for name in shown for some in rows]
         means = ([float(cell) for cell in some if cell] for some in cells)
         table.add_row(family, str(len(names)), *(f"{np.mean(some):.3f}" if some else "" for some in means))
+    return table
+
+
+def _across(recorded: Mapping[str, Collection]) -> Table:
+    """Questions of a language, by column, over pages of another, by row: right first, marked, others marked."""
+    learned_without = _left_out(recorded)
+    languages = [name for name in _XQUAD if f"{name} {_ACROSS}" in recorded]
+    table = _table_of("Pages by row, questions by column: right first / marked / others marked", ["pages", *languages])
+    for pages in languages:
+        name = f"{pages} {_ACROSS}"
+        rows = {
+            language: _row(those, learned_without[name])
+            for language in languages
+            if (those := [one for one in recorded[name] if one.language == language])
+        }
+        cells = [
+            " / ".join(rows[language][_COLUMNS.index(column) - 1] for column in ("hit@1", "marked", "others marked"))
+            if language in rows
+            else ""
+            for language in languages
+        ]
+        table.add_row(pages, *cells)
     return table
 
 
@@ -364,7 +407,7 @@ def _family(name: str) -> str:
 def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str] = _group) -> dict[str, dict[str, Any]]:
     """Returns for each collection the weights that were learned without its group."""
     groups = {name: group_of(name) for name in recorded}
-    teaching = {name: some for name, some in recorded.items() if _group(name) != _JUDGED}
+    teaching = {name: some for name, some in recorded.items() if _teaches(name)}
     of_group = {
         group: learn(some for name, some in teaching.items() if groups[name] != group)
         for group in sorted(set(groups.values()))
@@ -401,10 +444,11 @@ def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = Fals
 
 def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
     """The similarities of the first results for the questions with an answer, and which of these results are right."""
-    order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
-    first = [_best(one, order) for one in some if len(one.features) and one.kind == "answer"]
-    shown = [scale.similarity(*results[0]) for results, _ in first]
-    return np.array(shown), np.array([right[0] for _, right in first], dtype=float)
+    order = np.array([weights["score"][name] for name in FEATURES])
+    both, vectors = (Scale(**weights["scales"][mode]) for mode in ("both", "vectors"))
+    first = [(one, *_best(one, order)) for one in some if len(one.features) and one.kind == "answer"]
+    shown = [both.towards(vectors, one.by_meaning).similarity(*results[0]) for one, results, _ in first]
+    return np.array(shown), np.array([right[0] for _, _, right in first], dtype=float)
 
 
 def _error(shown: Array, right: Array) -> float:

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.retrieval.ranking import Candidate, Frequencies, Unrelated, WordMatch, rank, unrelated, word_matches
+from sakuin.retrieval.ranking import (
+    Candidate,
+    Frequencies,
+    Unrelated,
+    WordMatch,
+    known_share,
+    rank,
+    unrelated,
+    word_matches,
+)
 from sakuin.retrieval.weights import weights_of
 
 WEIGHTS = replace(weights_of("any"), mean=0.5, spread=0.1, known=1_000)
@@ -73,6 +82,24 @@ def test_a_large_sample_of_the_index_counts_more_than_what_is_known_of_the_model
     assert OTHERS.deviations(None) == 0.0
 
 
+def test_a_question_is_known_as_far_as_some_text_has_its_grams() -> None:
+    grams = [Slot("gram", (WeightedTerm(term),)) for term in ("^fri", "^rei", "^bun", "^ung")]
+    assert known_share([slot("Reibung"), *grams], Frequencies(10, {"^rei": 1, "^ung": 4, "^bun": 0})) == 0.5
+    assert known_share([slot("friction")], Frequencies(10, {})) == known_share([], Frequencies(10, {})) == 1.0
+
+
+def test_the_less_is_known_of_a_question_the_more_the_index_says_what_unrelated_texts_reach() -> None:
+    far, near = [0.3] * 100, [0.7] * 100
+    shares = (1.0, 0.8, 0.4, 0.0)
+    means = [unrelated(far, WEIGHTS, known_share=share).mean for share in shares]
+    assert means == sorted(means, reverse=True)
+    assert (means[0], means[-1]) == (unrelated(far, WEIGHTS).mean, pytest.approx(0.3))
+    # Texts of one subject are near to a question that they answer, in whatever words.
+    assert {unrelated(near, WEIGHTS, known_share=share).mean for share in shares} == {unrelated(near, WEIGHTS).mean}
+    # All candidates of a question move alike.
+    assert {unrelated(far, WEIGHTS, known_share=share).spread for share in shares} == {unrelated(far, WEIGHTS).spread}
+
+
 def test_a_model_that_nobody_measured_has_the_same_weights() -> None:
     known, unknown = weights_of("multilingual-e5-small"), weights_of("a model nobody has measured")
     assert replace(known, mean=unknown.mean, spread=unknown.spread, known=unknown.known) == unknown != known
@@ -86,7 +113,16 @@ def test_what_there_is_of_a_question_chooses_the_scale() -> None:
     assert WEIGHTS.scale(has_words=True, has_vector=True) == scales["both"]
     assert WEIGHTS.scale(has_words=False, has_vector=True) == scales["vectors"]
     for has_words in (True, False):
-        assert WEIGHTS.scale(has_words=has_words, has_vector=False) == scales["words"]
+        assert WEIGHTS.scale(has_words=has_words, has_vector=False, known_share=0.0) == scales["words"]
+
+
+def test_of_a_question_without_known_words_the_meaning_alone_says_what_is_probable() -> None:
+    both, vectors = WEIGHTS.scales["both"], WEIGHTS.scales["vectors"]
+    half, unknown = (WEIGHTS.scale(has_words=True, has_vector=True, known_share=share) for share in (0.5, 0.0))
+    assert unknown.similarity(8.0, 1.0) == vectors.similarity(8.0, 1.0) != both.similarity(8.0, 1.0)
+    assert half.by_meaning == pytest.approx(0.25)
+    assert half.lead == pytest.approx(0.75 * both.lead + 0.25 * vectors.lead)
+    assert unknown.least == half.least == both.least
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:

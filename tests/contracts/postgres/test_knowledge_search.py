@@ -165,6 +165,14 @@ def stored(vector: Sequence[float]) -> NDArray[np.float64]:
     return half / np.linalg.norm(half)
 
 
+def share_of_grams(knowledge: Knowledge, query: str, chunks: Sequence[KnowledgeChunk]) -> float:
+    """The share of the question's character grams that some text has."""
+    slots = analyze_query(query, knowledge.lexicon.look_up(query, lexicon_lookup(query))).slots
+    indexed = {term for chunk in chunks for term in chunk.words.impacts}
+    of_slots = [any(each.term in indexed for each in slot.terms) for slot in slots if slot.kind == "gram"]
+    return sum(of_slots) / len(of_slots) if of_slots else 1.0
+
+
 def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) -> None:
     library = a_library(60)
     store(knowledge, library)
@@ -174,7 +182,9 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
     for question, asked in itertools.product(questions, ways):
         cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
-        others = unrelated([float(cosine) for cosine in cosines], WEIGHTS)
+        by_words = asked.get("by_words", True)
+        share = share_of_grams(knowledge, question, library) if by_words else 1.0
+        others = unrelated([float(cosine) for cosine in cosines], WEIGHTS, known_share=share)
         found = ask(knowledge, question, limit=50, **asked)
         for match in found:
             if asked.get("by_meaning", True):
@@ -184,12 +194,12 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
             else:
                 assert (match.cosine, match.z) == (None, 0)
             penalty = WEIGHTS.example if match.type == "example" else 0
-            if not asked.get("by_words", True):
+            if not by_words:
                 assert match.evidence == pytest.approx(WEIGHTS.meaning * match.z + penalty)
         if not found:
             continue
-        evidence = "words" if "by_meaning" in asked else "vectors" if "by_words" in asked else "both"
-        scale = WEIGHTS.scales[evidence]
+        has_vector = asked.get("by_meaning", True)
+        scale = WEIGHTS.scale(has_words=by_words, has_vector=has_vector, known_share=share)
         best = found[0].evidence
         rivals = [match.evidence for match in found if match.type != "example"]
         second = max((evidence for evidence in rivals if evidence < best), default=best - 5)

@@ -47,6 +47,7 @@ from sakuin.retrieval.ranking import (
     Reach,
     Unrelated,
     WordMatch,
+    known_share,
     rank,
     reach,
     unrelated,
@@ -214,8 +215,10 @@ class KnowledgeSearch:
         words: dict[str, WordMatch] = {}
         for folder, those in in_folder.items():
             words |= word_matches(question.slots_of(folder), frequencies, those)
-        others = unrelated(found["cosines"], self.weights)
-        scale = self.weights.scale(has_words=question.has_words, has_vector=question.vector is not None)
+        share = known_share(question.slots, frequencies)
+        others = unrelated(found["cosines"], self.weights, known_share=share)
+        has_vector = question.vector is not None
+        scale = self.weights.scale(has_words=question.has_words, has_vector=has_vector, known_share=share)
         ranked = partial(
             rank,
             candidates,

@@ -105,14 +105,29 @@ class Unrelated:
         return (cosine - self.mean) / self.spread if cosine is not None else 0.0
 
 
-def unrelated(sample: Collection[float], weights: Weights) -> Unrelated:
-    """Returns what is known of the model, and what a question's cosines with a sample of the index say."""
+def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
+    """Returns the share, 0-1, of a question's character grams that some text has; 1 without any.
+
+    Of a question in another language than the texts it is low, of one about another subject it is not.
+    """
+    grams = [slot for slot in slots if slot.kind == "gram"]
+    known = sum(any(frequencies.chunks.get(each.term) for each in slot.terms) for slot in grams)
+    return known / len(grams) if grams else 1.0
+
+
+def unrelated(sample: Collection[float], weights: Weights, *, known_share: float = 1.0) -> Unrelated:
+    """Returns what is known of the model, and what a question's cosines with a sample of the index say.
+
+    Between languages all cosines are lower. So the less of the question the index knows, the more its own texts say of
+    the mean if they are lower: docs/decisions/0155-questions-in-another-language.md.
+    """
     if not sample:
         return Unrelated(weights.mean, weights.spread)
-    known = weights.known / (weights.known + len(sample))
-    mean = known * weights.mean + (1 - known) * fmean(sample)
+    known, of_sample = weights.known / (weights.known + len(sample)), fmean(sample)
+    mean = known * weights.mean + (1 - known) * of_sample
     squares = known * weights.spread**2 + (1 - known) * fmean((each - mean) ** 2 for each in sample)
-    return Unrelated(mean, math.sqrt(squares))
+    lower = (1 - known_share**2) * max(0.0, mean - of_sample)
+    return Unrelated(mean - lower, math.sqrt(squares))
 
 
 def word_matches(

@@ -26,19 +26,29 @@ class Scale:
     """The probability that a result answers: a logistic regression over its score and its lead.
 
     The lead is what its score has more than the best other score of the question; below zero if there is a better one.
-    `least`: the least score of a good match.
+    `least`: the least score of a good match. `by_meaning`, 0-1: how much of the scale is that for meaning alone.
     """
 
     constant: float
     score: float
     lead: float
     least: float
+    by_meaning: float = 0.0
 
     def similarity(self, score: float, lead: float) -> float:
         """Returns the probability, 0-1, with four decimals."""
         exponent = self.constant + self.score * score + self.lead * lead
         # Beyond these bounds the rounded result does not change.
         return round(1 / (1 + math.exp(-max(-50.0, min(50.0, exponent)))), 4)
+
+    def towards(self, other: "Scale", share: float) -> "Scale":
+        """Returns the scale with `share`, 0-1, of the probability from `other`, in logits."""
+
+        def mixed(own: float, of_other: float) -> float:
+            return own + share * (of_other - own)
+
+        lead, score = mixed(self.lead, other.lead), mixed(self.score, other.score)
+        return Scale(mixed(self.constant, other.constant), score, lead, self.least, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +75,15 @@ class Weights:
         """Returns the score of a candidate that is no example."""
         return self.meaning * z + self.words * words + self.covered * covered
 
-    def scale(self, *, has_words: bool, has_vector: bool) -> Scale:
-        """Returns the scale for what there is of a question to compare with texts."""
+    def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0) -> Scale:
+        """Returns the scale for what there is of a question to compare with texts.
+
+        The less of its words the index knows, the more the scale for meaning alone counts; a good match needs the same.
+        """
         if not has_vector:
             return self.scales["words"]
-        return self.scales["both" if has_words else "vectors"]
+        both, vectors = self.scales["both"], self.scales["vectors"]
+        return both.towards(vectors, (1 - known_share) ** 2) if has_words else vectors
 
 
 @cache

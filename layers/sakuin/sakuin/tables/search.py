@@ -11,7 +11,17 @@ from sakuin.language.questions.query_analysis import analyze_query, lexicon_look
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.proximity import COMPARED, ComparedText, ranked_by_texts
-from sakuin.retrieval.ranking import Candidate, Ranked, Unrelated, WordMatch, is_shown, rank, unrelated, word_matches
+from sakuin.retrieval.ranking import (
+    Candidate,
+    Ranked,
+    Unrelated,
+    WordMatch,
+    is_shown,
+    known_share,
+    rank,
+    unrelated,
+    word_matches,
+)
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
@@ -201,13 +211,10 @@ class SearchTable:
             # A question without terms, such as 🐡: the store's own words found a chunk, or not.
             whole = WordMatch(1.0, 1.0, (query,))
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
-        others = others or unrelated(found.cosines, self.weights)
-        ranked = partial(
-            rank,
-            others=others,
-            weights=self.weights,
-            scale=self.weights.scale(has_words=bool(slots), has_vector=vector is not None),
-        )
+        share = known_share(slots, frequencies)
+        others = others or unrelated(found.cosines, self.weights, known_share=share)
+        scale = self.weights.scale(has_words=bool(slots), has_vector=vector is not None, known_share=share)
+        ranked = partial(rank, others=others, weights=self.weights, scale=scale)
         first = ranked(candidates, words)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
         rows = {each.doc_id: each for each in found.chunks}
