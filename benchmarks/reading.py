@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.retrieval.tokens import estimated_tokens
 
 from benchmarks.general import VECTORS, read_lines, read_questions

@@ -8,7 +8,7 @@ from typing import Any
 from mcp_types import Tool
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.read_around import TOOL as READ_AROUND
 from sakuin.mcp.search_tools import OUTPUT
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA

@@ -25,7 +25,7 @@ from tests.hanging import ended_when_it_hangs
 from tests.parallel import SHARED, SUMMARY
 
 if TYPE_CHECKING:
-    from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.knowledge.tools import KnowledgeTools
 
     from tests.worlds import TableWorld, World, Worlds
 
@@ -175,7 +175,7 @@ def world(a_world: "Worlds", empty_database: Database) -> "World":
 @pytest.fixture
 def tools(world: "World") -> "KnowledgeTools":
     """The tools of the knowledge endpoint over that library."""
-    from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.knowledge.tools import KnowledgeTools
 
     return KnowledgeTools(world, world.read)
 

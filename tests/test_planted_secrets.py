@@ -16,7 +16,7 @@ from sakuin.http.app import rest_api
 from sakuin.http.keys import keys_router
 from sakuin.knowledge.messages import RecheckKey
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background

@@ -16,7 +16,7 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresC
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.model import AnalyzedQuery
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import connected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.aws import Handler

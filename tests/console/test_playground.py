@@ -18,7 +18,7 @@ from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.http.app import rest_api
 from sakuin.http.upkeep import gap_router
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 from sakuin_cli.evaluation.labels import labelled_questions
 from starlette.testclient import TestClient

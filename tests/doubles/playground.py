@@ -10,7 +10,7 @@ from typing import Any
 from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, AskMcp, PlaygroundAnswer, PlaygroundQuestion, answer_event
 from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
 from sakuin.mcp.app import Allow
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.playground import AnswerPlayground
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.aws import Handler, LambdaFunction

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 from sakuin.errors import Misconfigured, NotFound, OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import AskMcp, PlaygroundAnswer, PlaygroundQuestion
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.aws import LambdaFunction
 
 from tests.doubles.playground import FUNCTION, Invoked, playground

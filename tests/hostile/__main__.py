@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 

@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.language.analysis import analyze
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.worlds import World, Worlds

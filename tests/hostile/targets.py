@@ -23,7 +23,7 @@ from sakuin.language.morphemes import LONGEST_TERM
 from sakuin.language.notation import canonical
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table, patched, written_table

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, settings
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from tests.effort import times
 from tests.hostile.targets import Target, requests_to, targets

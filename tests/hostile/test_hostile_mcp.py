@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from tests.hostile.wire import ERAS, PATHS, TOOL_OF, asked, handler_of, is_told, message, routed
 from tests.mcp.wire import STATELESS, Ask

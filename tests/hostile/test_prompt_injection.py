@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.mcp import knowledge_schemas, search_tools
+from sakuin.mcp import search_tools
 from sakuin.mcp.answers import NOTE, answered, visible_answer
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge import schemas as knowledge_schemas
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import BoundTool, Endpoint
 

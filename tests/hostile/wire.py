@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.platform.keys import hash_of_key

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.emptied import emptied

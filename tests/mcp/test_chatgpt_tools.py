@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.settings import Settings
 
 from tests.environment import environment

@@ -12,9 +12,10 @@ from sakuin.knowledge.library import LONGEST_DESCRIPTION
 from sakuin.knowledge.model import Place
 from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.postgres_search import ReadKnowledge
-from sakuin.mcp import knowledge_schemas as schemas
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge import schemas
+from sakuin.mcp.knowledge.lists import list_materials
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.builders import a_page
@@ -72,7 +73,11 @@ def test_the_instructions_begin_with_what_the_library_is_and_its_described_folde
         "Folders, for `in`:",
         f"- math: Rules and methods [2 pages (en 1, ja 1); rule, tip; newest change {day[0]}]",
     ]
-    assert "\n".join(lines[3:]) == f"\n{schemas.INSTRUCTIONS}"
+    default = "Sakuin is an index of teaching material. "
+    assert "\n".join(lines[3:]) == f"\n{schemas.INSTRUCTIONS.removeprefix(default)}"
+    world.library.describe("", "")
+    assert "]\nFolders, for `in`:" in instructions(tools_of(world), era)
+    assert instructions(tools_of(world), era).endswith(f"\n\n{default}{schemas.INSTRUCTIONS.removeprefix(default)}")
 
 
 def test_of_many_described_folders_the_instructions_have_the_first(a_world: Worlds) -> None:
@@ -143,7 +148,7 @@ def test_a_described_folder_of_another_key_is_not_read(world: World) -> None:
     own = replace(world.read, folder="math").places()
     assert [(place.folder, place.description, place.pages) for place in own] == [("math", None, 2)]
     with pytest.raises(Invalid, match="There are: math"):
-        KnowledgeTools(world, world.read).within("math").run_materials(_in("art"))
+        list_materials(KnowledgeTools(world, world.read).within("math").read, _in("art"))
 
 
 def _in(folder: str) -> Any:

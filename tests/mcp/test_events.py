@@ -9,7 +9,7 @@ from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.changes.event_types import page_events, tool_events
 from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin_local.supabase.database import Database
 

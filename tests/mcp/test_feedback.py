@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.rest import PUBLIC_PATH, RestSearch
 from sakuin.mcp.server import knowledge_server
 from sakuin.upkeep.gaps import gaps_of

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, ring

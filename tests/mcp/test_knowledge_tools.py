@@ -7,7 +7,7 @@ from urllib.parse import quote
 import jsonschema
 import pytest
 from sakuin.language.unicode_text import INVISIBLE
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.mcp.tool_answers import answer, call, said, size

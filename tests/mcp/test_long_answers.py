@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.retrieval.tokens import estimated_tokens
 
 from tests.builders import a_page

@@ -8,7 +8,7 @@ import pytest
 from mcp.server import Server
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.rate_limiter import RateLimiter
 from sakuin.mcp.rest import RestSearch
 from sakuin.mcp.search_tools import SearchTools

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.knowledge.postgres_search import ReadKnowledge
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.retrieval.tokens import estimated_tokens
 
 from tests.emptied import emptied
@@ -140,9 +140,7 @@ def test_lines_are_those_of_the_stored_text_within_the_budget(
 def test_a_line_that_was_found_is_read_with_its_neighbours(tools: KnowledgeTools) -> None:
     for place in answer(call(tools, "find_text", pattern="return|noon|Sail 2"))["places"]:
         found = answer(call(tools, "read_page", page=place["id"], line=max(1, place["line"] - 1), lines=3))
-        assert (
-            found["text"].split("\n")[place["line"] - found["line"]].strip().startswith(place["text"].removesuffix("…"))
-        )
+        assert found["text"].split("\n")[place["line"] - found["line"]].startswith(place["text"].removesuffix("…"))
         assert found["url"] == place["url"]
         assert found["next_cursor"] is None
 
@@ -170,11 +168,11 @@ def test_the_page_of_the_canary_is_not_searched(tools: KnowledgeTools) -> None:
 def test_exact_text_is_found_with_its_place_and_its_neighbours(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "find_text", text="RETURN x + 1"))
     (place,) = found["places"]
-    assert (place["before"], place["text"], place["after"]) == ("def f(x):", "return x + 1", "print(f(2))")
+    assert (place["before"], place["text"], place["after"]) == ("def f(x):", "    return x + 1", "print(f(2))")
     assert place["id"] == "docs/pots#how:~:never-at-noon"
     assert place["url"].endswith("#how:~:text=Never%20at%20noon,-The%20sun%20burns%20wet%20leaves.")
     chunk = answer(call(tools, "get_chunk_by_id", id=place["id"]))["chunk"]
-    assert place["text"] in chunk["content"].split("\n")[place["line"] - 1]
+    assert place["text"] == chunk["content"].split("\n")[place["line"] - 1]
 
 
 def test_a_link_to_a_text_is_also_a_name_of_its_explanation(tools: KnowledgeTools) -> None:

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.messages import read_messages
 from sakuin.mcp.resources.documents import Documents
 from sakuin.mcp.search_tools import SearchTools

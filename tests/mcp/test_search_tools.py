@@ -16,7 +16,7 @@ from sakuin.errors import Unavailable
 from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.answers import NOTE
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA

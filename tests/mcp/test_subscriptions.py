@@ -20,7 +20,7 @@ from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.changes.send_webhooks import SendWebhooks
 from sakuin.mcp.changes.subscriptions import Caller, Subscriptions
 from sakuin.mcp.changes.webhooks import Webhooks
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.sqs import SqsQueue
 

@@ -3,7 +3,7 @@
 import pytest
 from sakuin.errors import Forbidden, Unauthorized, Unavailable
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.mcp.users import Users, is_token
 from sakuin.platform.supabase.sign_in import SignIn

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 
 def call(tools: KnowledgeTools, name: str, **arguments: Any) -> CallToolResult:

@@ -10,7 +10,7 @@ import pytest
 from mangum import Mangum
 from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.aws import Handler

@@ -78,8 +78,8 @@ def _answered_by_mcp() -> APIRouter:
     """Returns the routes that the function `mcp` answers, for the document alone."""
     # Nothing else of this function needs them.
     from sakuin import arguments
-    from sakuin.mcp import knowledge_schemas
     from sakuin.mcp.changes.feed import OUTPUT as CHANGES
+    from sakuin.mcp.knowledge import schemas as knowledge_schemas
     from sakuin.mcp.search_tools import OUTPUT
 
     routes = APIRouter(prefix="/v1", generate_unique_id_function=lambda route: route.name)

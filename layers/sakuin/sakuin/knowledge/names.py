@@ -138,8 +138,8 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
     material, mark, anchor = nfc(chunk).rpartition("#")
     if not (material and mark and anchor):
         raise Invalid(
-            f"{chunk!r} is not a chunk id. Use material#anchor or a link, as in search results; the link of a whole "
-            "page names no explanation, so use the id."
+            f"{chunk!r} is not a chunk id. Use material#anchor or a link, as in search results. read_page reads whole "
+            "pages."
         )
     return material, anchor
 

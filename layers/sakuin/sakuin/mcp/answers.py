@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from sakuin.arguments import sentence
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
+from sakuin.knowledge.names import has_host
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.platform.telemetry import Meter
 from sakuin.retrieval.tokens import estimated_tokens
@@ -31,6 +32,7 @@ _CONTINUATION_BYTES = 500
 # Members that the caller sent, compares or sends again are not changed.
 _EXACT = frozenset({"query", "id", "ids", "url", "material", "anchor", "content_hash", "next_cursor"})
 _LONGEST_FAILURE = 2000
+_RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 # An answer whose best result has a lower similarity is more probably wrong than right.
 _WEAK = 0.5
 
@@ -96,6 +98,12 @@ def counted(meter: Meter) -> Iterator[None]:
     finally:
         meter.count("ToolCalls")
         meter.count("ToolCallsFailed", float(is_failure))
+
+
+def add_link_note(answer: Answer, base_url: str, *, has_links: bool) -> None:
+    """Says how to complete links of pages that have no host."""
+    if has_links and not has_host(base_url):
+        answer["links"] = _RELATIVE_LINKS
 
 
 def bytes_of(answer: Answer, text_form: TextForm = _whole) -> int:

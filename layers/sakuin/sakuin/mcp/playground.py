@@ -15,7 +15,7 @@ from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import Expected, SearchExplanation
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.mcp.app import Allow
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.json_pointer import is_within

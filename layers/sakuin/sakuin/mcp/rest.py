@@ -14,7 +14,7 @@ from sakuin.arguments import ChangesArguments, sentence
 from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
 from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.resources.documents import ENDPOINT as PUBLIC_PATH
 from sakuin.mcp.resources.documents import is_document
 from sakuin.mcp.search_tools import SearchTools

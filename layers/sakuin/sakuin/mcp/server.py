@@ -12,8 +12,8 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Lis
 from sakuin.mcp.changes.event_types import EventTypes
 from sakuin.mcp.changes.events import WebhookMethods, add_events, change_handshake
 from sakuin.mcp.changes.subscriptions import Caller
-from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.schemas import INSTRUCTIONS
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.resources.methods import add_resources
 from sakuin.mcp.resources.pages import Resources
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS

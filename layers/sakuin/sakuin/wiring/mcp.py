@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sakuin.knowledge.postgres_search import CandidateStore
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.mcp.answers import RecordRefused
-    from sakuin.mcp.knowledge_tools import RecordFeedback
+    from sakuin.mcp.knowledge.tools import RecordFeedback
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
     from sakuin.tables.postgres import ToolSearch
@@ -203,7 +203,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.changes.feed import ChangeFeed
     from sakuin.mcp.changes.questions import StandingQuestions
     from sakuin.mcp.changes.webhooks import Webhooks
-    from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.knowledge.tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.mcp.resources.documents import Documents

@@ -14,8 +14,9 @@ from sakuin.arguments import MAX_TOKENS, PageArguments, sentence
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import EVERYTHING
 from sakuin.mcp.answers import visible_answer
-from sakuin.mcp.knowledge_schemas import said_of
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.reading import read_page
+from sakuin.mcp.knowledge.schemas import said_of
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.resources.skill import skill_of
 from sakuin.retrieval.excerpt import excerpt
 
@@ -111,7 +112,7 @@ class Documents:
             if part:
                 take()
             arguments = PageArguments.model_validate({"page": material, "max_tokens": MAX_TOKENS, "cursor": cursor})
-            answer = visible_answer(self.tools.run_page(arguments))
+            answer = visible_answer(read_page(self.tools.read, arguments))
             if answer["material"] != material:
                 raise NotFound("There is no such page. llms.txt lists the pages")
             text += answer["text"] if part else f"<{answer['url']}>\n\n{answer['text']}"

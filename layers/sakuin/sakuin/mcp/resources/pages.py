@@ -19,7 +19,8 @@ from sakuin.arguments import MAX_TOKENS, MaterialArguments, PageArguments
 from sakuin.errors import Invalid, NotFound, SakuinError
 from sakuin.mcp.answers import NOTE, counted, visible_answer
 from sakuin.mcp.cursors import cursor_of, position_of
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.reading import read_page
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.messages import protocol_error
 from sakuin.mcp.resources.skill import URI, skill_of
 
@@ -73,7 +74,7 @@ class Resources:
         try:
             arguments = _arguments(uri)
             with counted(self.tools.meter):
-                answer = visible_answer(self.tools.run_page(PageArguments.model_validate(arguments)))
+                answer = visible_answer(read_page(self.tools.read, PageArguments.model_validate(arguments)))
         except (SakuinError, ValidationError) as error:
             raise protocol_error(error, {"uri": uri}) from error
         section = {"section": arguments["section"]} if "section" in arguments else {}

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_types import Resource
 
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.knowledge.tools import KnowledgeTools
 
 NAME = "ask-this-library"
 URI = f"skill://{NAME}/SKILL.md"

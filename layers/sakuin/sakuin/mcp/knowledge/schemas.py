@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from sakuin.knowledge.model import Place
 from sakuin.mcp.schemas import NEXT_CURSOR, NO_GOOD_MATCH, SIMILARITY, TRUNCATED, Schema, answer, described, records
 
-INSTRUCTIONS = """\
-Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,
+# Only where the owner says nothing else.
+_DEFAULT = "Sakuin is an index of teaching material."
+INSTRUCTIONS = f"""\
+{_DEFAULT} Search it when somebody wants to learn, understand or look up a concept,
 a rule, a method or an example. Each result's `url` lands on exactly the element that explains it; give that link to
 the reader, and say with `learns` what is learnt there, in the reader's language (「このリンクでは〜が学べます」, "Here
 you can learn …"). The search keeps no memory: a follow-up has to be a complete question again. `similarity` is the
@@ -35,7 +37,7 @@ def instructions_of(places: Sequence[Place]) -> str:
             break
         lines.append(line)
     about = "\n".join([f"About this library: {said_of(own)}", *(["Folders, for `in`:", *lines] if lines else ())])
-    return f"{about}\n\n{INSTRUCTIONS}"
+    return f"{about}\n\n{INSTRUCTIONS.removeprefix(f'{_DEFAULT} ') if own.description else INSTRUCTIONS}"
 
 
 def said_of(place: Place) -> str:
@@ -92,7 +94,7 @@ _PLACE = {
 SEARCH_OUTPUT = answer(
     {
         "query": "As sent.",
-        "understood_as": "Searched instead.",
+        "understood_as": "Searched, too.",
         "queries": "Of each question: query, understood_as, no_good_match, not_exact, and the ids of its results.",
         "results": records(
             "Best first.",

@@ -1,0 +1,1 @@
+"""The tools of the library: what each answers, and what an agent reads of them."""

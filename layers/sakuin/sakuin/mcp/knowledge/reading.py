@@ -1,0 +1,202 @@
+"""The answers of `get_chunk_by_id`, `read_page` and `find_text`: what is stored, as it is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from sakuin.arguments import ChunkArguments, FindArguments, PageArguments
+from sakuin.errors import NotFound
+from sakuin.knowledge.line_pattern import exact_pattern, postgres_pattern
+from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
+from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
+from sakuin.knowledge.reading.markdown import plain_text
+from sakuin.mcp.answers import Answer, add_fitting, add_link_note, add_text, add_texts
+from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
+from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.tokens import estimated_tokens
+
+# Characters of a found line, and of each of its neighbours.
+_LINE, _BESIDE = 300, 150
+# Of the names and the link of a place: blank lines are not free either.
+_PLACE_TOKENS = 20
+# Between two explanations of a page.
+_BETWEEN = "\n\n"
+# Sections named in an error.
+_SECTIONS = 30
+
+
+def get_chunk_by_id(read: ReadKnowledge, wanted: ChunkArguments) -> Answer:
+    """Answers `get_chunk_by_id`. A cursor has the number of chunks before it, and of characters of the next one."""
+    names = wanted.names
+    question = ("get_chunk_by_id", names, wanted.neighbours)
+    first, offset = (0, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+    result = read.chunks(names, with_neighbours=wanted.neighbours)
+    missing = [name for name, chunk in zip(names, result, strict=True) if chunk is None]
+    if wanted.id is not None and missing:
+        raise NotFound(f"There is no chunk {wanted.id!r}. Use an id from search_knowledge or list_concepts")
+    chunks = [chunk for chunk in result if chunk is not None][first:]
+    answer: Answer = {"chunks": [], "missing": missing, "next_cursor": None}
+    add_link_note(answer, read.base_url, has_links=bool(chunks))
+    views = [_chunk_view(read, chunk, has_neighbours=wanted.neighbours) for chunk in chunks]
+    if rest := add_texts(answer, views, offset=offset):
+        complete, characters = rest
+        answer["truncated"] = (
+            f"The text has {len(chunks[0].content):,} characters; these end at {characters:,}."
+            if characters
+            else f"{complete} of {len(chunks)} chunks fit."
+        ) + " Send `next_cursor` for the rest."
+        answer["next_cursor"] = cursor_of(f"{first + complete}-{characters}", *question)
+    return answer if wanted.id is None else _of_one(answer)
+
+
+def _of_one(answer: Answer) -> Answer:
+    """Returns the answer about one `id`."""
+    shown = {name: answer[name] for name in ("links", "truncated", "next_cursor") if answer.get(name)}
+    return {"chunk": answer["chunks"][0], **shown}
+
+
+def _chunk_view(read: ReadKnowledge, chunk: StoredChunk, *, has_neighbours: bool) -> Answer:
+    view = asdict(chunk) | {"url": read.url(chunk.material, chunk.anchor, chunk.content)}
+    view["learns_by"] = learns_author(view.pop("learns_source"))
+    for side, beside in (("previous", chunk.previous), ("next", chunk.next)):
+        del view[side]
+        if has_neighbours:
+            view[side] = _neighbour_view(read, beside) if beside else None
+    return view
+
+
+def _neighbour_view(read: ReadKnowledge, beside: LocatedText) -> Answer:
+    url = read.url(beside.material, beside.anchor, beside.content)
+    return {"id": beside.id, "url": url, "title": beside.title, "content": beside.content}
+
+
+def read_page(read: ReadKnowledge, wanted: PageArguments) -> Answer:
+    """Answers `read_page`. A cursor has the place of an explanation in its page, and of a character in its text."""
+    if wanted.wants_lines:
+        return _page_lines(read, wanted)
+    question = ("read_page", wanted.page, wanted.section)
+    position, offset = (None, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+    parts = read.page(wanted.page, section=wanted.section, position=position)
+    if not parts:
+        raise _no_part(read, wanted)
+    material, title = parts[0].material, parts[0].page_title
+    answer: Answer = {"material": material, "title": title, "url": read.url(material, "")}
+    answer |= {"text": "", "next_cursor": None}
+    add_link_note(answer, read.base_url, has_links=True)
+    texts = [_markdown(read, part) for part in parts[:PARTS]]
+    length = offset + add_text(answer, _BETWEEN.join(texts)[offset:], max_tokens=wanted.max_tokens)
+    number, rest = _place_in(texts, length)
+    if number < len(parts):
+        if rest == 0:
+            answer["text"] = answer["text"].rstrip("\n") + _BETWEEN
+        answer["truncated"] = "The page goes on. Send `next_cursor` for the rest."
+        answer["next_cursor"] = cursor_of(f"{parts[number].position}-{rest}", *question)
+    return answer
+
+
+def _page_lines(read: ReadKnowledge, wanted: PageArguments) -> Answer:
+    """Reads lines as they are stored. A cursor has the next line, and how many of its characters were given."""
+    question = ("read_page", wanted.page, wanted.section, wanted.line, wanted.lines)
+    first, offset = (wanted.first_line, 0) if wanted.cursor is None else numbers_of(wanted.cursor, *question)
+    parts = read.page(wanted.page, section=wanted.section, line=first)
+    if not parts:
+        raise _no_part(read, wanted)
+    part = parts[0]
+    answer: Answer = {"material": part.material, "title": part.page_title}
+    answer |= {"url": read.url(part.material, part.anchor, part.content), "line": first}
+    answer |= {"text": "", "next_cursor": None}
+    add_link_note(answer, read.base_url, has_links=True)
+    lines = "\n".join(each.content for each in parts[:PARTS]).split("\n")[first - part.line :]
+    text = "\n".join(lines[: wanted.end_line - first])
+    length = offset + add_text(answer, text[offset:], max_tokens=wanted.max_tokens)
+    rest = text[:length].rpartition("\n")[2]
+    following = (first + text.count("\n", 0, length), len(rest))
+    if length == len(text):
+        following = (first + len(lines), 0) if len(parts) > PARTS else (wanted.end_line, 0)
+    elif not rest:
+        answer["text"] = answer["text"].removesuffix("\n")
+    if following[0] < wanted.end_line:
+        answer["truncated"] = "There are more lines. Send `next_cursor` for the rest."
+        answer["next_cursor"] = cursor_of("{}-{}".format(*following), *question)
+    return answer
+
+
+def _no_part(read: ReadKnowledge, wanted: PageArguments) -> NotFound:
+    has_more = wanted.section is not None or wanted.wants_lines
+    parts = read.page(wanted.page) if has_more else ()
+    if not parts:
+        return NotFound(f"There is no page {wanted.page!r}. list_materials lists the pages")
+    if wanted.wants_lines and read.page(wanted.page, section=wanted.section):
+        return NotFound(f"There is no line {wanted.first_line:,}: the text ends before")
+    titles = dict.fromkeys(title for part in parts for title in (part.section, part.title) if title)
+    return NotFound(f"The page has no section {wanted.section!r}. It has: {', '.join([*titles][:_SECTIONS])}")
+
+
+def _markdown(read: ReadKnowledge, part: PagePart) -> str:
+    """Returns a heading with the end of the link that leads to it, as in Pandoc's Markdown, and the text."""
+    fragment = read.url(part.material, part.anchor, part.content).partition("#")[2]
+    return f"## {part.title}{f' {{#{fragment}}}' if fragment else ''}\n\n{part.body}"
+
+
+def _place_in(texts: Sequence[str], length: int) -> tuple[int, int]:
+    """Returns where a character of the joined texts is: the number of its text, and its place there."""
+    for number, text in enumerate(texts):
+        if length < len(text):
+            return number, max(0, length)
+        length -= len(text) + len(_BETWEEN)
+    return len(texts), 0
+
+
+def find_text(read: ReadKnowledge, wanted: FindArguments) -> Answer:
+    """Answers `find_text`. A cursor has the place before an explanation, its lines that were shown, its page."""
+    filters = read.within(wanted.filters)
+    question = ("find_text", wanted.text, wanted.pattern, asdict(filters))
+    after, lines = None, 0
+    if wanted.cursor is not None:
+        place, first, material = position_of(wanted.cursor, *question).split(" ", 2)
+        after, lines = (material, int(place)), int(first)
+    pattern = exact_pattern(wanted.text) if wanted.text is not None else postgres_pattern(wanted.pattern or "")
+    found = read.find(pattern, filters, after)
+    if not found.matches and found.last is None and after is None:
+        read.check_filters(filters)
+    places = [(match, number) for match in found.matches for number in match.lines][lines:]
+    answer: Answer = {"places": [], "read": found.read, "next_cursor": None}
+    add_link_note(answer, read.base_url, has_links=bool(places))
+    views = _within(
+        (_place_view(read, match, line, wanted.text or "") for match, line in places), tokens=wanted.max_tokens
+    )
+    shown = add_fitting(answer, "places", views)
+    if shown < len(places):
+        match, number = places[shown]
+        start = f"{match.position - 1} {match.lines.index(number)} {match.material}"
+        answer["next_cursor"] = cursor_of(start, *question)
+    elif found.last is not None:
+        answer["next_cursor"] = cursor_of(f"{found.last[1]} 0 {found.last[0]}", *question)
+    if answer["next_cursor"]:
+        answer["truncated"] = "Not everything was searched. Send `next_cursor` to go on."
+    return answer
+
+
+def _place_view(read: ReadKnowledge, match: TextMatch, number: int, text: str) -> Answer:
+    lines = match.content.split("\n")
+    before = next((beside for beside in reversed(lines[: number - 1]) if plain_text(beside)), "")
+    after = next((beside for beside in lines[number:] if plain_text(beside)), "")
+    return {
+        "id": match.id,
+        "url": read.url(match.material, match.anchor, match.content),
+        "title": match.title,
+        "line": number,
+        "before": excerpt(before, length=_BESIDE, keeps_lines=True),
+        "text": excerpt(lines[number - 1], around=[text], length=_LINE, keeps_lines=True),
+        "after": excerpt(after, length=_BESIDE, keeps_lines=True),
+    }
+
+
+def _within(views: Iterable[Answer], *, tokens: int) -> list[Answer]:
+    """Returns the first places that have about so many tokens together, at least one."""
+    fitting: list[Answer] = []
+    for view in views:
+        tokens -= _PLACE_TOKENS + estimated_tokens("".join(view[name] for name in ("before", "text", "after")))
+        if tokens < 0 and fitting:
+            break
+        fitting.append(view)
+    return fitting
