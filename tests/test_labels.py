@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.tables.json_pointer import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ROOT / "tests" / "labels"
@@ -46,13 +47,6 @@ def explained() -> set[str]:
         for path in SAMPLES.glob("*/*.html")
         for item in read_page(path.read_bytes()).explanations
     }
-
-
-def node(tree: Any, pointer: str) -> Any:
-    for token in pointer.split("/")[1:]:
-        token = token.replace("~1", "/").replace("~0", "~")
-        tree = tree[int(token)] if isinstance(tree, list) else tree[token]
-    return tree
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -119,7 +113,7 @@ def test_the_answers_over_the_table_are_nodes_large_enough_to_be_indexed() -> No
     for label in labels("table"):
         for pointer in label["gold"]:
             assert pointer.startswith("/articles/"), label
-            assert len(node(tree, pointer)) >= LARGE, label
+            assert len(str(resolve(tree, pointer))) >= LARGE, label
 
 
 def test_every_article_of_the_table_is_asked_about() -> None:

@@ -127,22 +127,6 @@ def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "/v1/materials?limit=0", None),
-        ("GET", "/v1/materials?limit=501", None),
-        ("GET", "/v1/validation?limit=x", None),
-        ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}),
-        ("POST", "/v1/receipts", {"versions": [{"key": "a", "version_id": "b"}] * 501}),
-        ("POST", "/v1/anchors", {"materials": []}),
-        ("POST", "/v1/anchors", ["a"] * 501),
-    ],
-)
-def test_a_wrong_request_is_422(api: TestClient, method: str, path: str, body: object) -> None:
-    assert api.request(method, path, json=body).status_code == 422
-
-
-@pytest.mark.parametrize(
     ("method", "path", "body", "status", "told"),
     [
         ("GET", "/v1/materials?limit=x", None, 422, "'limit': Input should be a valid integer"),
@@ -150,6 +134,11 @@ def test_a_wrong_request_is_422(api: TestClient, method: str, path: str, body: o
         ("GET", "/v1/status?limit=1", None, 422, "Unknown query parameter 'limit'. This route has none"),
         ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}, 422, "'versions.0.version_id' is required"),
         ("POST", "/v1/receipts", {"versions": [{}] * 9}, 422, "; and 13 more"),
+        ("GET", "/v1/materials?limit=0", None, 422, "'limit': Input should be greater than or equal to 1"),
+        ("GET", "/v1/materials?limit=501", None, 422, "'limit': Input should be less than or equal to 500"),
+        ("POST", "/v1/receipts", {"versions": [{"key": "a", "version_id": "b"}] * 501}, 422, "at most 500 items"),
+        ("POST", "/v1/anchors", {"materials": []}, 422, "Input should be a valid list"),
+        ("POST", "/v1/anchors", ["a"] * 501, 422, "at most 500 items"),
         ("GET", "/v1/nothing", None, 404, "There is no such path"),
         ("PUT", "/v1/status", None, 405, "This path does not have this method"),
     ],

@@ -2,7 +2,6 @@
 
 import unicodedata
 
-import pytest
 from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
@@ -12,11 +11,6 @@ KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"
 ONE = a_page({"rule-a": "解の公式: 一の版。"})
 TWO = a_page({"rule-a": "解の公式: 二の版。"})
-
-
-@pytest.fixture
-def world(a_world: Worlds) -> World:
-    return a_world()
 
 
 def text(world: World, material: str = MATERIAL) -> str:
@@ -112,3 +106,39 @@ def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable
     world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
+
+
+# ---------------------------------------------------------------- reset sequencers and lost events
+
+
+def recheck(world: World, key: str) -> None:
+    world.queue.recheck([key], reason="test")
+    world.settle()
+
+
+def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
+    for _ in range(5):
+        world.put(KEY, ONE)
+    world.bucket.begin_anew()
+    version = world.put(KEY, TWO)
+    assert "二の版" in text(world)
+    assert world.receipt(KEY, version).outcome == "applied"
+    assert "一の版" in (world.put(KEY, ONE) and text(world))
+
+
+def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
+    world.put(KEY, ONE)
+    before = world.state(MATERIAL)
+    recheck(world, KEY)
+    recheck(world, "junior/never.html")
+    assert (world.materials(), world.state(MATERIAL)) == ([MATERIAL], before)
+
+
+def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
+    world.put(KEY, ONE)
+    learns = "二次方程式の解き方_教材: {rule-a: [公式で解く方法]}"
+    version = world.bucket.write("junior/learns.yml", learns.encode())
+    world.bucket.forget_messages()
+    recheck(world, "junior/learns.yml")
+    assert world.followed_files() == {"junior/learns.yml": version}
+    assert "公式で解く方法" in world.chunks(MATERIAL)[0].learns.items

@@ -8,14 +8,9 @@ import pytest
 from sakuin.knowledge.canary import CANARY_KEY
 
 from tests.builders import a_page
-from tests.worlds import World, Worlds
+from tests.worlds import World
 
 ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})
-
-
-@pytest.fixture
-def world(a_world: Worlds) -> World:
-    return a_world()
 
 
 def process(world: World) -> list[int]:

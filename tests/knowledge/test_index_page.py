@@ -11,7 +11,7 @@ from sakuin.knowledge.model import ChangeResult
 from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_page, a_source
-from tests.worlds import World, Worlds
+from tests.worlds import World
 
 KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -20,11 +20,6 @@ BOXES = {
     "method-square": "平方完成: x の係数の半分の2乗を足して引く。",
     "tip-sign": "符号のコツ: b が負のときは括弧をつける。",
 }
-
-
-@pytest.fixture
-def world(a_world: Worlds) -> World:
-    return a_world()
 
 
 def test_the_same_page_is_another_version_of_which_nothing_is_read_or_written(world: World) -> None:

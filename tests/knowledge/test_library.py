@@ -18,8 +18,7 @@ def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None
 
 @pytest.mark.scenario("knowledge-index/a-missing-anchor-is-an-error")
 @pytest.mark.scenario("knowledge-index/an-unindexed-id-is-a-warning")
-def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_a_warning(a_world: Worlds) -> None:
-    world = a_world()
+def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_a_warning(world: World) -> None:
     world.put("a.html", PAGE)
     world.bucket.write("a.html", a_page({"rule-b": "別の公式: 文。"}))
     found = {(severity, anchor) for severity, _, _, anchor in rules(world)}
@@ -33,15 +32,13 @@ def test_the_canary_that_was_removed_a_moment_ago_is_no_finding(a_world: Worlds)
     assert rules(world) == set()
 
 
-def test_a_page_that_is_gone_but_indexed_is_an_error(a_world: Worlds) -> None:
-    world = a_world()
+def test_a_page_that_is_gone_but_indexed_is_an_error(world: World) -> None:
     world.put("a.html", PAGE)
     world.bucket.remove("a.html")
     assert rules(world) == {("error", "missing-page", "a", None)}
 
 
-def test_an_unreadable_page_and_a_waiting_key_are_reported(a_world: Worlds) -> None:
-    world = a_world()
+def test_an_unreadable_page_and_a_waiting_key_are_reported(world: World) -> None:
     world.put("a.html", b"%PDF-1.7")
     world.put("が.html", PAGE)
     world.put(unicodedata.normalize("NFD", "が.html"), PAGE)
@@ -61,8 +58,7 @@ def test_files_of_authors_that_cannot_be_read_are_errors(a_world: Worlds) -> Non
     assert {finding[:3] for finding in rules(world)} == found | {("error", "unreadable-learns", "site/learns.yml")}
 
 
-def test_findings_come_in_pages_that_leave_no_material_out(a_world: Worlds) -> None:
-    world = a_world()
+def test_findings_come_in_pages_that_leave_no_material_out(world: World) -> None:
     for name in "abcdefg":
         world.bucket.write(f"{name}.html", PAGE)
     world.bucket.take_messages()
@@ -87,8 +83,7 @@ def _boxes(*numbers: int, words: str = "文") -> bytes:
     return a_page({f"rule-{number}": f"公式{number}: {words}。" for number in numbers})
 
 
-def test_a_page_that_lost_much_names_the_version_before_until_it_is_back(a_world: Worlds) -> None:
-    world = a_world()
+def test_a_page_that_lost_much_names_the_version_before_until_it_is_back(world: World) -> None:
     good, whole = world.put("a.html", _boxes(*range(9))), _boxes(*range(9))
     world.put("a.html", _boxes(1, 2))
     (finding,), _ = world.library.findings()
@@ -106,15 +101,13 @@ def test_a_page_that_lost_much_names_the_version_before_until_it_is_back(a_world
 
 
 @pytest.mark.parametrize("kept", [range(5, 20), range(4, 8)], ids=["25 %", "four"])
-def test_a_page_that_lost_less_than_30_percent_or_five_is_no_finding(a_world: Worlds, kept: range) -> None:
-    world = a_world()
+def test_a_page_that_lost_less_than_30_percent_or_five_is_no_finding(world: World, kept: range) -> None:
     world.put("a.html", _boxes(*range(kept.stop)))
     world.put("a.html", _boxes(*kept))
     assert rules(world) == set()
 
 
-def test_what_a_page_lost_is_no_finding_when_the_version_before_is_gone(a_world: Worlds) -> None:
-    world = a_world()
+def test_what_a_page_lost_is_no_finding_when_the_version_before_is_gone(world: World) -> None:
     world.put("a.html", _boxes(*range(9)))
     world.put("a.html", _boxes(1))
     world.sql.execute("""update public.material set collapse = collapse || '{"at": "2020-01-01T00:00:00+00:00"}'""")
@@ -123,8 +116,7 @@ def test_what_a_page_lost_is_no_finding_when_the_version_before_is_gone(a_world:
     assert rules(world) == set()
 
 
-def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(a_world: Worlds) -> None:
-    world = a_world()
+def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(world: World) -> None:
     for key in ("a/が.html", "b/が.html"):
         world.put(key, PAGE)
         world.put(unicodedata.normalize("NFD", key), PAGE)
@@ -139,8 +131,7 @@ def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:
     assert "two" in findings[0].message
 
 
-def test_only_what_was_built_otherwise_is_asked_for_again(a_world: Worlds) -> None:
-    world = a_world()
+def test_only_what_was_built_otherwise_is_asked_for_again(world: World) -> None:
     world.put("a.html", PAGE)
     assert world.library.reapply_outdated() == 0
     changed = replace(SETTINGS, analyzer="another analyzer").pages

@@ -18,8 +18,7 @@ def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
     return synonyms_in(query, groups.get("", ())).get(phrase, ())
 
 
-def test_an_uploaded_list_adds_synonyms(a_world: Worlds) -> None:
-    world = a_world()
+def test_an_uploaded_list_adds_synonyms(world: World) -> None:
     version = world.put("synonyms.yml", FILE)
     assert set(same_as(world)) == {"速さの公式", "はじき"}
     assert world.receipt("synonyms.yml", version).outcome == "applied"
@@ -34,8 +33,7 @@ def test_only_a_file_in_the_library_counts(a_world: Worlds) -> None:
     assert same_as(world)
 
 
-def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) -> None:
-    world = a_world()
+def test_a_removed_version_leaves_the_list_of_the_one_before(world: World) -> None:
     world.put("synonyms.yml", FILE)
     newest = world.put("synonyms.yml", OTHER)
     assert same_as(world) == ()
@@ -44,8 +42,7 @@ def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) ->
     assert same_as(world)
 
 
-def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(a_world: Worlds) -> None:
-    world = a_world()
+def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(world: World) -> None:
     world.put("synonyms.yml", FILE)
     broken = world.put("synonyms.yml", b"- [unclosed")
     assert same_as(world)
@@ -53,8 +50,7 @@ def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(a_world: Worlds
     assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
 
 
-def test_skipped_entries_are_in_the_receipt_of_the_file(a_world: Worlds) -> None:
-    world = a_world()
+def test_skipped_entries_are_in_the_receipt_of_the_file(world: World) -> None:
     version = world.put("synonyms.yml", FILE + b"- [alone]\n")
     assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")
 

@@ -11,13 +11,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from tests.builders import a_page
 from tests.events import event
 from tests.worked_queue import WorkedQueue
-from tests.worlds import World, Worlds
-
-
-@pytest.fixture
-def world(a_world: Worlds) -> World:
-    """An empty library, whose first uploads tests deliver."""
-    return a_world()
+from tests.worlds import World
 
 
 @pytest.fixture

@@ -49,14 +49,12 @@ def test_work_for_a_vendor_that_is_not_asked_waits_at_once(receives: int) -> Non
 
 
 @pytest.mark.parametrize("error", [Unavailable, CircuitOpen])
-def test_a_busy_namespace_is_no_failure_of_its_vendor(error: type[Unavailable]) -> None:
-    busy = error("turbopuffer answered 429", vendor="turbopuffer", namespace="a project's")
-    assert decision(busy, receives=4) == Defer(60, "turbopuffer answered 429", None, longest=2 * A_DAY)
-
-
-def test_a_busy_namespace_is_retried_after_its_retry_time() -> None:
-    busy = CircuitOpen("busy", vendor="turbopuffer", namespace="a project's", retry_after=200)
-    assert decision(busy) == Defer(200, "busy", None, longest=2 * A_DAY)
+@pytest.mark.parametrize(("wanted", "seconds"), [(None, 60), (200, 200)])
+def test_a_busy_namespace_is_no_failure_of_its_vendor(
+    error: type[Unavailable], wanted: float | None, seconds: float
+) -> None:
+    busy = error("turbopuffer answered 429", vendor="turbopuffer", namespace="a project's", retry_after=wanted)
+    assert decision(busy, receives=4) == Defer(seconds, "turbopuffer answered 429", None, longest=2 * A_DAY)
 
 
 @pytest.mark.parametrize(("receives", "kind"), [(1, Retry), (4, Defer)])

@@ -54,6 +54,9 @@ def test_events_count_by_their_sequencers_whenever_they_come(knowledge: Knowledg
         ("put", 0x30, "applied", 0x30, "ready"),
         # A version that cannot be read keeps the last good one searchable, and a readable one heals the material.
         ("fail", 0x40, "failed", 0x30, "failed"),
+        # What is older than the failed version counts, and the newer failure stays known.
+        ("put", 0x38, "applied", 0x38, "failed"),
+        ("delete", 0x3A, "applied", 0, "failed"),
         ("put", 0x50, "applied", 0x50, "ready"),
         # A deleted material leaves a tombstone that no late version passes.
         ("delete", 0x70, "applied", 0, "deleted"),
@@ -69,12 +72,13 @@ def test_events_count_by_their_sequencers_whenever_they_come(knowledge: Knowledg
         assert (done.outcome, knowledge.contents(), state.status) == (outcome, page(found), status), (kind, number)
         assert state.chunks_count == len(page(found))
         indexed = a_source(KEY, found).version_id if found else None
-        assert (state.indexed_version_id, state.error) == (indexed, "not HTML" if kind == "fail" else None)
+        assert (state.indexed_version_id, state.error) == (indexed, "not HTML" if status == "failed" else None)
         # The caller of a superseded version asks the bucket, and records the result itself.
         results = [
             (one.outcome, one.reason) for one in knowledge.records.upload_results([(KEY, source.version_id or "")])
         ]
-        assert results == ([] if outcome == "superseded" else [(outcome, state.error)]), (kind, number)
+        reason = "not HTML" if kind == "fail" else None
+        assert results == ([] if outcome == "superseded" else [(outcome, reason)]), (kind, number)
 
 
 def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(knowledge: Knowledge) -> None:

@@ -21,11 +21,6 @@ def learns(world: World, anchor: str = "rule-a", material: str = "junior/x") -> 
     return next(chunk.learns for chunk in world.chunks(material) if chunk.anchor == anchor)
 
 
-@pytest.fixture
-def world(a_world: Worlds) -> World:
-    return a_world()
-
-
 @pytest.mark.parametrize("key", ["learns.yml", "junior/learns.yml"])
 @pytest.mark.parametrize("name", ["x", "junior/x"])
 def test_an_author_s_list_is_taken_from_the_page_s_folder_or_any_parent(world: World, key: str, name: str) -> None:
