@@ -48,6 +48,7 @@ from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTable
 from sakuin.tables.messages import TableQueues
+from sakuin.tables.model import Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -577,11 +578,23 @@ class TableWorld(Outside):
     def records(self) -> ToolSearch:
         return ToolSearch(self.client, FINGERPRINT.id)
 
-    def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult | None:
-        """Calls a tool; returns None for an unknown name."""
+    def bound(self, endpoint: str) -> Endpoint:
+        """Returns an endpoint with its tools."""
         found = self.records.endpoint(endpoint)
         assert found is not None
-        return self.tools.call(found, tool, arguments)
+        return found
+
+    def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult:
+        """Calls a tool of an endpoint."""
+        result = self.tools.call(self.bound(endpoint), tool, arguments)
+        assert result is not None
+        return result
+
+    def answer(self, endpoint: str, query: str, **arguments: Any) -> dict[str, Any]:
+        """Searches as an agent does; returns the structured answer."""
+        answer = self.ask(endpoint, {"query": query, **arguments}).structured_content
+        assert answer is not None
+        return answer
 
     def search(
         self, endpoint: str, query: str, *, tool: str | None = None, top_k: int = 5, version: str | None = None

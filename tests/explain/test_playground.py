@@ -68,11 +68,10 @@ def test_a_tool_answers_as_at_its_endpoint(tables: TableWorld) -> None:
     tool = tables.tool(table, "/articles")
     endpoint = tables.endpoint(tool)
     tables.settle()
-    given = tables.ask(endpoint, {"query": "傾き"})
+    given = tables.answer(endpoint, "傾き")
     question = PlaygroundQuestion({"query": "傾き"}, endpoint, tool, expected="/1/content")
     said = playground(None, tables)(question)
-    assert given is not None
-    assert said.structured == given.structured_content
+    assert said.structured == given
     assert said.explanation is not None
     assert said.explanation["expected"]["id"] == "/articles/1/content"
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from sakuin.tables.chunk_store import Found
-from sakuin.tables.model import BoundTool
 from sakuin.tables.search import TableExplanation
 
 from tests.worlds import TableWorld, long
@@ -21,12 +20,6 @@ DOCUMENT = {
 }
 
 
-def tool_of(tables: TableWorld, endpoint: str) -> BoundTool:
-    found = tables.records.endpoint(endpoint)
-    assert found is not None
-    return found.tools[0]
-
-
 @pytest.fixture(scope="module")
 def endpoint(tables: TableWorld) -> str:
     """An endpoint with a tool over the articles alone."""
@@ -39,7 +32,7 @@ def endpoint(tables: TableWorld) -> str:
 
 
 def explained(tables: TableWorld, endpoint: str, query: str, **how: object) -> TableExplanation:
-    return tables.table_search().explanation(endpoint, tool_of(tables, endpoint), query, **how)
+    return tables.table_search().explanation(endpoint, tables.bound(endpoint).tools[0], query, **how)
 
 
 def test_a_candidate_has_the_ranks_and_scores_of_both_searches(tables: TableWorld, endpoint: str) -> None:
@@ -75,7 +68,7 @@ def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint:
 def test_an_expected_node_that_no_leg_found_has_evidence_and_no_rank(tables: TableWorld) -> None:
     table, _, endpoint = tables.indexed({"a": long("公式", 300), "b": long("傾き", 300), "c": long("切片", 300)})
     search = replace(tables.table_search(), store=ShallowStore(tables.store))
-    explain = partial(search.explanation, endpoint, tool_of(tables, endpoint), "傾き", expected="/c")
+    explain = partial(search.explanation, endpoint, tables.bound(endpoint).tools[0], "傾き", expected="/c")
 
     assert [(each.rank, each.json_path) for each in explain().candidates] == [(1, "/b")]
     (expected,) = explain().expected
@@ -96,7 +89,7 @@ class ShallowStore:
 
 
 def test_an_endpoint_without_the_tool_explains_nothing(tables: TableWorld, endpoint: str) -> None:
-    tool = tool_of(tables, endpoint)
+    tool = tables.bound(endpoint).tools[0]
     other = tables.endpoint()
     said = tables.table_search().explanation(other, tool, "傾き", expected="/articles/1/content")
     assert (said.candidates, said.expected) == ((), ())

@@ -80,8 +80,7 @@ def test_strings_that_no_index_can_hold_are_named_and_their_neighbours_are_found
     assert skipped.keys() == reasons.keys()
     assert [words in skipped[pointer] for pointer, words in reasons.items()] == [True] * 4
     endpoint = tables.endpoint(tool)
-    asked = tables.records.endpoint(endpoint)
-    assert asked is not None
+    asked = tables.bound(endpoint)
     # Also what is no good match.
     candidates = tables.table_search().explanation(endpoint, asked.tools[0], "説明").candidates
     found = {each.chunk.json_pointer for each in candidates}

@@ -241,8 +241,7 @@ def test_rights_are_checked_in_each_call_before_and_after_the_search(
     mcp_id, key = made["mcp"]["id"], made["key"]
     ids = {**tenant.ids, "tool_id": tool, "mcp_id": mcp_id}
     assert pointers(called(stack, mcp_id, key, "changed", query="図形"))
-    let_in = stack.workers.records.endpoint(mcp_id)
-    assert let_in is not None
+    let_in = stack.workers.bound(mcp_id)
     method, changed, body = CHANGES[change]
     assert stack.ask(method, changed.format_map(ids), body, bearer=tenant.token).status in (200, 204)
     assert stack.workers.table_search()(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()

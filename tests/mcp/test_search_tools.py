@@ -133,7 +133,6 @@ def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> N
     tables.settle()
     tables.store = WatchedStore(tables.store, before={"search": away})
     result = tables.ask(endpoint, {"query": "解の公式"})
-    assert result is not None
     assert (result.is_error, result.structured_content) == (True, None)
     assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."
 
@@ -141,18 +140,14 @@ def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> N
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:
     endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT, "b": long("一次関数の傾き")}), ""))
     tables.settle()
-    whole = tables.ask(endpoint, {"query": "解の公式"})
+    whole = tables.answer(endpoint, "解の公式")
     tables.embedder.down = True
     result = tables.ask(endpoint, {"query": "解の公式"})
-    assert whole is not None
-    assert result is not None
     answer: Any = result.structured_content
     assert [each["json_path"] for each in answer["results"]] == ["/a", "/a"]
-    assert set(answer) - set(whole.structured_content or {}) == {"degraded"}
+    assert set(answer) - set(whole) == {"degraded"}
     assert answer["degraded"] in result.content[0].text
-    bound = tables.records.endpoint(endpoint)
-    assert bound is not None
-    Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
+    Draft202012Validator(tables.tools.listed(tables.bound(endpoint))[0].output_schema or {}).validate(answer)
 
 
 def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tables: TableWorld) -> None:
@@ -163,7 +158,6 @@ def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tables: TableWo
     asked: dict[str, Any] = {"top_k": 20}
     while True:
         result = tables.ask(endpoint, {"query": "説明", **asked})
-        assert result is not None
         answer: Any = result.structured_content
         assert len(result.model_dump_json(by_alias=True, exclude_none=True).encode()) < 40_000
         seen += [each["chunk"] for each in answer["results"]]
@@ -180,7 +174,6 @@ def test_a_cursor_of_no_answer_is_an_error(tables: TableWorld) -> None:
     endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
     for cursor in ("", "20", "0-50", "00000000.0-50"):
         result = tables.ask(endpoint, {"query": "説明", "cursor": cursor})
-        assert result is not None
         assert result.is_error, cursor
         assert "does not belong to this call" in result.content[0].text
 
@@ -192,7 +185,6 @@ def test_a_tool_that_is_unbound_during_a_call_is_an_error_in_a_sentence(tables: 
     unbind = partial(tables.call, "unbind_tool", mcp=endpoint, tool=tool)
     tables.store = WatchedStore(tables.store, before={"search": unbind})
     result = tables.ask(endpoint, {"query": "解の公式"})
-    assert result is not None
     assert result.is_error
     assert "'search' was just removed from this endpoint" in result.content[0].text
 
@@ -205,21 +197,18 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     endpoint = keyed(tables, tables.tool(tables.table({"a": written}), ""))
     tables.settle()
     result = tables.ask(endpoint, {"query": "公式", "top_k": 10})
-    assert result is not None
-    assert result.structured_content is not None
-    chunks = [hit["chunk"] for hit in result.structured_content["results"]]
+    answer: Any = result.structured_content
+    chunks = [hit["chunk"] for hit in answer["results"]]
     assert "".join(chunk["chunk_text"] for chunk in chunks).count("\u202e") >= 2
     assert all(written[chunk["char_start"] : chunk["char_end"]] == chunk["chunk_text"] for chunk in chunks)
     shown = result.content[0].text
     assert not INVISIBLE.search(shown)
     assert r"\u202e" in shown
-    assert json.loads(shown) == without_names_of_programs(result.structured_content)
+    assert json.loads(shown) == without_names_of_programs(answer)
 
 
 def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
     tool = tables.tool(tables.table({"a": TEXT}), "")
     tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
-    endpoint = tables.records.endpoint(keyed(tables, tool))
-    assert endpoint is not None
-    listed, _ = tables.tools.listed(endpoint)
+    listed, _ = tables.tools.listed(tables.bound(keyed(tables, tool)))
     assert listed.description == f"記事を探す {NOTE}"

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.objects import LONGEST_FIELD, LONGEST_TITLE, MOST_CHARACTERS, surrounding_objects, titles_around
 from sakuin.tables.scan import LargeString
 
@@ -18,10 +17,7 @@ def around(document: object, *pointers: str) -> list[tuple[str, dict[str, Any]]]
 
 
 def results(world: TableWorld, endpoint: str, query: str = "説明", **arguments: Any) -> list[dict[str, Any]]:
-    answer = world.ask(endpoint, {"query": query, **arguments})
-    assert answer is not None
-    assert answer.structured_content is not None
-    found: list[dict[str, Any]] = answer.structured_content["results"]
+    found: list[dict[str, Any]] = world.answer(endpoint, query, **arguments)["results"]
     return found
 
 
@@ -143,19 +139,16 @@ def test_titles_are_texts_of_objects_in_scope_and_not_the_string_itself() -> Non
 def test_five_whole_results_fit_and_objects_give_way(tables: TableWorld) -> None:
     fields = {f"項目{number}": "値" * 30 for number in range(8)}
     _, _, endpoint = tables.indexed([{**fields, "text": "漢" * 999 + "。"} for _ in range(6)])
-    answer = tables.ask(endpoint, {"query": "漢", "top_k": 6})
-    assert answer is not None
-    assert answer.structured_content is not None
-    found = answer.structured_content["results"]
-    assert len(found) == 5
-    assert "object" in found[0]
-    assert "next_cursor" in answer.structured_content
-    assert len(answer.model_dump_json(by_alias=True, exclude_none=True).encode()) < 40_000
+    result = tables.ask(endpoint, {"query": "漢", "top_k": 6})
+    answer: Any = result.structured_content
+    assert len(answer["results"]) == 5
+    assert "object" in answer["results"][0]
+    assert "next_cursor" in answer
+    assert len(result.model_dump_json(by_alias=True, exclude_none=True).encode()) < 40_000
 
 
 def read(world: TableWorld, endpoint: str, **arguments: Any) -> dict[str, Any]:
     answer = world.ask(endpoint, arguments, tool="read_around")
-    assert answer is not None
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
     assert json.loads(answer.content[0].text) == answer.structured_content
@@ -164,7 +157,6 @@ def read(world: TableWorld, endpoint: str, **arguments: Any) -> dict[str, Any]:
 
 def refusal(world: TableWorld, endpoint: str, **arguments: Any) -> str:
     answer = world.ask(endpoint, arguments, tool="read_around")
-    assert answer is not None
     assert answer.is_error
     return str(answer.content[0].text)
 
@@ -227,9 +219,7 @@ def test_the_tool_is_listed_where_there_are_search_tools_and_gives_way_to_one_of
     search, own = tables.tool(table, "", "search"), tables.tool(table, "", "read_around")
 
     def listed(*tools: str) -> list[str]:
-        endpoint = tables.records.endpoint(tables.endpoint(*tools))
-        assert endpoint is not None
-        return [tool.name for tool in SearchTools(tables).listed(endpoint)]
+        return [tool.name for tool in tables.tools.listed(tables.bound(tables.endpoint(*tools)))]
 
     assert listed() == []
     assert listed(search) == ["search", "read_around"]

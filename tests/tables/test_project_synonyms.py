@@ -15,9 +15,7 @@ def replace(world: TableWorld, *groups: tuple[str, ...], analyzer: str = ANALYZE
 
 
 def explained(world: TableWorld, endpoint: str, **asked: frozenset[str]) -> TableExplanation:
-    found = world.records.endpoint(endpoint)
-    assert found is not None
-    return world.table_search().explanation(endpoint, found.tools[0], QUESTION, **asked)
+    return world.table_search().explanation(endpoint, world.bound(endpoint).tools[0], QUESTION, **asked)
 
 
 def found_by_words(explanation: TableExplanation) -> list[str]:

@@ -1,7 +1,6 @@
 """How a Search Tool ranks what it finds, and when it says that there is no good match."""
 
 from dataclasses import replace
-from typing import Any
 
 from sakuin.retrieval.weights import NEAR_MATCH
 from sakuin.tables.chunk_store import Found, FoundChunk
@@ -44,10 +43,7 @@ def test_a_question_about_something_else_has_no_good_match_and_the_nearest_three
     answer = world.search(endpoint, OFF_TOPIC)
     assert (len(answer.results), answer.no_good_match) == (3, True)
     for query, is_good in ((OFF_TOPIC, False), ("確率", True)):
-        result = world.ask(endpoint, {"query": query})
-        assert result is not None
-        read: Any = result.structured_content
-        assert read["no_good_match"] == (not is_good)
+        assert world.answer(endpoint, query)["no_good_match"] == (not is_good)
     # In a language that the Table does not have the meaning alone decides.
     answer = world.search(endpoint, "photosynthesis in plants", top_k=3)
     assert (len(answer.results), answer.no_good_match) == (3, True)

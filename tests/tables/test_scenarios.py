@@ -127,10 +127,7 @@ def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_
 @pytest.mark.scenario("context-search/a-query-is-enough")
 def test_only_the_query_is_required_and_five_results_come_at_most(world: TableWorld) -> None:
     _, _, endpoint = world.indexed({str(n): long(f"章{n}") for n in range(7)})
-    answer = world.ask(endpoint, {"query": "説明"})
-    assert answer is not None
-    assert answer.structured_content is not None
-    assert len(answer.structured_content["results"]) == 5
+    assert len(world.answer(endpoint, "説明")["results"]) == 5
     assert SEARCH_INPUT_SCHEMA["required"] == ["query"]
     assert SEARCH_INPUT_SCHEMA["properties"].keys() == {"query", "top_k", "cursor"}
 

@@ -89,11 +89,10 @@ def test_a_question_about_a_table_follows_an_activation_without_a_call_before(
     for version in (worker.own, worker.other):
         worker.indexes.add(version)
     *_, endpoint = tables.documented([long("説明")])
-    bound = tables.records.endpoint(endpoint)
-    assert bound is not None
+    (tool,) = tables.bound(endpoint).tools
 
     def question() -> None:
-        worker.searches.table_search()(endpoint, bound.tools[0], "説明", top_k=1)
+        worker.searches.table_search()(endpoint, tool, "説明", top_k=1)
 
     first, quiet = worker.calls(question), worker.calls(question)
     assert first == ["index_versions", *quiet]

@@ -52,14 +52,14 @@ def test_a_renamed_tool_needs_no_scan_and_a_disabled_one_is_back_without_embeddi
     table, tool, endpoint = world.indexed({"a": A})
     embedded = len(world.embedder.embedded)
     world.call("change_tool", **{**NOTHING, "tool": tool, "name": "renamed"})
-    assert world.ask(endpoint, {"query": "公式"}) is None
+    assert world.tools.call(world.bound(endpoint), "search", {"query": "公式"}) is None
     assert world.found(endpoint, tool="renamed") == {"/a"}
     assert world.status(tool)["state"] == "ready"
     for enabled, rows in ((False, 0), (True, 2)):
         world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": enabled})
         world.queues.index(world.project, table)
         world.settle()
-        assert (world.ask(endpoint, {"query": "公式"}, tool="renamed") is not None) == enabled
+        assert [tool.name for tool in world.bound(endpoint).tools] == ["renamed"] * enabled
         assert len(world.rows(table)) == rows
     assert world.found(endpoint) == {"/a"}
     assert len(world.embedder.embedded) == embedded
@@ -72,9 +72,7 @@ def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(wo
     other.settle()
     endpoint = world.endpoint()
     world.sql("insert into mcp_binding (mcp_id, tool_id) values (%s, %s)", endpoint, foreign)
-    found = world.records.endpoint(endpoint)
-    assert found is not None
-    assert found.tools == ()
+    assert world.bound(endpoint).tools == ()
     assert other.rows(table)
     assert world.records.current_chunks(endpoint, foreign, list(other.rows(table)), limit=99) == {}
 
