@@ -32,9 +32,10 @@ def s3_message(
     sequencer: str = "0A",
     bucket: str = "materials",
     event_name: str = "ObjectCreated:Put",
+    etag: str = "e",
 ) -> dict[str, Any]:
     """Returns S3's message about a version of a file; None for a bucket without versions."""
-    stored = {"key": key, "sequencer": sequencer} | ({"versionId": version} if version else {})
+    stored = {"key": key, "sequencer": sequencer, "eTag": etag} | ({"versionId": version} if version else {})
     return {"Records": [{"eventName": event_name, "s3": {"bucket": {"name": bucket}, "object": stored}}]}
 
 

@@ -58,7 +58,7 @@ create table public.material (
   indexed_version_id text,
   indexed_at timestamptz,
   fingerprint text collate "C" references public.page_index_version,
-  -- Of the bytes of the searchable version and all else that its chunks were read with; null: unknown.
+  -- Of the ETag of the searchable version and all else that its chunks were read with; null: unknown.
   page_hash text collate "C",
   chunks_count integer not null default 0,
   -- The last change of an explanation, also of one that is gone.
@@ -360,11 +360,12 @@ $$;
 --     cannot be read (p_error), a deletion (p_deleted), or the same page as the searchable one, whose chunks stay. With
 --     `staged_at`, the generation from stage_rows, they apply only if the row still has it.
 --   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
---   p_expected_generation: the generation of the row when it was read. The same version again, the same page, and a change
---     without a source, apply only if the row still has it.
+--   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
+--     source, apply only if the row still has it. The same page applies only if the row has p_page_hash.
 --   p_page_hash, p_findings: see material.
--- Returns {outcome, generation, next_owner, uploaded_at}; the last only if this upload is searchable now and was not
--- before. A superseded version has no upload_result: the bucket may still show that it is the current one.
+-- Returns {outcome, generation, next_owner, uploaded_at, state}; uploaded_at only if this upload is searchable now and was
+-- not before, the row as `state` if it has another page. A superseded version has no upload_result: the bucket may still
+-- show that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
   p_learns_files jsonb, p_expected_generation bigint, p_page_hash text default null,
@@ -379,11 +380,13 @@ declare
   lost jsonb;
   is_same constant boolean := p_chunks is null and not p_deleted and p_error is null;
 begin
-  perform add_material(p_material, p_source);
+  if not is_same then perform add_material(p_material, p_source); end if;
   select * into r from material m where m.material = p_material for update;
-  if not found or is_same and r.generation is distinct from p_expected_generation
-     or (p_chunks->0->>'staged_at')::bigint <> r.generation then
-    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0));
+  if not found or (p_chunks->0->>'staged_at')::bigint <> r.generation
+     or is_same and (r.status, r.key, r.fingerprint, r.page_hash)
+                    is distinct from ('ready', p_source->>'key', p_fingerprint, p_page_hash) then
+    return jsonb_build_object('outcome', 'conflict', 'generation', coalesce(r.generation, 0),
+                              'state', case when r.material is not null and is_same then to_jsonb(r) end);
   end if;
 
   if seq is null then
@@ -400,7 +403,7 @@ begin
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
                               'next_owner', public.next_owner_of(r));
   elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
-        and not p_deleted and p_error is null then
+        and not p_deleted and p_error is null and not is_same then
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
   else
     newest := seq >= r.sequencer collate "C";

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import md5
 from urllib.parse import quote_plus
 
 from sakuin.errors import NotFound, UnreadablePage
@@ -42,7 +43,7 @@ class MemoryBucket:
             size = len(wanted[0].body)
             said = f"The file has {size:,} bytes; the limit is {max_bytes:,} (page_bytes for a page). Split it."
             raise UnreadablePage(said)
-        return StoredObject(wanted[0].body, wanted[0].id)
+        return StoredObject(wanted[0].body, wanted[0].id, _etag(wanted[0].body))
 
     def current(self, key: str) -> BucketObject | None:
         versions = self._versions.get(key)
@@ -114,6 +115,12 @@ class MemoryBucket:
             # S3's sequencers differ in length: zeros at the end may be missing.
             "sequencer": f"{self._count:08X}".rstrip("0"),
         }
+        if event_name.startswith("ObjectCreated:"):
+            stored["eTag"] = _etag(self._versions[key][-1].body or b"")
         time = self.now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         record = {"eventName": event_name, "eventTime": time, "s3": {"bucket": {"name": self.name}, "object": stored}}
         return json.dumps({"Records": [record]})
+
+
+def _etag(body: bytes) -> str:
+    return md5(body, usedforsecurity=False).hexdigest()

@@ -155,8 +155,8 @@ class Product:
     def page(self, key: str, sequencer: str = "01") -> dict[str, Any]:
         """Uploads a page of three explanations, two folders deep; returns the event."""
         boxes = {name: f"{text}{key}の説明。" for name, text in BOXES.items()}
-        boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=key, Body=a_page(boxes))
-        return queue_event(s3_message(key, version=None, sequencer=sequencer))
+        stored = boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=key, Body=a_page(boxes))
+        return queue_event(s3_message(key, version=None, sequencer=sequencer, etag=stored["ETag"].strip('"')))
 
     def index_page(self, key: str) -> None:
         assert self.material(self.page(key), Context()) == {"batchItemFailures": []}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
-from sakuin.knowledge.model import PageChange, Source
+from sakuin.knowledge.model import ChangeResult, PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -85,15 +85,20 @@ def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> Non
     assert store(a_source(key, 0x950), groups=[]) == "superseded"
 
 
-def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
-    apply_event(knowledge, a_source(KEY, 0x10), "一")
-    seen = knowledge.state().generation
+def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_has_another(knowledge: Knowledge) -> None:
     same = PageChange("m", a_source(KEY, 0x20), fingerprint=knowledge.version.id, page_hash="h")
-    assert knowledge.index.apply(same, expected_generation=seen).outcome == "applied"
-    after = knowledge.state()
-    assert (knowledge.contents(), after.source, after.page_hash) == ({"rule-a": "一"}, same.source, "h")
+    assert knowledge.index.apply(same) == ChangeResult("conflict", 0)
+    chunks = [a_chunk("m", "rule-a", "一")]
+    knowledge.embed(chunks)
+    knowledge.index.apply(replace(same, source=a_source(KEY, 0x10), chunks=chunks))
+    for _again in range(2):
+        applied = knowledge.index.apply(same)
+        assert (applied.outcome, applied.generation) == ("applied", knowledge.state().generation)
+    assert (knowledge.contents(), knowledge.state().source) == ({"rule-a": "一"}, same.source)
+    later = replace(same, source=a_source(KEY, 0x40))
+    for other in ({"page_hash": "i"}, {"fingerprint": "f"}, {"source": a_source("n.html", 0x40)}):
+        rejected = knowledge.index.apply(replace(later, **other))
+        assert (rejected.outcome, rejected.state) == ("conflict", knowledge.state()), other
     apply_event(knowledge, a_source(KEY, 0x30), "二")
-    for current in (False, True):
-        late = replace(same, source=a_source(KEY, 0x40))
-        assert knowledge.index.apply(late, expected_generation=seen, current=current).outcome == "conflict", current
+    assert knowledge.index.apply(later).outcome == "conflict"
     assert (knowledge.contents(), knowledge.state().page_hash) == ({"rule-a": "二"}, None)

@@ -41,7 +41,7 @@ def apply_if_current(
     """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
 
     The sequencers of another bucket start again, and a version that was found by listing has none. `since` is the
-    generation of the row when the version was read: a change that is the same page as that row has applies to no other.
+    generation of the row when the version was read.
     Raises `Conflict` if the row keeps changing.
     """
     source = change.source
@@ -53,8 +53,6 @@ def apply_if_current(
     for _ in range(_ATTEMPTS):
         # Reads the row first: a change after the read of the bucket is then a conflict, and is compared again.
         state = index.state(change.material)
-        if change.is_same and (state is None or state.generation != since):
-            return replace(applied, outcome="conflict")
         version = bucket.current_version(source.key)
         if not _is_current(change, source, version) or _is_indexed(source, version, state):
             index.record_upload_result(source, "superseded")
@@ -84,7 +82,7 @@ def _is_indexed(source: Source, version: str | None, state: MaterialState | None
 class IndexPage:
     """Reads a version of a page, splits it into chunks, embeds texts without a vector, and applies the change.
 
-    A version with the bytes of the searchable one keeps its chunks.
+    A version with the ETag of the searchable one keeps its chunks, and nothing is read.
 
     `version` is the index version of this code and its settings, `versions` are those that the deployment keeps. A
     change is embedded for the live one, or for `version` if this code does not write the texts of the live one.
@@ -116,19 +114,21 @@ class IndexPage:
         `source` is the upload of the version. Without one the indexed version is indexed again, because something
         other than the page changed; then a version that cannot be read raises `UnreadablePage`.
         """
-        state, upload, embedded = self.index.state(material), source, 0
+        upload, embedded = source, 0
+        if source is not None and source.etag and source.sequencer:
+            page_hash = self._hash(source.etag)
+            same = self.index.apply(PageChange(material, source, fingerprint=self.version.id, page_hash=page_hash))
+            if same.outcome == "applied":
+                return PageResult(same)
+            state = same.state if same.outcome == "conflict" else self.index.state(material)
+        else:
+            state = self.index.state(material)
         if _is_replaced(version_id, source, state):
             return _conflict(state)
         try:
-            body = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes).body
-            page_hash = self._hash(body)
-            if source is not None and state is not None and self._is_same(key, page_hash, state):
-                change = PageChange(material, source, fingerprint=self.version.id, page_hash=page_hash)
-                applied = apply_if_current(self.index, self.bucket, change, since=state.generation)
-                if applied.outcome != "conflict":
-                    return PageResult(applied, state.chunks_count)
-                state = self.index.state(material)
-            page = self._read(body, state)
+            stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
+            page_hash = self._hash(stored.etag)
+            page = self._read(stored.body, state)
             # Again while the page's row or a `learns.yml` changes meanwhile.
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
@@ -178,15 +178,11 @@ class IndexPage:
         spaces.pop(self._live().space, None)
         return {each.id: each for each in spaces.values()}
 
-    def _hash(self, body: bytes) -> str:
+    def _hash(self, etag: str) -> str:
         """Returns the hash of a page and what its chunks depend on; a changed `learns.yml` has its own event."""
         model = self.learns.model.name if self.learns.model else ""
-        read_with = json.dumps([__version__, self.version.id, self.most_explanations, *self.box_selectors, model])
-        return hashlib.sha256(read_with.encode() + body).hexdigest()
-
-    def _is_same(self, key: str, page_hash: str, state: MaterialState) -> bool:
-        is_ready = state.status == "ready" and state.source.key == key
-        return is_ready and (state.fingerprint, state.page_hash) == (self.version.id, page_hash)
+        read_with = [__version__, self.version.id, self.most_explanations, *self.box_selectors, model, etag]
+        return hashlib.sha256(json.dumps(read_with).encode()).hexdigest()
 
     def _read(self, body: bytes, state: MaterialState | None) -> Page:
         """Returns the page of a file, and records the index version if the page's row has another."""

@@ -135,6 +135,7 @@ def _event_of_record(record: S3Record) -> BucketEvent:
         key=unquote_plus(stored.key),
         version_id=stored.version_id,
         sequencer=padded(stored.sequencer),
+        etag=stored.etag,
     )
     name = record.event_name.removeprefix("s3:")
     if name.startswith("ObjectCreated:"):

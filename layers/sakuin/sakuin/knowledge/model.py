@@ -311,7 +311,7 @@ class Source:
     """One version of one S3 object.
 
     `sequencer` is padded; it orders the events of one key. `uploaded_at` is the time of the upload that an event is
-    about (ISO 8601), for the metric of freshness.
+    about (ISO 8601), for the metric of freshness. `etag` is that of its bytes, if the event has it.
     """
 
     bucket: str
@@ -319,6 +319,7 @@ class Source:
     version_id: str | None
     sequencer: str
     uploaded_at: str | None = None
+    etag: str | None = field(default=None, compare=False)
 
 
 Status = Literal["ready", "failed", "deleted"]
@@ -366,13 +367,15 @@ class MaterialState:
 class ChangeResult:
     """The result of a change. `next_owner` is a competing key that may own the material now.
 
-    `uploaded_at` is the time of the upload that this change made searchable, if it did.
+    `uploaded_at` is the time of the upload that this change made searchable, if it did. `state` is the record of a
+    material that has another page than the same one, None if there is none.
     """
 
     outcome: Outcome
     generation: int
     next_owner: Source | None = None
     uploaded_at: str | None = None
+    state: "MaterialState | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +399,7 @@ class FailedMaterial:
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """The result of a page version. `embedded` counts the texts that had no vector yet."""
+    """The result of a page version. `chunks` counts those compared, `embedded` texts without a vector."""
 
     applied: ChangeResult
     chunks: int = 0
@@ -449,7 +452,7 @@ class PageChange:
 
     @property
     def is_same(self) -> bool:
-        """Whether the page is the same as the searchable one, so that its chunks stay."""
+        """Whether the change applies only if the searchable page has this `page_hash`: its chunks stay."""
         return self.chunks is None and self.error is None and not self.deleted
 
 

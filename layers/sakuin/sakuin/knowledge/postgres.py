@@ -108,7 +108,8 @@ class KnowledgeIndex:
         """Applies one change: writes new and changed chunks, deletes missing ones. All vectors must be stored before.
 
         A version older than the indexed one is `superseded`. The same version again, or a change without a source, is
-        applied only if the row still has `expected_generation`, else it is a `conflict`.
+        applied only if the row still has `expected_generation`, else it is a `conflict`. The same page is applied only
+        if it is the searchable one.
 
         `current` says that the bucket has this version now, or no object for a deletion. The change is then applied
         whatever its sequencer is (empty: unknown), if the row still has `expected_generation` (None: there was no row),
@@ -134,6 +135,7 @@ class KnowledgeIndex:
             generation=row["generation"],
             next_owner=Source(**next_owner) if next_owner else None,
             uploaded_at=row.get("uploaded_at"),
+            state=material_state(row["state"]) if row.get("state") else None,
         )
 
     def _chunks(self, change: PageChange, chunks: Sequence[KnowledgeChunk]) -> list[dict[str, Any]]:

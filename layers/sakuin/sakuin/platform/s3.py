@@ -33,6 +33,7 @@ class StoredObject:
 
     body: bytes
     version_id: str | None
+    etag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class S3Bucket:
             if size > max_bytes:
                 answer["Body"].close()
                 raise UnreadablePage(coded("page.large", size=size, most=max_bytes))
-            return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
+            return StoredObject(answer["Body"].read(), answer.get("VersionId"), answer["ETag"].strip('"'))
 
     def current(self, key: str) -> BucketObject | None:
         """Returns the current version, with the ETag as its id in a bucket without versions; None if there is none."""
@@ -195,6 +196,7 @@ class S3EventObject(QueueMessage):
     )
     sequencer: str = Field(pattern="^[0-9A-Fa-f]{1,64}$", description="Orders the events of one key.")
     version_id: str | None = Field(default=None, alias="versionId", description="Absent without versions.")
+    etag: str | None = Field(default=None, alias="eTag", description="Other bytes have another one.")
 
 
 class S3Entity(QueueMessage):
