@@ -46,6 +46,8 @@ PURE = (
     "limits",
     "language",
     "retrieval",
+    "knowledge.markdown",
+    "knowledge.matched_words",
     "knowledge.model",
     "knowledge.names",
     "knowledge.reading",

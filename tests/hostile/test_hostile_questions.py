@@ -1,6 +1,8 @@
 """Questions that nobody asks: each is understood as something, in bounded time, or refused."""
 
 import pytest
+from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.matched_words import matched_words
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import LONGEST_BODY, index_words
 from sakuin.language.model import LexiconEntries
@@ -12,8 +14,6 @@ from sakuin.language.questions.query_analysis import (
     synonyms_in,
 )
 from sakuin.language.questions.slots import MOST_SLOTS
-from sakuin.retrieval.excerpt import excerpt
-from sakuin.retrieval.matched_words import matched_words
 
 from tests.hostile.growth import grows_with_its_input
 

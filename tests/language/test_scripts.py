@@ -1,12 +1,12 @@
 """Words and grams of every script."""
 
 import pytest
+from sakuin.knowledge.matched_words import matched_words
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.letters import stem
 from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.unicode_text import folded
-from sakuin.retrieval.matched_words import matched_words
 
 # A text, a question with one word of it, and the word.
 SPACED = [

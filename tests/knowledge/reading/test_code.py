@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from sakuin.knowledge.markdown.fenced_code import fenced, parts, without_code
 from sakuin.knowledge.reading.page_reader import read_page
-from sakuin.retrieval.fenced_code import fenced, parts, without_code
 
 BUILT = Path(__file__).parent / "code"
 BLOCKS: dict[str, list[str]] = json.loads((BUILT / "blocks.json").read_text(encoding="utf-8"))

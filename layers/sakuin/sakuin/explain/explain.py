@@ -9,11 +9,11 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
 from sakuin.explain.requests import ExplanationAsked, FiltersAsked
 from sakuin.explain.why import found_or_not, outside
+from sakuin.knowledge.markdown.excerpt import excerpt
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
-from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.vectors import SearchMode
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool

@@ -5,9 +5,9 @@ import unicodedata
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.reading.markdown import plain_text
+from sakuin.knowledge.markdown.fenced_code import without_code
+from sakuin.knowledge.markdown.structure import plain_text
 from sakuin.language.unicode_text import nfc, visible
-from sakuin.retrieval.fenced_code import without_code
 
 SUFFIX = ".html"
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
+from sakuin.knowledge.markdown.structure import plain_text
 from sakuin.knowledge.model import (
     EVERYTHING,
     HIGHEST_IMPACT,
@@ -32,7 +33,6 @@ from sakuin.knowledge.names import (
     place_of_link,
     split_chunk_id,
 )
-from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.unicode_text import nfc

@@ -5,18 +5,18 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
+from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.matched_words import matched_words
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import DEPTH, IndexAnswer, KnowledgeSearch, Question
-from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
-from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.ranking import is_shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST

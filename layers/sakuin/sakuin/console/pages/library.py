@@ -15,11 +15,11 @@ from sakuin.knowledge.authored.learns_edit import with_lists
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.library import Library
+from sakuin.knowledge.markdown.fenced_code import parts
 from sakuin.knowledge.model import Filters, MaterialState, StoredChunk
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.validation import Finding
 from sakuin.language.unicode_text import nfc, visible
-from sakuin.retrieval.fenced_code import parts
 from sakuin.texts.catalogue import coded
 
 _PAGES = 50

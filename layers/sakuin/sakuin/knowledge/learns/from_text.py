@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from sakuin.knowledge.learns.actions import ENGLISH_IMPERATIVE
+from sakuin.knowledge.markdown.fenced_code import without_code
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import one_line
-from sakuin.retrieval.fenced_code import without_code
 
 Language = Literal["ja", "en", "other"]
 

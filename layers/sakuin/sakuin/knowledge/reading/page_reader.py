@@ -7,12 +7,12 @@ from dataclasses import replace
 from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
+from sakuin.knowledge.markdown.structure import plain_text
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
 from sakuin.knowledge.reading.examples import illustrated
-from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.numbering import Number, counting_numbers, without_numbering
 from sakuin.knowledge.reading.outline import Outline, fragment_of

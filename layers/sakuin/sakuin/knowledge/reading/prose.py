@@ -5,12 +5,12 @@ from itertools import islice
 
 from bs4 import Tag
 
-from sakuin.knowledge.reading.markdown import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, markdown
+from sakuin.knowledge.markdown.fenced_code import fenced
+from sakuin.knowledge.markdown.structure import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, markdown
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex
 from sakuin.language.unicode_text import INVISIBLE, nfc, visible
-from sakuin.retrieval.fenced_code import fenced
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}

@@ -8,6 +8,7 @@ from itertools import islice
 
 from bs4 import Tag
 
+from sakuin.knowledge.markdown.fenced_code import without_code
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import (
@@ -23,7 +24,6 @@ from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
 from sakuin.language.unicode_text import one_line
-from sakuin.retrieval.fenced_code import without_code
 
 GENERIC = frozenset(
     {"added", "changed", "fixed", "removed", "deprecated", "security", "features", "new features", "bug fixes"}

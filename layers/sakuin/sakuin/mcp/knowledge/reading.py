@@ -6,12 +6,12 @@ from dataclasses import asdict
 from sakuin.arguments import ChunkArguments, FindArguments, PageArguments
 from sakuin.errors import NotFound
 from sakuin.knowledge.line_pattern import exact_pattern, postgres_pattern
+from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.markdown.structure import plain_text
 from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge
-from sakuin.knowledge.reading.markdown import plain_text
 from sakuin.mcp.answers import Answer, add_fitting, add_link_note, add_text, add_texts
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
-from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.tokens import estimated_tokens
 
 # Characters of a found line, and of each of its neighbours.

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sakuin.arguments import SearchArguments
+from sakuin.knowledge.markdown.excerpt import excerpt
 from sakuin.knowledge.model import Hit, KnowledgeAnswer
 from sakuin.mcp.answers import Answer, add_fitting, add_link_note, is_weak
 from sakuin.mcp.cursors import cursor_of, numbers_of
 from sakuin.platform.telemetry import count_search
-from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.tokens import estimated_tokens
 
 if TYPE_CHECKING:

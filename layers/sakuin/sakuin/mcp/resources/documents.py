@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from sakuin import __version__
 from sakuin.arguments import MAX_TOKENS, PageArguments, sentence
 from sakuin.errors import NotFound
+from sakuin.knowledge.markdown.excerpt import excerpt
 from sakuin.knowledge.model import EVERYTHING
 from sakuin.mcp.answers import visible_answer
 from sakuin.mcp.knowledge.reading import read_page
 from sakuin.mcp.knowledge.schemas import said_of
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.resources.skill import skill_of
-from sakuin.retrieval.excerpt import excerpt
 
 FOLDER = "/public/"
 ENDPOINT = f"{FOLDER}mcp"

@@ -9,6 +9,7 @@ from typing import Literal
 
 from bs4 import Tag
 
+from sakuin.knowledge.markdown.fenced_code import without_code
 from sakuin.knowledge.names import LONGEST_ANCHOR, UNREACHABLE, is_anchor
 from sakuin.knowledge.page import ChunkType, Explanation, type_of_anchor
 from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement
@@ -28,7 +29,6 @@ from sakuin.knowledge.reading.titles import (
 )
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
 from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc, one_line
-from sakuin.retrieval.fenced_code import without_code
 
 # How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
 MOST_WRAPPERS, LONGEST_BEFORE = 4, 80

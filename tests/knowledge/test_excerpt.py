@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from sakuin.retrieval.excerpt import excerpt
+from sakuin.knowledge.markdown.excerpt import excerpt
 
 FILLER = "前置きの文が続いていく。" * 12
 

@@ -1,7 +1,7 @@
 """The words of a question that a text has."""
 
+from sakuin.knowledge.matched_words import MOST_SHOWN, matched_words
 from sakuin.language.analysis import analyze, term_counts
-from sakuin.retrieval.matched_words import MOST_SHOWN, matched_words
 
 TEXT = "たすき掛けの手順\n二次方程式 x²+5x+6=0 をたすき掛けで因数分解して解く。"
 

@@ -7,7 +7,7 @@ before it.
 
 import re
 
-from sakuin.retrieval.fenced_code import outside_code
+from sakuin.knowledge.markdown.fenced_code import outside_code
 
 INDENT, QUOTE, LEAD = "\ufdd2", "\ufdd3", "\ufdd4"
 # A row, the first one of a table, and the first one if it is the header.

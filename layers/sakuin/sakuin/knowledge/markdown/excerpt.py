@@ -4,7 +4,7 @@ import re
 from bisect import bisect
 from collections.abc import Sequence
 
-from sakuin.retrieval.fenced_code import parts
+from sakuin.knowledge.markdown.fenced_code import parts
 
 EXCERPT_LENGTH = 100
 _SPACE = re.compile(r"\s+")
