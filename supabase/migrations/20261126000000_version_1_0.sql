@@ -1796,7 +1796,7 @@ create table public.quota (
   value bigint not null check (value >= 0)
 );
 
--- What a user or a project used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
+-- What a user, a project or a key used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
 create unlogged table public.quota_use (
   principal text collate "C" not null,
   quota text collate "C" not null,
@@ -1961,12 +1961,11 @@ begin
 end $$;
 
 create function public.check_tool_name(p_name text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
+language sql set search_path = public, extensions as $$
+  select require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
     '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
-  return p_name;
-end $$;
+  select p_name
+$$;
 
 -- Returns the description without space around it, null for a blank one.
 create function public.check_description(p_description text) returns text
@@ -1980,15 +1979,14 @@ begin
 end $$;
 
 create function public.check_json_path(p_path text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_path = '' or p_path like '/%', 'PT422', format(
+language sql set search_path = public, extensions as $$
+  select require(p_path = '' or p_path like '/%', 'PT422', format(
     '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
-  perform require(p_path !~ '~(?![01])', 'PT422', format(
+  select require(p_path !~ '~(?![01])', 'PT422', format(
     '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
-  perform require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
-  return p_path;
-end $$;
+  select require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  select p_path
+$$;
 
 create function public.check_threshold(p_chars bigint) returns integer
 language plpgsql set search_path = public, extensions as $$
@@ -1999,11 +1997,10 @@ begin
 end $$;
 
 create function public.check_status(p_status text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
-  return p_status;
-end $$;
+language sql set search_path = public, extensions as $$
+  select require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
+  select p_status
+$$;
 
 create function public.check_document(p_text text) returns json
 language plpgsql set search_path = public, extensions as $$
@@ -2015,11 +2012,10 @@ end $$;
 
 -- A hash as `hash_of_key` makes it.
 create function public.check_key_hash(p_hash text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
-  return p_hash;
-end $$;
+language sql set search_path = public, extensions as $$
+  select require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
+  select p_hash
+$$;
 
 -- ---------------------------------------------------------------- projects and members
 
@@ -4910,7 +4906,10 @@ $$;
 -- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
 create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
 language sql set search_path = public, extensions set enable_seqscan = off as $$
-  with old_chunks as (
+  with stored as materialized (
+    select exists (select from chunks c where c.table_id = p_table
+                   and (p_fingerprint is null or c.fingerprint = p_fingerprint)) as has_chunks
+  ), old_chunks as (
     delete from chunks c where c.ctid = any (array(
       select x.ctid from chunks x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
@@ -4919,15 +4918,13 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
     delete from node n where n.ctid = any (array(
       select x.ctid from node x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not exists (select from chunks c where c.table_id = p_table
-                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+        and not (select s.has_chunks from stored s) limit p_limit))
     returning 1
   ), old_readings as (
     delete from table_reading r where r.ctid = any (array(
       select x.ctid from table_reading x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not exists (select from chunks c where c.table_id = p_table
-                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+        and not (select s.has_chunks from stored s) limit p_limit))
     returning 1
   ), old_deletions as (
     delete from pending_deletion d where d.ctid = any (array(
@@ -5080,16 +5077,9 @@ $$;
 
 -- ---------------------------------------------------------------- rate limits
 
--- The searches of each principal in its minute: a key of /mcp by its hash, all endpoints of a project by its id (another
--- key or endpoint does not reset the minute). Unlogged: a crash may reset the minute.
-create unlogged table public.search_quota (
-  principal text collate "C" primary key,
-  minute timestamptz not null,
-  used integer not null
-);
-
 -- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some:
--- {searches, seconds until the minute ends}.
+-- {searches, seconds until the minute ends}. The principal is the hash of a key of /mcp, or the id of a project for all
+-- its endpoints: another key or endpoint does not reset the minute.
 create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -5098,13 +5088,13 @@ declare
   spent integer;
   granted integer;
 begin
-  insert into search_quota as q (principal, minute, used) values (p_principal, this_minute, 0)
-  on conflict (principal) do update set
-    minute = greatest(q.minute, excluded.minute),
-    used = case when q.minute < excluded.minute then 0 else q.used end
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, 'searches', this_minute, 0)
+  on conflict (principal, quota) do update set
+    began = greatest(u.began, excluded.began),
+    used = case when u.began < excluded.began then 0 else u.used end
   returning used into spent;
   granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
-  update search_quota set used = used + granted where principal = p_principal;
+  update quota_use set used = used + granted where (principal, quota) = (p_principal, 'searches');
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 

@@ -169,7 +169,7 @@ create table public.quota (
   value bigint not null check (value >= 0)
 );
 
--- What a user or a project used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
+-- What a user, a project or a key used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
 create unlogged table public.quota_use (
   principal text collate "C" not null,
   quota text collate "C" not null,
@@ -334,12 +334,11 @@ begin
 end $$;
 
 create function public.check_tool_name(p_name text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
+language sql set search_path = public, extensions as $$
+  select require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
     '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
-  return p_name;
-end $$;
+  select p_name
+$$;
 
 -- Returns the description without space around it, null for a blank one.
 create function public.check_description(p_description text) returns text
@@ -353,15 +352,14 @@ begin
 end $$;
 
 create function public.check_json_path(p_path text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_path = '' or p_path like '/%', 'PT422', format(
+language sql set search_path = public, extensions as $$
+  select require(p_path = '' or p_path like '/%', 'PT422', format(
     '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
-  perform require(p_path !~ '~(?![01])', 'PT422', format(
+  select require(p_path !~ '~(?![01])', 'PT422', format(
     '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
-  perform require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
-  return p_path;
-end $$;
+  select require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  select p_path
+$$;
 
 create function public.check_threshold(p_chars bigint) returns integer
 language plpgsql set search_path = public, extensions as $$
@@ -372,11 +370,10 @@ begin
 end $$;
 
 create function public.check_status(p_status text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
-  return p_status;
-end $$;
+language sql set search_path = public, extensions as $$
+  select require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
+  select p_status
+$$;
 
 create function public.check_document(p_text text) returns json
 language plpgsql set search_path = public, extensions as $$
@@ -388,11 +385,10 @@ end $$;
 
 -- A hash as `hash_of_key` makes it.
 create function public.check_key_hash(p_hash text) returns text
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
-  return p_hash;
-end $$;
+language sql set search_path = public, extensions as $$
+  select require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
+  select p_hash
+$$;
 
 -- ---------------------------------------------------------------- projects and members
 

@@ -313,7 +313,10 @@ $$;
 -- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
 create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
 language sql set search_path = public, extensions set enable_seqscan = off as $$
-  with old_chunks as (
+  with stored as materialized (
+    select exists (select from chunks c where c.table_id = p_table
+                   and (p_fingerprint is null or c.fingerprint = p_fingerprint)) as has_chunks
+  ), old_chunks as (
     delete from chunks c where c.ctid = any (array(
       select x.ctid from chunks x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
@@ -322,15 +325,13 @@ language sql set search_path = public, extensions set enable_seqscan = off as $$
     delete from node n where n.ctid = any (array(
       select x.ctid from node x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not exists (select from chunks c where c.table_id = p_table
-                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+        and not (select s.has_chunks from stored s) limit p_limit))
     returning 1
   ), old_readings as (
     delete from table_reading r where r.ctid = any (array(
       select x.ctid from table_reading x
       where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not exists (select from chunks c where c.table_id = p_table
-                        and (p_fingerprint is null or c.fingerprint = p_fingerprint)) limit p_limit))
+        and not (select s.has_chunks from stored s) limit p_limit))
     returning 1
   ), old_deletions as (
     delete from pending_deletion d where d.ctid = any (array(
@@ -483,16 +484,9 @@ $$;
 
 -- ---------------------------------------------------------------- rate limits
 
--- The searches of each principal in its minute: a key of /mcp by its hash, all endpoints of a project by its id (another
--- key or endpoint does not reset the minute). Unlogged: a crash may reset the minute.
-create unlogged table public.search_quota (
-  principal text collate "C" primary key,
-  minute timestamptz not null,
-  used integer not null
-);
-
 -- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some:
--- {searches, seconds until the minute ends}.
+-- {searches, seconds until the minute ends}. The principal is the hash of a key of /mcp, or the id of a project for all
+-- its endpoints: another key or endpoint does not reset the minute.
 create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -501,13 +495,13 @@ declare
   spent integer;
   granted integer;
 begin
-  insert into search_quota as q (principal, minute, used) values (p_principal, this_minute, 0)
-  on conflict (principal) do update set
-    minute = greatest(q.minute, excluded.minute),
-    used = case when q.minute < excluded.minute then 0 else q.used end
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, 'searches', this_minute, 0)
+  on conflict (principal, quota) do update set
+    began = greatest(u.began, excluded.began),
+    used = case when u.began < excluded.began then 0 else u.used end
   returning used into spent;
   granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
-  update search_quota set used = used + granted where principal = p_principal;
+  update quota_use set used = used + granted where (principal, quota) = (p_principal, 'searches');
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 

@@ -34,7 +34,7 @@ class ClockedAllowances:
     def _begin_minute(self, holder: str) -> None:
         # One that lies ahead goes on until it is there, whatever minute Postgres is in.
         self.sql.execute(
-            "insert into public.search_quota (principal, minute, used) values (%s, now() + interval '1 hour', 0)"
-            " on conflict (principal) do update set minute = excluded.minute, used = 0",
+            "insert into public.quota_use values (%s, 'searches', now() + interval '1 hour', 0)"
+            " on conflict (principal, quota) do update set began = excluded.began, used = 0",
             [holder],
         )

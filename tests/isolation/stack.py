@@ -106,7 +106,7 @@ class Stack:
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "search_quota", "quota_use", "daily_count", "feedback")
+            if name not in ("key_use", "quota_use", "daily_count", "feedback")
         ]
         digest = "select '{0}', md5(coalesce(string_agg(ctid::text || xmin, ' ' order by ctid), '')) from public.{0}"
         return dict(self.sql.execute(" union all ".join(map(digest.format, tables)).encode()).fetchall())

@@ -158,10 +158,9 @@ def call_with_used_up_quotas(call: Caller) -> None:
     stack.sql.execute(limit, (1_000_000,))
     for principal in (tenant.ids["project_id"], hash_of_key(stack.knowledge_key)):
         # A minute that does not end before the test.
-        used = "insert into search_quota values (%s, now() + interval '1 hour', 1000000)"
-        stack.sql.execute(
-            used + " on conflict (principal) do update set minute = excluded.minute, used = 1000000", (principal,)
-        )
+        used = "insert into quota_use values (%s, 'searches', now() + interval '1 hour', 1000000)"
+        again = " on conflict (principal, quota) do update set began = excluded.began, used = 1000000"
+        stack.sql.execute(used + again, (principal,))
     for name in SEARCHES:
         # A worker grants some searches without asking.
         while call(name, {}, bearer=call.key(name)) != 429:

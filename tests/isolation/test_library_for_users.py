@@ -29,7 +29,7 @@ def tenant(stack: Stack) -> Tenant:
     made = moved_in(stack, "円周角の定理")
     for principal in (made.user, *made.ids.values()):
         # A minute that does not end before the tests.
-        stack.sql.execute("insert into search_quota values (%s, now() + interval '1 hour', 0)", (principal,))
+        stack.sql.execute("insert into quota_use values (%s, 'searches', now() + interval '1 hour', 0)", (principal,))
     return made
 
 

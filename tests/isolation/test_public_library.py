@@ -31,7 +31,7 @@ def tenant(public: Stack) -> Tenant:
 @pytest.fixture
 def minute(public: Stack) -> None:
     """Begins another minute for everybody."""
-    public.sql.execute("truncate search_quota, key_use")
+    public.sql.execute("truncate quota_use, key_use")
 
 
 def ask(stack: Stack, method: str, bearer: str | None, path: str = PATH, **params: object) -> Answer:

@@ -32,7 +32,7 @@ NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
 @pytest.fixture(autouse=True)
 def nothing_used(sql: psycopg.Connection) -> None:
     """Begins with no search of any key."""
-    sql.execute("truncate search_quota")
+    sql.execute("truncate quota_use")
 
 
 @dataclass

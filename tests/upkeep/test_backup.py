@@ -35,7 +35,7 @@ DERIVED = {
     "a paid model": {"learns_cache", "embedded_text", "unused_vector", "knowledge_vector", "chunk_vector"},
     "the parameter Limits": {"quota"},
     "use that begins again": {
-        *("console_session", "console_link", "console_form", "quota_use", "search_quota"),
+        *("console_session", "console_link", "console_form", "quota_use"),
         *("reconciliation_run", "message_lease"),
     },
     "pages and Tables as they are indexed again": {"change", "change_feed"},

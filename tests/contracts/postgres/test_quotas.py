@@ -17,7 +17,7 @@ class Counted:
     sql: psycopg.Connection
 
     def pass_a_minute(self) -> None:
-        self.sql.execute("update search_quota set minute = minute - interval '2 hours'")
+        self.sql.execute("update quota_use set began = began - interval '2 hours'")
 
     def taken(self, key: str, *, wanted: int = 10, per_minute: int = 100) -> int:
         """All searches that one worker gets."""
@@ -30,10 +30,11 @@ class Counted:
 
 @pytest.fixture
 def counted(service: Client, sql: psycopg.Connection) -> Counted:
-    sql.execute("delete from search_quota")
+    sql.execute("delete from quota_use")
     # A minute that lies ahead goes on until it is there: a test may run over the end of one.
     sql.execute(
-        "insert into search_quota select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k"
+        "insert into quota_use"
+        " select k, 'searches', now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k"
     )
     return Counted(Quotas(service), sql)
 
