@@ -24,20 +24,22 @@ def found(read: Page, known: IndexedMaterial | None, *, strict: bool = False) ->
     return [(finding.severity, finding.rule, finding.anchor) for finding in findings]
 
 
-def test_a_page_and_its_index_that_agree_have_no_findings() -> None:
-    assert found(page("rule-a", links=("rule-a", "top")), index("rule-a", given=GOOD)) == []
-
-
-def test_an_indexed_anchor_that_the_page_does_not_have_is_an_error() -> None:
-    assert found(page(), index("rule-a")) == [("error", "missing-anchor", "rule-a")]
-
-
-def test_a_semantic_id_that_is_not_indexed_is_a_warning() -> None:
-    assert found(page("rule-a"), None) == [("warning", "not-indexed", "rule-a")]
-
-
-def test_a_duplicate_id_is_an_error() -> None:
-    assert found(page("rule-a", ids=("rule-a", "x", "x")), index("rule-a")) == [("error", "duplicate-id", "x")]
+@pytest.mark.parametrize(
+    ("read", "known", "findings"),
+    [
+        (page("rule-a", links=("rule-a", "top")), index("rule-a", given=GOOD), []),
+        (page(), index("rule-a"), [("error", "missing-anchor", "rule-a")]),
+        (page("rule-a"), None, [("warning", "not-indexed", "rule-a")]),
+        (page("rule-a", ids=("rule-a", "x", "x")), index("rule-a"), [("error", "duplicate-id", "x")]),
+        (page(by_headings=True), index(), [("warning", "nothing-indexed", None)]),
+        (page(links=("gone", "/route")), None, [("warning", "broken-link", "gone")]),
+    ],
+    ids=lambda given: given[0][1] if given and isinstance(given, list) else "",
+)
+def test_what_differs_between_a_page_and_its_index_is_a_finding(
+    read: Page, known: IndexedMaterial | None, findings: list[tuple[str, str, str | None]]
+) -> None:
+    assert found(read, known) == findings
 
 
 def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
@@ -95,17 +97,9 @@ def test_a_page_by_headings_says_what_ids_would_improve() -> None:
     assert findings[2].message.startswith('6 headings without an id: "C", "D", "E", "F", "G" and 1 more.')
 
 
-def test_a_page_of_which_nothing_is_indexed_is_a_warning() -> None:
-    assert found(page(by_headings=True), index()) == [("warning", "nothing-indexed", None)]
-
-
 def test_settings_of_a_page_that_cannot_be_used_and_ids_made_of_titles_are_warnings() -> None:
     read = page("method-syntax", problems=("sakuin:index is wrong.",), skipped_headings=2)
     assert found(read, index("method-syntax")) == [
         ("warning", "page-setting", None),
         ("warning", "headings-not-indexed", None),
     ]
-
-
-def test_a_link_to_nowhere_is_a_warning() -> None:
-    assert found(page(links=("gone", "/route")), None) == [("warning", "broken-link", "gone")]

@@ -71,14 +71,6 @@ def test_text_is_plain_and_japanese_gets_no_spaces() -> None:
     assert only(html).text == "解の公式を使う\n1. 一\n2. 二\nx^2[図]"
 
 
-def test_rendered_mathematics_is_kept_once_as_tex() -> None:
-    katex = (
-        '<span class="katex"><math><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></math>'
-        '<span class="katex-html" aria-hidden="true">x2</span></span>'
-    )
-    assert only(f'<p id="rule-a">解{katex}と<script type="math/tex">y</script></p>').content == "解x^2とy"
-
-
 @pytest.mark.parametrize(
     ("html", "title"),
     [
