@@ -63,7 +63,7 @@ class Library:
 
     def missing(self, asked: IndexVersion) -> tuple[str, ...]:
         state = next(each for each in self.indexes.states() if each.settings == asked)
-        return tuple(name for name, _ in state.pages.named)
+        return tuple(each.name for each in state.pages.named)
 
 
 @pytest.fixture

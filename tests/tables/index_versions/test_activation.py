@@ -5,6 +5,7 @@ from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.messages import ScanRequest
+from sakuin.upkeep.index_versions import MissingPart
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, fingerprint_of, indexed
@@ -37,7 +38,7 @@ def test_activation_needs_every_table_and_changes_all_tools_at_once(deployment: 
     with pytest.raises(Conflict, match="1 of 1 Tables are missing"):
         deployment.indexes.activate(GREEN.id)
     state = deployment.state(GREEN)
-    assert state.tables.named == ((asked.table, "is not built yet"),)
+    assert state.tables.named == [MissingPart(asked.table, "is not built yet")]
     deployment.settle()
     assert deployment.indexes.activate(GREEN.id).is_whole
     status = deployment.world.status(asked.tool)
@@ -57,8 +58,9 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     assert deployment.waiting == []
     assert {fingerprint_of(message) for message in deployment.sqs.dead} == {GREEN.tables.id}
     assert deployment.world.status(asked.tool)["state"] == "ready"
-    ((table, reason),) = deployment.state(GREEN).tables.named
-    assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
+    (missing,) = deployment.state(GREEN).tables.named
+    assert missing.name == asked.table
+    assert missing.reason.startswith("The embedding service did not answer. Send it again")
     deployment.world.replace(asked.table, {"a": long("一次関数")})
     deployment.embedder(GREEN).down = False
     deployment.sqs.redrive()

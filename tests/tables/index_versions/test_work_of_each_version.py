@@ -11,6 +11,7 @@ from sakuin.platform.retry import MAX_FAILURES
 from sakuin.retrieval.index_version import IndexVersion
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.reconcile import ReconcileVersions
+from sakuin.upkeep.index_versions import MissingPart
 
 from tests.convergence.interleaving import Died
 from tests.doubles.chunk_store import WatchedStore
@@ -89,8 +90,8 @@ def test_a_table_that_stalls_each_time_has_an_error_only_in_that_index_and_besid
     assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
     assert is_whole(both, GREEN, live)
     assert both.world.status(beside.tool)["state"] == "ready"
-    ((table, reason),) = both.state(GREEN).tables.named
-    assert (table, reason.startswith(STILL)) == (beside.table, True)
+    (missing,) = both.state(GREEN).tables.named
+    assert (missing.name, missing.reason.startswith(STILL)) == (beside.table, True)
     both.world.passes(3600)
     both.build()
     assert both.waiting == []
@@ -123,8 +124,8 @@ def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_th
     status = both.world.status(live.tool)
     assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
     assert both.world.status(beside.tool)["state"] == "ready"
-    ((table, reason),) = both.state(GREEN).tables.named
-    assert (table, reason.startswith(STILL)) == (beside.table, True)
+    (missing,) = both.state(GREEN).tables.named
+    assert (missing.name, missing.reason.startswith(STILL)) == (beside.table, True)
     both.world.embedders.clear()
     both.sqs.redrive()
     both.settle()
@@ -145,7 +146,7 @@ def test_what_one_index_waits_for_does_not_hold_up_the_other(both: Deployment) -
         both.settle()
         assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (True, False)
         status = both.world.status(asked.tool)
-        waits = (("indexing", WAITS), ()) if other is BLUE else (("ready", None), ((asked.table, WAITS),))
+        waits = (("indexing", WAITS), []) if other is BLUE else (("ready", None), [MissingPart(asked.table, WAITS)])
         assert ((status["state"], status["last_error"]), both.state(GREEN).tables.named) == waits
         del both.world.embedders[other.model]
         both.world.passes(900)

@@ -1,5 +1,6 @@
 """The REST API of index versions: their progress, activation and deletion."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -13,21 +14,6 @@ from sakuin.upkeep.index_versions import BuiltPart, IndexVersionAdmin, IndexVers
 
 # The characters of one request that are embedded: API Gateway ends it after 30 seconds.
 _LONGEST = 20_000
-
-
-class MissingView(BaseModel):
-    """A page or Table that is missing in an index version."""
-
-    name: str
-    reason: str
-
-
-class PartView(BaseModel):
-    """The progress of an index version, for pages or Tables."""
-
-    total: int
-    missing: int
-    named: list[MissingView] = Field(description="The first ten that are missing.")
 
 
 class Evaluation(BaseModel):
@@ -56,8 +42,8 @@ class IndexVersionView(BaseModel):
     live_since: Time | None = Field(description="When it was last activated; null: never.")
     retired_at: Time | None
     evaluations: dict[str, EvaluationView] = Field(description="The last one by `search_knowledge` or Search Tool.")
-    pages: PartView
-    tables: PartView
+    pages: BuiltPart
+    tables: BuiltPart
 
 
 class IndexesView(BaseModel):
@@ -153,19 +139,5 @@ def vector_router(vectors: LiveVectors) -> APIRouter:
 
 
 def _view(state: IndexVersionState) -> IndexVersionView:
-    return IndexVersionView(
-        fingerprint=state.settings.id,
-        settings=state.settings.as_json(),
-        live=state.live,
-        created_at=state.created_at,
-        live_since=state.live_since,
-        retired_at=state.retired_at,
-        evaluations={asked: EvaluationView.model_validate(one) for asked, one in state.evaluations.items()},
-        pages=_part(state.pages),
-        tables=_part(state.tables),
-    )
-
-
-def _part(part: BuiltPart) -> PartView:
-    named = [MissingView(name=name, reason=reason) for name, reason in part.named]
-    return PartView(total=part.total, missing=part.missing, named=named)
+    named = {"fingerprint": state.settings.id, "settings": state.settings.as_json()}
+    return IndexVersionView.model_validate(asdict(state) | named)

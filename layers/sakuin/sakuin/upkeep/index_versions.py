@@ -25,12 +25,20 @@ _SECONDS_AFTER_ACTIVATION = 60
 
 
 @dataclass(frozen=True, slots=True)
+class MissingPart:
+    """A page or Table that is missing in an index version."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BuiltPart:
-    """The progress of an index over pages or over Tables: `missing` of `total`, the first ten with their reasons."""
+    """The progress of an index version, for pages or Tables. `named` are the first ten that are missing."""
 
     total: int
     missing: int
-    named: tuple[tuple[str, str], ...]
+    named: Sequence[MissingPart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,8 @@ class IndexVersions:
 
 def _state(row: Mapping[str, Any]) -> IndexVersionState:
     pages, tables = row["pages"], row["tables"]
+    missing_pages = [MissingPart(name, "is not built yet") for name in pages["named"]]
+    missing_tables = [MissingPart(each["table_id"], each["reason"]) for each in tables["named"]]
     return IndexVersionState(
         settings=IndexVersion.from_json(row["parts"]),
         live=row["live"],
@@ -141,10 +151,8 @@ def _state(row: Mapping[str, Any]) -> IndexVersionState:
         live_since=row["live_since"],
         retired_at=row["retired_at"],
         evaluations=row["evaluations"],
-        pages=BuiltPart(pages["total"], pages["missing"], tuple((name, "is not built yet") for name in pages["named"])),
-        tables=BuiltPart(
-            tables["total"], tables["missing"], tuple((each["table_id"], each["reason"]) for each in tables["named"])
-        ),
+        pages=BuiltPart(pages["total"], pages["missing"], missing_pages),
+        tables=BuiltPart(tables["total"], tables["missing"], missing_tables),
     )
 
 
