@@ -190,6 +190,23 @@ def test_what_only_sounds_like_it_is_content(name: str) -> None:
     assert lead.content == "A\nby anna"
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        # Sphinx, Docutils, MkDocs.
+        "<section id=comments><h2>Comments</h2><pre>## a</pre></section>",
+        "<div class=section id=comments><h2>Comments</h2><pre>## a</pre></div>",
+        "<h2 id=comments>Comments</h2><pre>## a</pre>",
+    ],
+)
+def test_a_section_about_comments_is_content_and_the_comments_of_readers_are_not(section: str) -> None:
+    of_readers = (
+        "<div id=comments><h2>2 comments</h2><p>Nice</p></div><section id=comments class=area><p>Nice</p></section>"
+    )
+    _, about = page(f"<main><h1>Syntax</h1><p>All of it.</p>{section}{of_readers}</main>").explanations
+    assert (about.anchor, about.content) == ("comments", "Comments\n```\n## a\n```")
+
+
 def test_one_semantic_id_keeps_a_page_to_its_ids() -> None:
     read = page("<h2 id=a>A</h2><p>x</p><div class=admonition>y</div><p id=rule-z>z</p>")
     assert (read.by_headings, found(read)) == (False, [("rule", "rule-z", "z")])

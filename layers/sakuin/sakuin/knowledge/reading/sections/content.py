@@ -194,7 +194,11 @@ def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
         return False
     if not FURNITURE_CLASSES.isdisjoint(names) or FURNITURE_NAME.search(attribute(tag, "class").lower()):
         return admonition_type(tag) is None
-    return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS
+    if attribute(tag, "role").lower() in FURNITURE_ROLES:
+        return True
+    # Generators make the ids of headings, and of sections without another class, of their titles.
+    is_titled = tag.name in HEADINGS or names == ["section"] or (tag.name == "section" and not names)
+    return attribute(tag, "id").lower() in FURNITURE_IDS and not is_titled
 
 
 def _is_language(tag: Tag) -> bool:
