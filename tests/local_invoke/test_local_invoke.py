@@ -42,37 +42,30 @@ def invocation(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> 
     file = BUILT / "template.local.yaml"
     file.write_text(yaml.safe_dump(template, allow_unicode=True), encoding="utf-8")
     overrides = tmp_path_factory.mktemp("invoke") / "variables.json"
-    overrides.write_text(json.dumps({"Parameters": variables}))
-    ports = {urlsplit(url).port or 0 for url in variables.values() if url.startswith(f"http://{HOST}")}
+    overrides.write_text(json.dumps(variables))
+    texts = {text for own in variables.values() for text in own.values()}
+    ports = {urlsplit(text).port or 0 for text in texts if text.startswith(f"http://{HOST}")}
     options = ["--template", str(file), "--env-vars", str(overrides), "--skip-pull-image"]
     options += ["--parameter-overrides", f"PythonRuntime={RUNTIME} Architecture={ARCHITECTURE}"]
     with relayed(HOST, ports):
         yield options
 
 
-def _variables(deployed: Deployed) -> dict[str, str]:
-    environment, outputs = deployed.environment, deployed.outputs
-    addresses = {
-        "AWS_ENDPOINT_URL": environment["AWS_ENDPOINT_URL"],
-        "SUPABASE_URL": environment["SAKUIN_SUPABASE_URL"],
-        "OPENAI_BASE_URL": environment["SAKUIN_OPENAI_BASE_URL"],
-        "TURBOPUFFER_BASE_URL": environment["SAKUIN_TURBOPUFFER_BASE_URL"],
-        "MATERIAL_QUEUE_URL": outputs["MaterialQueueUrl"],
-        "TOOL_QUEUE_URL": outputs["ToolQueueUrl"],
-        "EMBED_QUEUE_URL": outputs["EmbedQueueUrl"],
-    }
+def _variables(deployed: Deployed) -> dict[str, dict[str, str]]:
+    """By function, the variables that it is deployed with, with addresses that a container reaches."""
+    functions = deployed.client("lambda")
+    resources = deployed.client("cloudformation").describe_stack_resources(StackName="sakuin")["StackResources"]
     names = {
-        "EMBEDDING_MODEL": "multilingual-e5-small",
-        "EMBEDDING_QUERY_PREFIX": "query: ",
-        "EMBEDDING_PASSAGE_PREFIX": "passage: ",
-        "LEARNS_MODEL": "",
-        "VOCABULARY": "school-mathematics",
-        "SECRET_NAME": environment["SAKUIN_SECRET"],
-        "MATERIALS_BUCKET": outputs["MaterialsBucket"],
-        "TABLES_BUCKET": outputs["TablesBucket"],
-        "EVENT_BUS_NAME": outputs["EventBusName"],
+        one["LogicalResourceId"]: one["PhysicalResourceId"]
+        for one in resources
+        if one["ResourceType"] == "AWS::Lambda::Function"
     }
-    return names | {name: url.replace("127.0.0.1", HOST) for name, url in addresses.items()}
+    variables: dict[str, dict[str, str]] = {}
+    for function, name in names.items():
+        own = functions.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+        own["AWS_ENDPOINT_URL"] = deployed.environment["AWS_ENDPOINT_URL"]
+        variables[function] = {each: text.replace("127.0.0.1", HOST) for each, text in own.items()}
+    return variables
 
 
 def invoked(deployed: Deployed, invocation: list[str], sample: SampleEvent, event: dict[str, Any]) -> dict[str, Any]:
