@@ -1423,12 +1423,14 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, (
       select coalesce(sum(p.n), 0) from posting p where p.term = t.term))), '{}') from unnest(p_terms) as t(term)),
     'sample', (
-      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1)), '[]')
+      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1)
+        order by e.text_hash, r.row_id), '[]')
       from (select t.* from embedded_text t where t.space = p_space order by t.text_hash limit p_sample) e
       join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
     'candidates', (
       select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'is_found', c.is_found,
-        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))), '[]')
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
+        order by k.id), '[]')
       from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
       left join stored_row r on r.id = c.id and r.space = p_space
       where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
