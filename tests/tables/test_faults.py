@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,6 +54,28 @@ def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_afte
     world.queues.index(world.project, table)
     world.settle()
     assert len(world.rows(table)) == 2
+
+
+def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
+    table, _, endpoint = world.documented({"a": A})
+    (message,) = scanned(world)
+
+    def overtaken() -> None:
+        world.replace(table, {"a": B})
+        world.settle()
+
+    late = replace(world, store=WatchedStore(world.store, before={"upsert": overtaken}))
+    late.deliver(message)
+    assert texts(world, endpoint) == {B[:4]}
+    assert len(world.rows(table)) == 2
+
+
+def test_a_late_write_for_a_deleted_table_is_taken_back(world: TableWorld) -> None:
+    table, _, _ = world.documented({"a": A})
+    (message,) = scanned(world)
+    deleted = partial(world.call, "delete_table", table=table)
+    replace(world, store=WatchedStore(world.store, before={"upsert": deleted})).deliver(message)
+    assert world.rows(table) == {}
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
