@@ -10,8 +10,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import boto3
 import psycopg
+from moto import mock_aws
+from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.supabase.client import connected
+from sakuin_cli.site.config import Site
+from sakuin_cli.site.plan import plan_of
+from sakuin_cli.site.uploads import uploads_below
 from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
@@ -24,6 +30,9 @@ RUNS = 3
 PAGES = 20
 # Indexes texts by name, and counts what it did.
 Put = Callable[[dict[str, str]], dict[str, int]]
+# What a user does with a site: the files are compared with the bucket, and only changed ones are uploaded.
+PUSH = "sakuin push"
+_PUSHED = "the whole comparison of files and bucket, through boto3 to a stand-in of S3 in memory"
 _OURS = "Postgres and PostgREST as deployed, and the stand-in of turbopuffer; everything durable"
 
 
@@ -31,11 +40,11 @@ def sections(run: Run) -> Iterator[Section]:
     """Yields unchanged pages, a page with a change, and a Table with one."""
     with closing(Worker(PEERS_PYTHON, "benchmarks.comparison.peers.indexing")) as peers:
         file = run.place("again") / "texts.json"
-        with own_pages() as put:
+        with own_pages() as put, own_push() as push:
             pages = {f"page-{at}.html": data.page(at) for at in range(PAGES)}
             puts = {SAKUIN: put} | _puts(peers, "pages", file)
-            _index(puts, pages)
-            yield _section(f"Indexing {PAGES} unchanged pages", peers, puts, lambda _number: pages)
+            _index(puts | {PUSH: push}, pages)
+            yield _section(f"Indexing {PAGES} unchanged pages", peers, puts | {PUSH: push}, lambda _number: pages)
             yield _section("Indexing a page with one change", peers, puts, _changed_page)
         with running() as stack:
             strings = _named(data.large_table(run.megabytes))
@@ -77,7 +86,9 @@ def _section(title: str, peers: Worker, puts: dict[str, Put], texts: Callable[[i
 
     times = by_turns({name: contestant(name) for name in puts}, RUNS)
     remark = "Vectors are hashes of their texts: no model is timed. Theirs is in memory, ours survives a restart."
-    return Section("again", title, remark, "ms", rows(times, {SAKUIN: _OURS} | peers.do("names").result, counted))
+    return Section(
+        "again", title, remark, "ms", rows(times, {SAKUIN: _OURS, PUSH: _PUSHED} | peers.do("names").result, counted)
+    )
 
 
 def _changed_page(number: int) -> dict[str, str]:
@@ -108,6 +119,31 @@ def own_pages() -> Iterator[Put]:
             changed = "select count(*) from public.knowledge_chunks where xmin::text::bigint > %s"
             [(written,)] = sql.execute(changed, [begin]).fetchall()
             return _counts(embedder, written)
+
+        yield put
+
+
+@contextmanager
+def own_push() -> Iterator[Put]:
+    """The comparison of `sakuin push` with a bucket, and its uploads. Files are written where texts are others."""
+    last: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as place, mock_aws():
+        folder = Path(place)
+        client = boto3.client("s3", "us-east-1")
+        client.create_bucket(Bucket="materials")
+        bucket = S3Bucket(client, "materials")
+
+        def put(texts: dict[str, str]) -> dict[str, int]:
+            for name, text in texts.items():
+                if last.get(name) is not text:
+                    (folder / name).write_text(text, "utf-8")
+            last.update(texts)
+            uploads = uploads_below([folder], folder="", material_prefix="")
+            states = plan_of(bucket, uploads, Site((folder,), ""), material_prefix="").states
+            changed = [file for file in uploads.files if states[file.key] != "unchanged"]
+            for file in changed:
+                bucket.write(file.key, Path(file.path).read_bytes(), content_type="text/html")
+            return {"rows written": len(changed)}
 
         yield put
 
