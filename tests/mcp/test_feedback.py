@@ -33,7 +33,10 @@ def tools(world: World, request: pytest.FixtureRequest, sql: psycopg.Connection)
 
 
 def counts(world: World) -> dict[tuple[str, str], tuple[int, int]]:
-    return {(one.chunk_id, one.question): (one.answered, one.unanswered) for one in Feedback(world.client).counts(100)}
+    return {
+        (one.explanation or "", one.query or ""): (one.answered, one.unanswered)
+        for one in Feedback(world.client).counts(100)
+    }
 
 
 def test_it_is_counted_by_explanation_and_where_they_are_kept_by_question(

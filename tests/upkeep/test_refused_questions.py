@@ -62,8 +62,8 @@ def test_of_feedback_a_day_has_so_many_questions_and_the_rest_counts_without_the
     )
     for question in ("q1", "one more", "another", "q1"):
         feedback.record("a#rule-a", question, False)
-    counts = {one.question: (one.answered, one.unanswered) for one in feedback.counts(1000)}
-    assert (len(counts), counts["q1"], counts[""]) == (201, (1, 2), (0, 2))
+    counts = {one.query: (one.answered, one.unanswered) for one in feedback.counts(1000)}
+    assert (len(counts), counts["q1"], counts[None]) == (201, (1, 2), (0, 2))
 
 
 @pytest.mark.parametrize(("keep_days", "left"), [(30, {("q", 29), ("", 29)}), (0, {("", 29)})])

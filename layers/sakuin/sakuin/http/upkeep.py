@@ -44,19 +44,10 @@ class GapsView(BaseModel):
     gaps: list[GapView]
 
 
-class JudgementView(BaseModel):
-    """How often agents said that an explanation answered a question, and that it did not."""
-
-    explanation: str | None = Field(description="Its id; null: no result answered.")
-    query: str | None = Field(description="Null if questions are not recorded (RecordRefusedQuestions).")
-    answered: int
-    unanswered: int
-
-
 class FeedbackView(BaseModel):
     """What agents said of answers of the library in the last 30 days, the most frequent first."""
 
-    feedback: list[JudgementView]
+    feedback: Sequence[Judgement]
 
 
 class RemedyView(BaseModel):
@@ -92,16 +83,7 @@ def gap_router(
     @router.get("/feedback")
     def list_feedback(limit: Annotated[int, Query(ge=1, le=1000)] = 1000) -> FeedbackView:
         """Returns what agents said of answers, by explanation and question."""
-        views = [
-            JudgementView(
-                explanation=one.chunk_id or None,
-                query=one.question or None,
-                answered=one.answered,
-                unanswered=one.unanswered,
-            )
-            for one in feedback(limit)
-        ]
-        return FeedbackView(feedback=views)
+        return FeedbackView(feedback=feedback(limit))
 
     return router
 

@@ -123,11 +123,11 @@ def _watch_id(question: str) -> str:
 class Judgement:
     """How often agents said that an explanation answered a question, and that it did not.
 
-    `chunk_id` is empty where none of the results answered, `question` where questions are not recorded.
+    The id of the `explanation` is null where no result answered, `query` where questions are not recorded.
     """
 
-    chunk_id: str
-    question: str
+    explanation: str | None
+    query: str | None
     answered: int
     unanswered: int
 
@@ -145,7 +145,11 @@ class Feedback:
 
     def counts(self, limit: int) -> Sequence[Judgement]:
         """Returns what was said most often."""
-        return [Judgement(**row) for row in call(self.client, "feedback_counts", {"p_limit": limit})]
+        rows = call(self.client, "feedback_counts", {"p_limit": limit})
+        return [
+            Judgement(row["chunk_id"] or None, row["question"] or None, row["answered"], row["unanswered"])
+            for row in rows
+        ]
 
 
 def feedback_recorder(
