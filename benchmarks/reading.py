@@ -4,7 +4,7 @@
 of `benchmarks.general` and `benchmarks.learning`. It asks `search_knowledge` and counts the tokens of the text until
 the words of the question's `answer` have passed in the result of its explanation, without them until the explanation's
 last line. If they are not there, the agent also reads the explanation with get_chunk_by_id. In a textbook it counts
-until a section that introduces the term has begun. Tokens are those of the product's estimate, or of an encoding of the
+until a section that introduces the term starts. Tokens are those of the product's estimate, or of an encoding of the
 package bpe-openai, which is not installed with Sakuin.
 """
 
@@ -45,11 +45,11 @@ def of_textbook(textbook: Path, language: str, model: CachedModel, most: int, co
     with indexed(textbook / language / "site", model, vocabulary="") as library:
         tools = KnowledgeTools(library.explain.searches, library.explain.read)
         texts = [_text(tools.call("search_knowledge", {"query": one["query"]})) for one in questions]
-    begun = [
+    starts = [
         min((text.find(f'"id":"{id}"') for id in one["gold"] if f'"id":"{id}"' in text), default=-1)
         for one, text in zip(questions, texts, strict=True)
     ]
-    read = [count(text[:at]) for text, at in zip(texts, begun, strict=True) if at >= 0]
+    read = [count(text[:at]) for text, at in zip(texts, starts, strict=True) if at >= 0]
     print(f"textbook {language}: {len(read)} of {len(questions)} questions, {_quantiles(read)}")
 
 

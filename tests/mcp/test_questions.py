@@ -407,8 +407,9 @@ def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_aske
 ) -> None:
     """15 questions and 10 edits, in `make proofs` 300 and 200: the same edits for each part of the questions.
 
-    While the statistics of words and of unrelated texts are frozen, nothing is missed and nothing told in vain. With
-    live ones a few are: a rate that only the long form has enough pairs for, and that the next day's pass corrects.
+    While the statistics of words and of unrelated texts are frozen, nothing is missed, and nothing told without a
+    change. With live ones a few are: a rate that only the long form has enough pairs for, and that the next day's pass
+    corrects.
     """
     content = real_pages(*FOLDERS)
     library = Library(many, content, is_frozen=is_frozen)
