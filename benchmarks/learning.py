@@ -46,6 +46,8 @@ _CANDIDATES, _RESULTS = 50, 5
 _WITHOUT_ANSWER = 0.1
 # So many of the questions with an answer may be marked as `no_good_match`.
 _MARKED = 0.02
+# So many of the questions off the topic, in another language than the pages, are to be marked.
+_RECOGNISED = 0.95
 # Keeps the weights finite.
 _RIDGE = 1e-3
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
@@ -69,13 +71,15 @@ class Asked:
     """A question with a row of FEATURES for each candidate, and which candidates are right.
 
     `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
-    `by_meaning`: how much of its scale is that for meaning alone. `language`: its own, if that is not the pages'.
+    `by_meaning`: how much of its scale is that for meaning alone. `lower`: that of `Unrelated`. `language`: its own, if
+    that is not the pages'.
     """
 
     kind: str
     features: Array
     right: NDArray[np.bool_]
     by_meaning: float
+    lower: float
     language: str = ""
 
 
@@ -93,7 +97,7 @@ def main(data: Path, textbooks: Path, *, write: bool) -> None:
     console.print(_ablation(recorded))
     console.print(_by_family(recorded))
     console.print(_across(recorded))
-    weights = learn(some for name, some in recorded.items() if _teaches(name))
+    weights = learn((some for name, some in recorded.items() if _teaches(name)), _of_others(recorded, ""))
     console.print_json(json.dumps(weights))
     if write:
         file = Path(learned.__file__).with_name("weights.json")
@@ -184,7 +188,8 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
             lowers = not ranked.understood.wants_example
             rows = [(m.z, m.words, m.covered, m.scattered, lowers and m.type == "example") for m in ranked.matches]
             are_right = np.array([m.id in right for m in ranked.matches], bool)
-            found.append(Asked(kind, _rows(rows), are_right, ranked.answer.scale.by_meaning, language))
+            scale = ranked.answer.scale
+            found.append(Asked(kind, _rows(rows), are_right, scale.by_meaning, scale.lower, language))
         return found
 
 
@@ -197,8 +202,8 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
             right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
             of = [each.ranked for each in candidates]
             rows = [(r.z, r.words.share, r.words.covered, r.words.scattered, 0.0) for r in of]
-            by_meaning = of[0].scale.by_meaning if of else 0.0
-            found.append(Asked("answer", _rows(rows), np.array(right, bool), by_meaning))
+            by_meaning, lower = (of[0].scale.by_meaning, of[0].scale.lower) if of else (0.0, 0.0)
+            found.append(Asked("answer", _rows(rows), np.array(right, bool), by_meaning, lower))
         return found
 
 
@@ -217,12 +222,29 @@ def _teaches(name: str) -> bool:
     return name.partition(" ")[2] not in _JUDGED
 
 
-def learn(collections: Iterable[Collection]) -> dict[str, Any]:
-    """Returns the weights of the score and the scales, as `weights.json` has them."""
+def learn(collections: Iterable[Collection], across: Sequence[Collection]) -> dict[str, Any]:
+    """Returns the weights of the score and the scales, as `weights.json` has them.
+
+    `across` have the questions in other languages.
+    """
     collections = list(collections)
     order = _order(collections)
     scales = {mode: _scale(collections, order * used) for mode, used in _USED.items()}
-    return {"score": dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True)), "scales": scales}
+    score = dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True))
+    farther = _farther(across, order, scales["both"]["least"])
+    return {"score": score, "scales": scales, "farther": farther}
+
+
+def _farther(across: Sequence[Collection], order: Array, least: float) -> float:
+    """Returns what a good match needs less for a lower mean: so that `_RECOGNISED` of the others are marked."""
+    less, shares = [], []
+    for some in across:
+        others = [one for one in some if one.kind == "other" and one.lower and len(one.features)]
+        less += [(least - (one.features @ order).max()) / one.lower for one in others]
+        shares += [1 / len(others)] * len(others)
+    rising = np.argsort(less)
+    reached = np.cumsum(np.array(shares)[rising]) / sum(shares)
+    return round(float(np.array(less)[rising][int(np.searchsorted(reached, 1 - _RECOGNISED))]), 4)
 
 
 # The features that a search by both, or by one of them, has.
@@ -280,6 +302,8 @@ def _scale(collections: Sequence[Collection], order: Array) -> dict[str, float]:
             if not len(one.features):
                 continue
             results, are_right = _best(one, order)
+            # As if all of the question was known, so that a scale means the same in every language.
+            results[:, 0] -= order[0] * one.lower
             rows.append(results)
             right.append(are_right)
             share = share_with if one.kind == "answer" else share_without
@@ -408,24 +432,44 @@ def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str]
     """Returns for each collection the weights that were learned without its group."""
     groups = {name: group_of(name) for name in recorded}
     teaching = {name: some for name, some in recorded.items() if _teaches(name)}
+    across = _of_others(recorded, "")
     of_group = {
-        group: learn(some for name, some in teaching.items() if groups[name] != group)
+        group: learn((some for name, some in teaching.items() if groups[name] != group), across)
         for group in sorted(set(groups.values()))
     }
-    return {name: of_group[group] for name, group in groups.items()}
+    learned_without = {name: of_group[group] for name, group in groups.items()}
+    for name, weights in learned_without.items():
+        if name.endswith(_ACROSS):
+            order = np.array([weights["score"][feature] for feature in FEATURES])
+            farther = _farther(_of_others(recorded, name), order, weights["scales"]["both"]["least"])
+            learned_without[name] = {**weights, "farther": farther}
+    return learned_without
+
+
+def _of_others(recorded: Mapping[str, Collection], name: str) -> list[Collection]:
+    """Returns the collections of questions in other languages, without one."""
+    return [some for other, some in recorded.items() if other.endswith(_ACROSS) and other != name]
+
+
+def _scale_of(weights: Mapping[str, Any], one: Asked) -> Scale:
+    both, vectors = (Scale(**weights["scales"][mode]) for mode in ("both", "vectors"))
+    return replace(both.towards(vectors, one.by_meaning), least=both.least - weights["farther"] * one.lower)
 
 
 def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = False) -> list[str]:
-    order, scale = np.array([weights["score"][name] for name in FEATURES]), Scale(**weights["scales"]["both"])
+    order = np.array([weights["score"][name] for name in FEATURES])
     judged = [(one, *_best(one, order)) for one in some if len(one.features)]
     answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
     shown, right = _shown_and_right(some, weights)
     sure = right[shown >= 0.9]
+    # What the best has beyond a good match's need.
     scores = {
-        kind: np.array([results[0, 0] for one, results, _ in judged if one.kind == kind])
+        kind: np.array(
+            [results[0, 0] - _scale_of(weights, one).least for one, results, _ in judged if one.kind == kind]
+        )
         for kind in ("answer", "near", "other")
     }
-    marked = {kind: f"{np.mean(those < scale.least):.3f}" if len(those) else "" for kind, those in scores.items()}
+    marked = {kind: f"{np.mean(those < 0):.3f}" if len(those) else "" for kind, those in scores.items()}
     found = sum(one.kind == "answer" for one in some)
     return [
         str(len(some)),
@@ -445,9 +489,8 @@ def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = Fals
 def _shown_and_right(some: Collection, weights: Mapping[str, Any]) -> tuple[Array, Array]:
     """The similarities of the first results for the questions with an answer, and which of these results are right."""
     order = np.array([weights["score"][name] for name in FEATURES])
-    both, vectors = (Scale(**weights["scales"][mode]) for mode in ("both", "vectors"))
     first = [(one, *_best(one, order)) for one in some if len(one.features) and one.kind == "answer"]
-    shown = [both.towards(vectors, one.by_meaning).similarity(*results[0]) for one, results, _ in first]
+    shown = [_scale_of(weights, one).similarity(*results[0]) for one, results, _ in first]
     return np.array(shown), np.array([right[0] for _, _, right in first], dtype=float)
 
 

@@ -122,7 +122,10 @@ def test_of_a_question_without_known_words_the_meaning_alone_says_what_is_probab
     assert unknown.similarity(8.0, 1.0) == vectors.similarity(8.0, 1.0) != both.similarity(8.0, 1.0)
     assert half.by_meaning == pytest.approx(0.25)
     assert half.lead == pytest.approx(0.75 * both.lead + 0.25 * vectors.lead)
-    assert unknown.least == half.least == both.least
+    assert unknown.least == both.least
+    lower = WEIGHTS.scale(has_words=True, has_vector=True, known_share=0.5, lower=2.0)
+    assert both.least > lower.least == pytest.approx(both.least - 2 * WEIGHTS.farther)
+    assert unrelated([0.3] * 100, WEIGHTS, known_share=0.5).lower > unrelated([0.3] * 100, WEIGHTS).lower == 0
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:

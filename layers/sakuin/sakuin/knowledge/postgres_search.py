@@ -218,7 +218,9 @@ class KnowledgeSearch:
         share = known_share(question.slots, frequencies)
         others = unrelated(found["cosines"], self.weights, known_share=share)
         has_vector = question.vector is not None
-        scale = self.weights.scale(has_words=question.has_words, has_vector=has_vector, known_share=share)
+        scale = self.weights.scale(
+            has_words=question.has_words, has_vector=has_vector, known_share=share, lower=others.lower
+        )
         ranked = partial(
             rank,
             candidates,

@@ -95,10 +95,15 @@ class Frequencies:
 
 @dataclass(frozen=True, slots=True)
 class Unrelated:
-    """Mean and standard deviation of the cosines between a question and texts that do not answer it."""
+    """Mean and standard deviation of the cosines between a question and texts that do not answer it.
+
+    `lower`: how many deviations the mean is below what is known of the model, since the index knows little of the
+    question.
+    """
 
     mean: float
     spread: float
+    lower: float = 0.0
 
     def deviations(self, cosine: float | None) -> float:
         """Returns how many standard deviations a cosine is above the mean; 0 without a cosine."""
@@ -126,8 +131,8 @@ def unrelated(sample: Collection[float], weights: Weights, *, known_share: float
     known, of_sample = weights.known / (weights.known + len(sample)), fmean(sample)
     mean = known * weights.mean + (1 - known) * of_sample
     squares = known * weights.spread**2 + (1 - known) * fmean((each - mean) ** 2 for each in sample)
-    lower = (1 - known_share**2) * max(0.0, mean - of_sample)
-    return Unrelated(mean - lower, math.sqrt(squares))
+    lower, spread = (1 - known_share**2) * max(0.0, mean - of_sample), math.sqrt(squares)
+    return Unrelated(mean - lower, spread, lower / spread)
 
 
 def word_matches(

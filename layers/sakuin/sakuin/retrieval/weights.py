@@ -7,7 +7,7 @@ docs/decisions/0111-learned-weights.md.
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -27,6 +27,7 @@ class Scale:
 
     The lead is what its score has more than the best other score of the question; below zero if there is a better one.
     `least`: the least score of a good match. `by_meaning`, 0-1: how much of the scale is that for meaning alone.
+    `lower`: `Unrelated.lower` of the question.
     """
 
     constant: float
@@ -34,6 +35,7 @@ class Scale:
     lead: float
     least: float
     by_meaning: float = 0.0
+    lower: float = 0.0
 
     def similarity(self, score: float, lead: float) -> float:
         """Returns the probability, 0-1, with four decimals."""
@@ -48,7 +50,7 @@ class Scale:
             return own + share * (of_other - own)
 
         lead, score = mixed(self.lead, other.lead), mixed(self.score, other.score)
-        return Scale(mixed(self.constant, other.constant), score, lead, self.least, share)
+        return replace(self, constant=mixed(self.constant, other.constant), score=score, lead=lead, by_meaning=share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class Weights:
 
     `meaning`: of the cosine in standard deviations. `words`, `covered`: of the shares of the question's words in
     `WordMatch`. `scattered`: of the share of the words that is scattered over the text. `example`: of an example nobody
-    asked for. `mean`, `spread`: of the model's cosines between unrelated texts; they count as much as `known` texts of
-    the index.
+    asked for. `farther`: what a good match needs less for each deviation of `Unrelated.lower`. `mean`, `spread`: of the
+    model's cosines between unrelated texts; they count as much as `known` texts of the index.
     """
 
     meaning: float
@@ -67,6 +69,7 @@ class Weights:
     scattered: float
     example: float
     scales: Mapping[SearchMode, Scale]
+    farther: float
     mean: float
     spread: float
     known: int
@@ -75,15 +78,18 @@ class Weights:
         """Returns the score of a candidate that is no example."""
         return self.meaning * z + self.words * words + self.covered * covered
 
-    def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0) -> Scale:
+    def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0, lower: float = 0.0) -> Scale:
         """Returns the scale for what there is of a question to compare with texts.
 
-        The less of its words the index knows, the more the scale for meaning alone counts; a good match needs the same.
+        The less of its words the index knows, the more the scale for meaning alone counts.
         """
         if not has_vector:
             return self.scales["words"]
         both, vectors = self.scales["both"], self.scales["vectors"]
-        return both.towards(vectors, (1 - known_share) ** 2) if has_words else vectors
+        if not has_words:
+            return vectors
+        least = both.least - self.farther * lower
+        return replace(both.towards(vectors, (1 - known_share) ** 2), least=least, lower=lower)
 
 
 @cache
@@ -92,4 +98,5 @@ def weights_of(model: str) -> Weights:
     learned = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
     scales = {name: Scale(**scale) for name, scale in learned["scales"].items()}
     models = learned["models"]
-    return Weights(**learned["score"], scales=scales, **models.get(model, models["another"]))
+    of_model = models.get(model, models["another"])
+    return Weights(**learned["score"], scales=scales, farther=learned["farther"], **of_model)

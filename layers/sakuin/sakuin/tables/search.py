@@ -213,7 +213,8 @@ class SearchTable:
             words = {each.doc_id: whole if each.matching_rank else WordMatch() for each in found.chunks}
         share = known_share(slots, frequencies)
         others = others or unrelated(found.cosines, self.weights, known_share=share)
-        scale = self.weights.scale(has_words=bool(slots), has_vector=vector is not None, known_share=share)
+        has_vector = vector is not None
+        scale = self.weights.scale(has_words=bool(slots), has_vector=has_vector, known_share=share, lower=others.lower)
         ranked = partial(rank, others=others, weights=self.weights, scale=scale)
         first = ranked(candidates, words)
         current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in first], limit=limit)
