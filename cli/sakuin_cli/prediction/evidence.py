@@ -10,7 +10,7 @@ from sakuin.knowledge.postgres_search import Question
 from sakuin.language.model import Slot
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.vocabulary import vocabulary_of
-from sakuin.retrieval.ranking import Frequencies, greatest_value, unrelated
+from sakuin.retrieval.ranking import Frequencies, greatest_value, known_share, unrelated
 from sakuin.retrieval.weights import Scale
 
 from sakuin_cli.prediction.answers import Predict
@@ -57,11 +57,13 @@ class SiteEvidence:
         """Returns the evidence of a question."""
         question, weights = self._question(text), self.predict.weights
         cosines, pages = self._chunks.cosines.of(question.vector), self._means.of(question.vector)
-        near, far = unrelated(cosines[self._chunks.sample].tolist(), weights), unrelated(pages.tolist(), weights)
+        known = known_share(question.slots, self._frequencies(question.slots))
+        near = unrelated(cosines[self._chunks.sample].tolist(), weights, known_share=known)
+        far = unrelated(pages.tolist(), weights, known_share=known)
         z = (np.maximum.reduceat(cosines[self._passages], self._firsts) - near.mean) / near.spread
         of_page = ((pages - far.mean) / far.spread)[self.page_of]
         share, covered = self._words(question)
-        scale = weights.scale(has_words=question.has_words, has_vector=True)
+        scale = weights.scale(has_words=question.has_words, has_vector=True, known_share=known)
         evidence = weights.meaning * (z + of_page) / 2 + weights.words * share + weights.covered * covered
         return Evidence(evidence, self._sums(evidence, scale.lead), scale)
 
@@ -83,9 +85,7 @@ class SiteEvidence:
         return share, covered
 
     def _shares(self, slots: Sequence[Slot]) -> tuple[Array, Array]:
-        terms = {each.term for slot in slots for each in slot.terms}
-        counts = {term: float(self._chunks.words.count(term)) for term in terms}
-        frequencies = Frequencies(len(self.ids), counts)
+        frequencies = self._frequencies(slots)
         share, covered = np.zeros(len(self.ids)), np.zeros(len(self.ids))
         for slot in slots:
             values, gains = np.zeros(len(self.ids)), np.zeros(len(self.ids))
@@ -98,6 +98,10 @@ class SiteEvidence:
             covered += gains
         possible = sum(greatest_value(slot, frequencies) for slot in slots)
         return (share / possible, covered / possible) if possible else (share, covered)
+
+    def _frequencies(self, slots: Sequence[Slot]) -> Frequencies:
+        terms = {each.term for slot in slots for each in slot.terms}
+        return Frequencies(len(self.ids), {term: float(self._chunks.words.count(term)) for term in terms})
 
     def _posting(self, term: str) -> tuple[NDArray[np.int64], Array]:
         """Returns the numbers of the explanations with a term, and its impact in each."""
