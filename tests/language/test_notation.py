@@ -10,11 +10,11 @@ from sakuin.language.analysis import AnalyzedText, term_counts
 
 EQUAL = [
     ("x^2", "x²", "x^{2}", "X²", "ｘ＾２", "xの二乗", "xの2乗", "xの２乗", "エックスの二乗", "x squared", "x**2"),
-    ("2^3", "2の3乗"),
+    ("2^3", "2 to the power of 3", "2 to the third power", "2の3乗"),
     ("a^2+b^2=c^2", "a squared + b squared = c squared"),
-    ("x^n", "xのn乗", "エックスのn乗", "x^{n}", "xⁿ"),
+    ("x^n", "xのn乗", "エックスのn乗", "x^{n}", "xⁿ", "x to the power of n"),
     ("√2", r"\sqrt{2}", r"\sqrt 2", "ルート2", "ルート２", "√(2)", "square root of 2", "るーと2"),
-    ("1/2", r"\frac{1}{2}", r"\dfrac12", "½", "１／２", "二分の一", "2分の1"),
+    ("1/2", r"\frac{1}{2}", r"\dfrac12", "½", "１／２", "二分の一", "2分の1", "にぶんのいち", "one half"),
     ("2/5", "五分の二", "5分の2", r"\frac25"),
     ("√3/2", r"\frac{\sqrt{3}}{2}", "2分の√3", "2分のルート3"),
     ("0≤x", "0 ≦ x", "0≦x", r"0 \leq x", r"0 \leqq x", "0<=x", "0 ⩽ x"),
@@ -32,7 +32,7 @@ EQUAL = [
     ("a_(n+1)", "a_{n+1}"),
     ("±√k", r"\pm\sqrt{k}", "プラスマイナスルートk"),
     ("5c2", "5C2", "₅C₂", "{}_5C_2", "{}_{5}C_{2}"),
-    ("5cm", "5 cm", "５㎝"),
+    ("5cm", "5 cm", "５㎝", "5センチ", "5センチメートル"),
     ("10%", "10％", "10パーセント", "10 percent"),
     ("1000円", "1,000円", "１，０００円"),
     ("(-b±√(b^2-4ac))/2a", r"\frac{-b \pm \sqrt{b^2-4ac}}{2a}"),
@@ -90,6 +90,7 @@ def test_texts_of_other_subjects_keep_all_their_words(text: str, words: str, *, 
         ("xの二乗", "xの二乗"),
         ("x squared", "x squared"),
         ("三角形ABCの角は45度", "三角形abcの角は45度"),
+        ("one half of the market", "one half of the market"),
         ("x² + 5x + 6 = 0", "x^2+5x+6=0"),
         (r"\(\frac{1}{2}\) of $\sqrt{2}$", " 1/2  of  √2 "),
     ],
@@ -104,7 +105,14 @@ def test_prose_stays_prose(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "form"), [("x - 3 = y", "x-3=y"), ("38 +-", "38 ±"), ("√(あ) = 3", "√あ = 3"), ("x ^(°)", "x °")]
+    ("written", "form"),
+    [
+        ("x - 3 = y", "x-3=y"),
+        ("5 percent - x", "5% - x"),
+        ("38 +-", "38 ±"),
+        ("√(あ) = 3", "√あ = 3"),
+        ("x ^(°)", "x °"),
+    ],
 )
 def test_spaces_stay_beside_a_sign_that_another_rule_leaves_without_a_formula(written: str, form: str) -> None:
     assert canonical(written) == form
@@ -123,6 +131,8 @@ def test_morphemes_have_their_places_beside_a_formula_of_any_length() -> None:
         ("ﾀｽｷｶﾞｹ", "タスキガケ"),
         ("ルーーート", "ルート"),
         ("デ一タ", "データ"),
+        ("みすゞ", "みすず"),
+        ("こゝろ", "こころ"),
         ("ニ次方程式", "二次方程式"),
         ("ＡＢＣ", "abc"),
         ("a\x00b\u202ec\ud800", "abc"),

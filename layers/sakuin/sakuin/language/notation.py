@@ -46,6 +46,12 @@ _SPOKEN_ROOT = re.compile(
     rf"(?:√(?=[の\s{KANJI}])|ルート|根号)(?:の?\s*(?=[\da-z(])|([{KANJI}][{KANJI}\d]*)(?![{KANJI}次元つ個本]))"
 )
 _SPOKEN_FRACTION = re.compile(rf"([{KANJI}\da-z]{{1,40}})分の(√?{_NUMBER}|√?[a-z](?![a-z]))(?!分)")
+_KANA_NUMBERS = {
+    **{"いち": 1, "に": 2, "さん": 3, "よん": 4, "ご": 5, "ろく": 6, "なな": 7, "はち": 8, "きゅう": 9, "じゅう": 10}
+}
+_KANA_NUMBER = "|".join(_KANA_NUMBERS)
+_KANA_FRACTION = re.compile(rf"(?<![ぁ-ん])({_KANA_NUMBER})ぶんの({_KANA_NUMBER})(?![つかけ])")
+_KANA_POWER = re.compile(rf"(?<=[a-zθ\d)])の?({_KANA_NUMBER}|[a-z])じょう")
 _SPOKEN_POWER = re.compile(rf"([a-zα-ω\d)])\s*(?:の\s*)?({_NUMBER}|[a-z])乗")
 _POWER_WORD = re.compile(r"自乗|平方(?![完根])")
 _SELF_POWER = re.compile(rf"([a-zα-ω\d)])\s*(?:の\s*)?(?:{_POWER_WORD.pattern})")
@@ -58,13 +64,19 @@ _ANGLE = re.compile(r"角(?<![三四五六八多直頂底外内対位錯鋭鈍�
 _ENGLISH_FIGURE = re.compile(r"\b(?:[Aa]ngle|([Tt]riangle))\s+(?=[A-Z]{3}\b)")
 _DEGREE = re.compile(r"([0-9])\s*(?:度(?![目数合])|degrees?\b)|\^\(?°\)?")
 _PERCENT = re.compile(r"([0-9])\s*(?:パーセント|percent\b)")
+_LENGTHS = {"センチメートル": "cm", "センチ": "cm", "ミリメートル": "mm", "ミリ": "mm", "キロメートル": "km"}
+_LENGTH = re.compile(rf"(?<=\d)\s*({'|'.join(_LENGTHS)}|メートル)")
 _UNIT = re.compile(r"\s(?<=\d\s)\s*(?=(?:cm|mm|km|kg|g|m|l|ml)(?:\^[23])?(?![a-zà-ɏ]))")
+_ENGLISH_POWER = re.compile(r"\b([a-z]|\d{1,3})\s+to\s+the\s+(?:power\s+of\s+(\w+)|(\w+)\s+power)\b")
 # Neither "Player 1 squared off" nor "a squared circle".
 _ENGLISH_SQUARE = re.compile(
     r"\b(?:([b-hj-z])\s+(squared|cubed)\b(?!\s+(?:off|up|away)\b)"
     r"|(\d+|[ai])\s+(squared|cubed)\b(?=[ \t]*(?:$|[^\w \t]|(?:plus|minus|times|equals|is|and|over)\b)))"
 )
 _ENGLISH_ROOT = re.compile(r"\b(?:square\s+root|sqrt|root)(?:\s+of\s+|\s*\(|\s+)(\d+|[a-z](?!\s+[a-z]{2}))\b\)?")
+_ENGLISH_FRACTION = re.compile(r"\b(?:(?:one|a)\s+half|(one|two|three)\s+(third|quarter|fourth|fifth)s?)\b")
+_ENGLISH = {"one": "1", "two": "2", "three": "3", "third": "3", "quarter": "4", "fourth": "4", "fifth": "5"}
+_ENGLISH |= {"second": "2", "four": "4"}
 _LETTERS = {"theta": "θ", "alpha": "α", "beta": "β", "gamma": "γ", "pi": "π"}
 _GREEK = re.compile(_alone(_LETTERS, "a-z"))
 _PI = re.compile(r"(?<![ァ-ヶー])パイ(?![ァ-ヶーを])")
@@ -175,22 +187,37 @@ def _spoken_fraction(match: re.Match[str]) -> str:
     return f"{above}/{below}"
 
 
+def _english_power(match: re.Match[str]) -> str:
+    named = match[2] or match[3]
+    power = _ENGLISH.get(named, named.removesuffix("th"))
+    return f"{match[1]}^{power}" if power.isdecimal() or len(power) == 1 else match[0]
+
+
 def _english_square(match: re.Match[str]) -> str:
     return f"{match[1] or match[3]}^{2 if 'squared' in match[0] else 3}"
 
 
+def _english_fraction(match: re.Match[str]) -> str:
+    return f"{_ENGLISH[match[1]]}/{_ENGLISH[match[2]]}" if match[1] else "1/2"
+
+
 _JAPANESE: tuple[_Rule, ...] = (
     (tuple(_VARIABLES), _SPOKEN_VARIABLE, lambda match: _VARIABLES[match[0]]),
+    (("ぶんの",), _KANA_FRACTION, lambda match: f"{_KANA_NUMBERS[match[2]]}/{_KANA_NUMBERS[match[1]]}"),
+    (("じょう",), _KANA_POWER, lambda match: f"^{_KANA_NUMBERS.get(match[1], match[1])}"),
     (("パイ",), _PI, "π"),
     (("√", "ルート", "根号"), _SPOKEN_ROOT, _spoken_root),
     (("分の",), _SPOKEN_FRACTION, _spoken_fraction),
     (("乗",), _SPOKEN_POWER, lambda match: f"{match[1]}^{_digits(match[2])}"),
     (("自乗", "平方"), _SELF_POWER, r"\1^2"),
     (("ラス", "マイ", "イコ"), _SPOKEN_SIGN, lambda match: _SPOKEN_SIGNS[match[1] or match[2]]),
+    (("センチ", "ミリ", "メートル"), _LENGTH, lambda match: _LENGTHS.get(match[1], "m")),
 )
 _SPOKEN: tuple[_Rule, ...] = (
+    (("to the",), _ENGLISH_POWER, _english_power),
     (("squared", "cubed"), _ENGLISH_SQUARE, _english_square),
     (("root", "sqrt"), _ENGLISH_ROOT, r"√\1"),
+    (("half", "one ", "two ", "three "), _ENGLISH_FRACTION, _english_fraction),
     (("ta", "pi", "alpha", "gamma"), _GREEK, lambda match: _LETTERS[match[0]]),
     (("度", "degree", "°"), _DEGREE, lambda match: (match[1] or "") + "°"),
     (("=", "*", "+-", "//"), _RELATION, lambda match: _RELATIONS[match[0]]),

@@ -94,6 +94,7 @@ _ABBREVIATION = re.compile(r"[a-z](?<![^\W_].)(?:\.[a-z])+\.?(?!\w)")
 _DOTS = re.compile("i\u0307+")  # İstanbul in lower case
 _LONG_VOWEL = re.compile(r"[-─━一](?<=[ァ-ヶ].)(?:(?<=[─━])|(?=[ァ-ヶ]))")
 _LONG_VOWELS = re.compile(r"ーー+")
+_REPEATED = re.compile(r"[ゝゞヽヾ](?<=[ぁ-ゖァ-ヶ].)[ゝゞヽヾ]*")
 
 # Katakana that look like the kanji of a number: ニ次方程式 for 二次方程式.
 _LOOKALIKE = re.compile(r"[ニハ](?<![ァ-ヶー].)(?=[次乗項等点辺角])")
@@ -107,8 +108,8 @@ def storable(text: str) -> str:
 def folded(text: str) -> str:
     """Returns `text` in NFKC and lower case, without invisible characters; powers stay powers: `x²` becomes `x^2`.
 
-    Also unifies dashes, quotation marks, abbreviations with dots, mathematical signs, long vowels and letters of
-    Arabic; vowel points of Arabic and Hebrew go.
+    Also unifies dashes, quotation marks, abbreviations with dots, mathematical signs, long vowels, repetition marks and
+    letters of Arabic; vowel points of Arabic and Hebrew go.
     Idempotent. The result has at most 18 times as many characters (NFKC expands ﷺ), usually the same number.
     """
     if text.isascii():
@@ -118,6 +119,7 @@ def folded(text: str) -> str:
     text = _DOTS.sub("i", _with_signs_unified(nfkc(_with_signs_unified(text)).lower()))
     # Lower case and NFKC change each other's result for a few letters (İ, ſ): a second NFKC makes it stable.
     text = _abbreviated(storable(nfkc(text)))
+    text = _REPEATED.sub(_expanded_repetition, text)
     text = _LONG_VOWELS.sub("ー", _LONG_VOWEL.sub("ー", text))
     return _LOOKALIKE.sub(lambda match: "二" if match[0] == "ニ" else "八", text)
 
@@ -134,3 +136,12 @@ def _with_signs_unified(text: str) -> str:
 def _plain_digits(signs: str) -> str:
     plain = unicodedata.normalize("NFKC", signs).replace("−", "-")
     return plain if len(plain) == 1 or plain.isdigit() else f"({plain})"
+
+
+def _expanded_repetition(match: re.Match[str]) -> str:
+    kana = match.string[match.start() - 1]
+    for mark in match[0]:
+        base = unicodedata.normalize("NFD", kana[-1])[0]
+        voiced = unicodedata.normalize("NFC", base + "\u3099")
+        kana += voiced if mark in "ゞヾ" and len(voiced) == 1 else base if mark in "ゝヽ" else kana[-1]
+    return kana[1:]
