@@ -31,6 +31,16 @@ def test_words_grams_formulas_and_concepts_are_terms() -> None:
     assert set(index_words(**text).impacts) == {term for term in found if not term.startswith("#")}
 
 
+def test_a_version_of_three_numbers_has_the_term_of_its_first_two() -> None:
+    def terms(text: str) -> set[str]:
+        return set(index_words(title=text, learns=(), body="").impacts)
+
+    assert terms("0.37") == {"0.37"}
+    assert terms("0.37.0") == {"0.37", "0", "37"}
+    # Sudachi writes 0.40 as 0.4.
+    assert terms("0.40") < terms("v0.40.1")
+
+
 def test_words_of_scripts_with_spaces_are_kept_as_spelled_with_their_terms() -> None:
     words = index_words(title="Newtons Gesetze", learns=(), body="Die Straße, une théorème, сила трения; F=ma; law")
     short = {"die", "une", "ma", "law"}

@@ -36,6 +36,7 @@ _READ_TOGETHER = {
     tuple(words.split("+")): [reading or None for reading in readings.split("+")]
     for words, readings in (pair.split("=") for pair in _READ_TOGETHER_LIST.split())
 }
+_VERSION = re.compile(r"\d\.\d+\.\d")
 _TOGETHER = re.compile("|".join(first + second for first, second in _READ_TOGETHER))
 # What is read of a word: less than all that the dictionary has.
 _FIELDS: set[Literal["pos", "normalized_form", "reading_form"]] = {"pos", "normalized_form", "reading_form"}
@@ -98,6 +99,8 @@ class _Analyzer:
             morphemes_of_line = [read.get((item.word_id(), item.surface())) or self._read(item) for item in tokens]
         if _TOGETHER.search(line):
             _read_together(morphemes_of_line)
+        if _VERSION.search(line):
+            _name_versions(morphemes_of_line)
         return morphemes_of_line
 
     def _read(self, item: SudachiMorpheme) -> Morpheme:
@@ -113,6 +116,14 @@ def _read_together(line: list[Morpheme]) -> None:
     for at, (first, second) in enumerate(pairwise(line)):
         for place, reading in enumerate(_READ_TOGETHER.get((first.surface, second.surface), ()), at):
             line[place] = replace(line[place], reading=reading or line[place].reading)
+
+
+def _name_versions(line: list[Morpheme]) -> None:
+    """Gives 0.37.0, which Sudachi splits at the dots, the term of 0.37 too."""
+    for at, (first, dot, second, end) in enumerate(zip(line, line[1:], line[2:], line[3:], strict=False)):
+        if dot.surface == end.surface == "." and first.surface.isdigit() and second.surface.isdigit():
+            version = f"{first.surface}.{second.surface}".rstrip("0").rstrip(".")
+            line[at] = replace(first, terms=(*first.terms, *bounded_terms(version)))
 
 
 @lru_cache(maxsize=1)
