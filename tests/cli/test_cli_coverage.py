@@ -125,11 +125,18 @@ FALL = {"rule-1": "Fall: a stone falls far.", "rule-2": "Time: seconds of a fall
 OTHER_PAGE = {"rule-4": "Fall: a stone falls in two seconds.", "rule-5": "Tax: the law.", "rule-6": "Court: the judge."}
 
 
-def test_the_evidence_of_an_explanation_is_that_of_the_search(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("question", "angle"), [(QUESTION, 0.6), ("二秒で石はどれだけ落ちるか", 0.9)], ids=["the same language", "another"]
+)
+def test_the_evidence_of_an_explanation_is_that_of_the_search(tmp_path: Path, question: str, angle: float) -> None:
     # All texts are equally near, pages too, so that the meaning of a page changes nothing.
-    site = site_evidence(tmp_path, {"x": FALL, "y": OTHER_PAGE}, {})
-    found = dict(zip(site.ids, site(QUESTION).explanations, strict=True))
-    for match in site.predict.search(site.site).ranked_matches(QUESTION, limit=9).matches:
+    site = site_evidence(tmp_path, {"x": FALL, "y": OTHER_PAGE}, {"": angle})
+    evidence = site(question)
+    found = dict(zip(site.ids, evidence.explanations, strict=True))
+    ranked = site.predict.search(site.site).ranked_matches(question, limit=9)
+    assert ranked.matches
+    assert evidence.scale == ranked.answer.scale
+    for match in ranked.matches:
         alone = match.evidence - WEIGHTS.scattered * match.scattered
         assert found[match.id] == pytest.approx(alone, abs=0.1)
 

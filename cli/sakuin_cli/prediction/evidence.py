@@ -57,13 +57,14 @@ class SiteEvidence:
         """Returns the evidence of a question."""
         question, weights = self._question(text), self.predict.weights
         cosines, pages = self._chunks.cosines.of(question.vector), self._means.of(question.vector)
-        known = known_share(question.slots, self._frequencies(question.slots))
+        frequencies = self._frequencies(question)
+        known = known_share(question.slots, frequencies)
         near = unrelated(cosines[self._chunks.sample].tolist(), weights, known_share=known)
         far = unrelated(pages.tolist(), weights, known_share=known)
         z = (np.maximum.reduceat(cosines[self._passages], self._firsts) - near.mean) / near.spread
         of_page = ((pages - far.mean) / far.spread)[self.page_of]
-        share, covered = self._words(question)
-        scale = weights.scale(has_words=question.has_words, has_vector=True, known_share=known)
+        share, covered = self._words(question, frequencies)
+        scale = weights.scale(has_words=question.has_words, has_vector=True, known_share=known, lower=near.lower)
         evidence = weights.meaning * (z + of_page) / 2 + weights.words * share + weights.covered * covered
         return Evidence(evidence, self._sums(evidence, scale.lead), scale)
 
@@ -75,17 +76,16 @@ class SiteEvidence:
         folders = understood.folder_slots
         return Question(vector, understood.slots, version, EVERYTHING, limit=0, folder_slots=folders)
 
-    def _words(self, question: Question) -> tuple[Array, Array]:
+    def _words(self, question: Question, frequencies: Frequencies) -> tuple[Array, Array]:
         """Returns `share` and `covered` of each explanation, as `word_matches` does."""
-        share, covered = self._shares(question.slots)
+        share, covered = self._shares(question.slots, frequencies)
         for folder, slots in question.folder_slots.items():
             inside = np.array([question.folder_of(id) == folder for id in self.ids])
-            own_share, own_covered = self._shares(slots)
+            own_share, own_covered = self._shares(slots, frequencies)
             share, covered = np.where(inside, own_share, share), np.where(inside, own_covered, covered)
         return share, covered
 
-    def _shares(self, slots: Sequence[Slot]) -> tuple[Array, Array]:
-        frequencies = self._frequencies(slots)
+    def _shares(self, slots: Sequence[Slot], frequencies: Frequencies) -> tuple[Array, Array]:
         share, covered = np.zeros(len(self.ids)), np.zeros(len(self.ids))
         for slot in slots:
             values, gains = np.zeros(len(self.ids)), np.zeros(len(self.ids))
@@ -99,8 +99,9 @@ class SiteEvidence:
         possible = sum(greatest_value(slot, frequencies) for slot in slots)
         return (share / possible, covered / possible) if possible else (share, covered)
 
-    def _frequencies(self, slots: Sequence[Slot]) -> Frequencies:
-        terms = {each.term for slot in slots for each in slot.terms}
+    def _frequencies(self, question: Question) -> Frequencies:
+        all_slots = (question.slots, *question.folder_slots.values())
+        terms = {each.term for slots in all_slots for slot in slots for each in slot.terms}
         return Frequencies(len(self.ids), {term: float(self._chunks.words.count(term)) for term in terms})
 
     def _posting(self, term: str) -> tuple[NDArray[np.int64], Array]:
