@@ -73,8 +73,25 @@ async def answer(send: Send, status: int, message: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+@dataclass(frozen=True, slots=True)
+class WithTls:
+    """An ASGI application that takes requests for encrypted ones, unless a proxy says otherwise.
+
+    On this machine nothing is encrypted. The template's `aws:SecureTransport` statements allow calls all the same, as
+    they do on AWS.
+    """
+
+    inner: Application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = scope.get("headers", [])
+        if not any(name == b"x-forwarded-proto" for name, _ in headers):
+            scope = {**scope, "headers": [*headers, (b"x-forwarded-proto", b"https")]}
+        await self.inner(scope, receive, send)
+
+
 if __name__ == "__main__":
     # Its `main` serves the application of this name.
     emulator: Any = importlib.import_module("ministack.app")
-    emulator.app = SameMachine(emulator.app)
+    emulator.app = SameMachine(WithTls(emulator.app))
     emulator.main()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK, stable_ports
-from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, edge, minor_version, wipe_temporary
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, minor_version, wipe_temporary
 from sakuin_local.aws.emulator import install as install_emulator
 from sakuin_local.aws.emulator import start as start_emulator
 from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
@@ -25,7 +25,7 @@ from sakuin_local.supabase.database import Database, database_of
 from sakuin_local.supabase.tokens import keys_of, local_user_of
 from sakuin_local.vendors import start_embeddings, start_turbopuffer
 
-PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings", "turbopuffer")
+PORTS = (*DATABASE_PORTS, "emulator", "embeddings", "turbopuffer")
 STACK = "sakuin"
 SECRET = "sakuin/local"  # noqa: S105 - its name
 # With more, a burst starts a worker for each request: the same throughput, four times the longest latency.
@@ -100,8 +100,7 @@ def running_stack(
         front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
-        aws = Emulator(ports["emulator"], edge_port=ports["aws"])
-        until_the_end.enter_context(edge(aws))
+        aws = Emulator(ports["emulator"])
         api_keys = api_keys_of(folder)
         install_emulator(programs)
         minor = minor_version()

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from sakuin_local.aws.deployment import put_secrets
 from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
 from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_values
 from sakuin_local.aws.template import read_template
-from sakuin_local.processes import Programs, answers, until_ready
+from sakuin_local.processes import Programs
 
 from tests.awaiting import awaited
 from tests.integration.conftest import REPOSITORY
@@ -92,13 +91,9 @@ class Account:
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     folder = tmp_path_factory.mktemp("account")
     programs = Programs(folder)
-    emulator = Emulator(free_port(), edge_port=free_port())
+    emulator = Emulator(free_port())
     try:
         start(folder, programs, emulator)
-        ports = [str(emulator.port), str(emulator.edge_port)]
-        command = [sys.executable, "-m", "tests.integration.edge", *ports]
-        running = programs.start("edge", command, {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)})
-        until_ready(running, lambda: answers(emulator.edge_port, "/_ministack/health"))
         keys = api_keys_of(folder)
         nobody = dict.fromkeys(("service_key", "search_key", "publishable_key", "jwt_secret"), "no")
         put_secrets(emulator, secret_values(keys, SECRET, **nobody))

@@ -5,13 +5,15 @@ import http.client
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+import httpx
 import pytest
 from sakuin_local.addresses import free_port
-from sakuin_local.aws.emulator import Emulator, edge, start
+from sakuin_local.aws.emulator import Emulator, start
 from sakuin_local.processes import Programs
-from sakuin_local.same_machine import SameMachine
+from sakuin_local.same_machine import SameMachine, WithTls
 from sakuin_local.serving import served
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 NAMES_OF_OURS = ["127.0.0.1:8787", "127.0.0.1", "localhost:8787", "api.localhost:8787", "[::1]:8787", "172.17.0.1:9000"]
 NAMES_OF_OTHERS = ["evil.example", "evil.example:8787", "127.0.0.1.evil.example:8787", "localhost.evil.example"]
@@ -52,9 +54,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
     folder = tmp_path_factory.mktemp("emulator")
     programs = Programs(folder)
     try:
-        running = start(folder, programs, Emulator(free_port(), edge_port=free_port()))
-        with edge(running):
-            yield running
+        yield start(folder, programs, Emulator(free_port()))
     finally:
         programs.stop()
 
@@ -82,11 +82,20 @@ def test_programs_and_a_typed_address_are_answered(closed_to_pages: int, headers
 
 
 @pytest.mark.parametrize("headers", [*FROM_PAGES, {"Host": "evil.example"}])
-def test_neither_the_emulator_nor_its_edge_answers_a_page(emulator: Emulator, headers: dict[str, str]) -> None:
-    ports = emulator.port, emulator.edge_port
+def test_the_emulator_answers_no_page(emulator: Emulator, headers: dict[str, str]) -> None:
     health = "/_ministack/health"
-    assert [status(port, headers, health) for port in ports] == [403, 403]
-    assert [status(port, {}, health) for port in ports] == [200, 200]
+    assert [status(emulator.port, each, health) for each in (headers, {})] == [403, 200]
+
+
+@pytest.mark.parametrize(("headers", "protocol"), [({}, "https"), ({"X-Forwarded-Proto": "http"}, "http")])
+def test_the_emulator_takes_a_request_for_encrypted_unless_a_proxy_says_otherwise(
+    headers: dict[str, str], protocol: str
+) -> None:
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse(Request(scope).headers["x-forwarded-proto"])(scope, receive, send)
+
+    with served(WithTls(echo)) as port:
+        assert httpx.get(f"http://127.0.0.1:{port}", headers=headers).text == protocol
 
 
 def test_a_pages_socket_is_closed_before_it_opens() -> None:

@@ -5,13 +5,12 @@ import hashlib
 import io
 import json
 import shutil
-import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, WaiterError
 
 from sakuin_local.aws.client import client
 from sakuin_local.aws.emulator import Emulator
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 ARTIFACTS = "sakuin-artifacts"
-_DEPLOYED_WITHIN_S = 120
+# Of waiters: seconds between two looks, and how many there are. botocore's types want whole seconds, it does not.
+_OFTEN: Any = {"Delay": 0.05, "MaxAttempts": 2400}
 # Of the copied objects of a bucket: key and content type by file name.
 _INDEX = "objects.json"
 
@@ -64,17 +64,18 @@ def deploy(
     A crash of the emulator leaves buckets without a stack: their objects are saved in the folder `rescue` and restored.
     """
     formation = client(emulator, "cloudformation")
-    if not _exists(formation, stack):
-        set_aside(emulator, _bucket_names(template, stack), rescue)
-    known = template["Parameters"]
-    unknown = sorted(set(parameters) - set(known))
+    unknown = sorted(set(parameters) - set(template["Parameters"]))
     if unknown:
         raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
-    _submit(formation, stack, _template_url(emulator, with_numbers(template, parameters)), parameters)
-    status, reason = _final_status(formation, stack)
-    if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
-        raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
-    _wait_for_versions(emulator, formation, stack)
+    url = _template_url(emulator, with_numbers(template, parameters))
+    try:
+        exists = _exists(formation, stack)
+        if not exists:
+            set_aside(emulator, _bucket_names(template, stack), rescue)
+        _submit(formation, stack, url, parameters, exists=exists)
+        _wait_for_versions(emulator, formation, stack)
+    except WaiterError as error:
+        raise LocalError(f"the deployment failed: {error}\n{_failures(formation, stack)}") from error
     put_back(emulator, rescue)
     described = formation.describe_stacks(StackName=stack)["Stacks"][0]
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
@@ -113,59 +114,46 @@ def _bucket_for_artifacts(s3: "S3Client") -> None:
         s3.create_bucket(Bucket=ARTIFACTS)
 
 
-def _submit(formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str]) -> None:
-    submit = formation.update_stack if _exists(formation, stack) else formation.create_stack
+def _submit(
+    formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str], *, exists: bool
+) -> None:
+    """Creates or updates the stack and waits until it is complete; raises `WaiterError` if it does not become so."""
     try:
-        submit(
+        (formation.update_stack if exists else formation.create_stack)(
             StackName=stack,
             TemplateURL=url,
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
             Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
         )
     except ClientError as error:
-        if "No updates are to be performed" not in str(error):
-            raise LocalError(f"CloudFormation rejected the template: {error}") from error
+        if "No updates are to be performed" in str(error):
+            return
+        raise LocalError(f"CloudFormation rejected the template: {error}") from error
+    if exists:
+        formation.get_waiter("stack_update_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
+    else:
+        formation.get_waiter("stack_create_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
 
 
 def _exists(formation: "CloudFormationClient", stack: str) -> bool:
     """Returns whether there is a stack to update. Deletes one whose creation failed: it cannot be updated."""
-    status, _ = _status(formation, stack)
-    if status in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
-        formation.delete_stack(StackName=stack)
-        status, _ = _final_status(formation, stack)
-    return status != "DELETE_COMPLETE"
+    try:
+        status = formation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
+    except ClientError:
+        return False
+    if status not in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
+        return status != "DELETE_COMPLETE"
+    formation.delete_stack(StackName=stack)
+    formation.get_waiter("stack_delete_complete").wait(StackName=stack, WaiterConfig=_OFTEN)
+    return False
 
 
 def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", stack: str) -> None:
     """Waits until every alias can be called: AWS does so by itself, the emulator does not."""
-    functions = client(emulator, "lambda")
-    resources = formation.describe_stack_resources(StackName=stack)["StackResources"]
-    deadline = time.monotonic() + _DEPLOYED_WITHIN_S
-    for alias in (one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::Lambda::Alias"):
-        while (state := functions.get_function_configuration(FunctionName=alias)["State"]) == "Pending":
-            if time.monotonic() > deadline:
-                raise LocalError(f"{alias} is still {state} after {_DEPLOYED_WITHIN_S} s: see logs/emulator.log")
-            time.sleep(0.05)
-
-
-def _final_status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
-    deadline = time.monotonic() + _DEPLOYED_WITHIN_S
-    while True:
-        status, reason = _status(formation, stack)
-        if not status.endswith("IN_PROGRESS"):
-            return status, reason
-        if time.monotonic() > deadline:
-            raise LocalError(f"the deployment is still {status} after {_DEPLOYED_WITHIN_S} s")
-        time.sleep(0.05)
-
-
-def _status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
-    """Returns the status of the stack and its reason; a missing stack counts as deleted."""
-    try:
-        described = formation.describe_stacks(StackName=stack)["Stacks"][0]
-    except ClientError:
-        return "DELETE_COMPLETE", ""
-    return described["StackStatus"], described.get("StackStatusReason", "")
+    waiter = client(emulator, "lambda").get_waiter("published_version_active")
+    for resource in formation.describe_stack_resources(StackName=stack)["StackResources"]:
+        if resource["ResourceType"] == "AWS::Lambda::Alias":
+            waiter.wait(FunctionName=resource["PhysicalResourceId"], WaiterConfig=_OFTEN)
 
 
 def _failures(formation: "CloudFormationClient", stack: str) -> str:

@@ -4,8 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +12,6 @@ from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
 from sakuin_local.places import EMULATOR, IS_CLONE, REPOSITORY, TOOLS, UV
 from sakuin_local.processes import Programs, answers, until_ready
-from sakuin_local.proxy import Proxy, Target
-from sakuin_local.same_machine import SameMachine
-from sakuin_local.serving import served
 
 REGION = "us-east-1"
 # The emulator's root account, which has every right; the functions have their roles.
@@ -25,29 +20,13 @@ ACCESS_KEY, SECRET_KEY = "test", "test"
 
 @dataclass(frozen=True, slots=True)
 class Emulator:
-    """A running emulator at `port`; clients of AWS use `endpoint`, the proxy in front of it.
-
-    The endpoint is an IP address, because the emulator interprets host names.
-    """
+    """A running emulator at `port`. Its address is a number, because it interprets host names."""
 
     port: int
-    edge_port: int
 
     @property
     def endpoint(self) -> str:
-        return f"http://{LOOPBACK}:{self.edge_port}"
-
-
-@contextmanager
-def edge(emulator: Emulator) -> Iterator[None]:
-    """Serves a proxy in place of AWS's TLS endpoint while the block runs.
-
-    On this machine nothing is encrypted. The emulator trusts the header that the proxy adds, so that the template's
-    `aws:SecureTransport` statements allow calls, as they do on AWS.
-    """
-    with_tls = Proxy(lambda path: Target(emulator.port, path), added=[(b"x-forwarded-proto", b"https")])
-    with served(SameMachine(with_tls), port=emulator.edge_port):
-        yield
+        return f"http://{LOOPBACK}:{self.port}"
 
 
 def install(programs: Programs) -> None:

@@ -1,12 +1,13 @@
 """The API keys of a local stack, created once per data folder; the functions get only their hashes."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import search_secret
-from sakuin_cli.files import replace_bytes
+
+from sakuin_local.supabase.tokens import secret_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +19,8 @@ class ApiKeys:
 
 
 def api_keys_of(folder: Path) -> ApiKeys:
-    """Returns the data folder's keys; only the owner may read the file."""
-    file = folder / "keys.json"
-    if file.exists():
-        stored = json.loads(file.read_text())
-        return ApiKeys(stored["knowledge"], stored["admin"])
-    keys = ApiKeys(new_key(), new_key())
-    replace_bytes(file, json.dumps(asdict(keys)).encode(), mode=0o600)
-    return keys
+    """Returns the data folder's keys."""
+    return ApiKeys(secret_of(folder / "library-key", new_key), secret_of(folder / "admin-key", new_key))
 
 
 def secret_values(

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -11,6 +12,11 @@ from sakuin_cli.files import replace_bytes
 
 # Supabase's keys are valid for ten years.
 EXPIRES = 2_100_000_000
+
+
+def new_secret() -> str:
+    """Returns a new random secret."""
+    return secrets.token_urlsafe(48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Keys:
 
 
 def keys_of(folder: Path) -> Keys:
-    """Returns the keys of a data folder, created the first time, readable by its owner only."""
+    """Returns the keys of a data folder, created the first time."""
     return Keys(secret_of(folder / "jwt-secret"))
 
 
@@ -60,8 +66,8 @@ def local_user_of(folder: Path) -> LocalUser:
     return LocalUser(secret_of(folder / "user-password"))
 
 
-def secret_of(file: Path) -> str:
-    """Returns the random secret in a file, created the first time."""
+def secret_of(file: Path, new: Callable[[], str] = new_secret) -> str:
+    """Returns the secret in a file, created the first time, readable by its owner only."""
     if not file.exists():
-        replace_bytes(file, secrets.token_urlsafe(48).encode(), mode=0o600)
+        replace_bytes(file, new().encode(), mode=0o600)
     return file.read_text()

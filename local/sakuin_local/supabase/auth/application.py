@@ -45,7 +45,7 @@ def gateway(auth: Auth, rest: Any) -> Starlette:
         return JSONResponse(_metadata(auth.sessions.issuer), headers=_CACHED)
 
     async def keys(_request: Request) -> JSONResponse:
-        return JSONResponse({"keys": [auth.sessions.key.jwk()]}, headers=_CACHED)
+        return JSONResponse({"keys": [auth.sessions.key.jwk]}, headers=_CACHED)
 
     routes = [
         *open_routes,
