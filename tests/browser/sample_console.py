@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fastapi.routing import APIRoute
-from sakuin.console.answers import ROOT
-from sakuin.console.gaps import Gaps
-from sakuin.console.pages import agents, gaps, keys, playground
+from sakuin.console.forms import ROOT
+from sakuin.console.gaps import Gaps, Places
+from sakuin.console.pages import agents, gaps, keys, playground, projects
 from sakuin.console.pages import library as library_pages
 from sakuin.console.pages.playground import Playground
-from sakuin.console.pages.projects import project
-from sakuin.console.playground.places import Places
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 from sakuin.texts.catalogue import LANGUAGES
@@ -155,7 +153,7 @@ def client_of(world: World, tables: TableWorld, content: Content, auth: Supabase
         lambda shell: playground.routes(shell, searches),
         lambda shell: library_pages.routes(shell, library_pages.LibraryPages(world.library, world.read)),
         lambda shell: gaps.routes(shell, listed),
-        lambda shell: project.routes(shell, world.project_services),
+        lambda shell: projects.routes(shell, world.project_services),
         lambda shell: keys.routes(shell, deployment_keys, library_keys),
         lambda shell: agents.routes(shell, auth),
         auth=auth,

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import jwt
-from sakuin.console.answers import ROOT
+from sakuin.console.forms import ROOT
 from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.supabase.tokens import UserTokens
 from sakuin_local.serving import served

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from sakuin.console.answers import CONTENT_SECURITY_POLICY
+from sakuin.console.forms import CONTENT_SECURITY_POLICY
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request

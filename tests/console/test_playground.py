@@ -9,11 +9,10 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-from sakuin.console.gaps import Gaps
+from sakuin.console.cards import href
+from sakuin.console.gaps import Gaps, Places
 from sakuin.console.pages import gaps, playground
 from sakuin.console.pages.playground import Playground
-from sakuin.console.playground.cards import href
-from sakuin.console.playground.places import Places
 from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
 from sakuin.http.app import rest_api

@@ -7,8 +7,8 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from sakuin.console.pages.projects import project
-from sakuin.console.pages.projects.synonyms import groups_of, lines_of
+from sakuin.console.pages import projects
+from sakuin.console.pages.projects import groups_of, lines_of
 from sakuin.platform.keys import hash_of_key
 
 from tests.console.console_client import ConsoleClient, first_page, hidden_fields
@@ -26,7 +26,7 @@ class Projects(ConsoleClient):
     user: str | None = None
 
     def __init__(self, world: World) -> None:
-        super().__init__(world, first_page(world), lambda shell: project.routes(shell, world.project_services))
+        super().__init__(world, first_page(world), lambda shell: projects.routes(shell, world.project_services))
 
     def of(self, user: str | None, language: str = "en") -> "Projects":
         """The same console in another browser."""

@@ -1,17 +1,19 @@
 """The application of the console, which the function `api` has at `/console`."""
 
+from typing import Any
+
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
+from starlette.staticfiles import StaticFiles
 
-from sakuin.console.answers import page_above, redirect
+from sakuin.console.forms import page_above, redirect
 from sakuin.console.pages.sign_in import sign_in_path
 from sakuin.console.shell import SentBefore, Shell
-from sakuin.console.static_files import static_file
-from sakuin.errors import NotFound, SakuinError, Unauthorized
+from sakuin.errors import SakuinError, Unauthorized
 from sakuin.platform.http_errors import CODES, HttpError, http_error, request_id_of
 
 _HEADERS = {
@@ -21,7 +23,15 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-_KEPT_A_YEAR = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+class _OwnFiles(StaticFiles):
+    """The style, the script and the icon. Browsers keep a file for a year: when it changes, its address does."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
 
 
 def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
@@ -35,19 +45,12 @@ def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
             response.headers.setdefault(name, value)
         return response
 
-    @app.get("/static/{name}")
-    def read_file(name: str) -> Response:
-        """Returns a file. Browsers keep it for a year: when it changes, its address does."""
-        if (found := static_file(name)) is None:
-            raise NotFound("There is no such file")
-        content, media_type = found
-        return Response(content, headers=_KEPT_A_YEAR, media_type=f"{media_type}; charset=utf-8")
-
     @app.get("/too-large", include_in_schema=False)
     def show_too_large(request: Request) -> Response:
         """Answers a form that is larger than a request may be; without scripts nothing stops it before."""
         return shell.own_error_page(request, 413, "too_large", "too_large_what")
 
+    app.mount("/static", _OwnFiles(packages=[("sakuin.console", "static")]))
     for router in routers:
         app.include_router(router)
     _add_error_pages(app, shell)
@@ -78,6 +81,10 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
     async def show_http_error(request: Request, error: HTTPException) -> Response:
         if error.status_code == 404:
             return await run_in_threadpool(shell.own_error_page, request, 404, "not_found", "no_page")
+        if error.status_code == 405:
+            # The answer to a form may be a page. Its address is opened when somebody goes there again or switches the
+            # language.
+            return redirect(page_above(request))
         return answer(request, HttpError(error.status_code, str(error.detail)))
 
     @app.exception_handler(RequestValidationError)

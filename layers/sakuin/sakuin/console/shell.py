@@ -1,10 +1,12 @@
 """What every page of the console shares: who asks, and the rendering of a template."""
 
+import hashlib
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from fastapi import Request
@@ -12,10 +14,8 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
-from sakuin.console.answers import CONTENT_SECURITY_POLICY, ROOT, own_path, redirect, set_cookie
-from sakuin.console.forms import check_token, form_fields
+from sakuin.console.forms import CONTENT_SECURITY_POLICY, ROOT, check_token, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
-from sakuin.console.static_files import static_path
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
 from sakuin.platform.http_errors import http_error
 from sakuin.tables.model import User
@@ -47,10 +47,6 @@ ENTRIES = (
     Entry("/agents", "consent.title", "menu.access", users_only=True),
     Entry("/keys", "keys.title", "menu.access", admins_only=True),
 )
-
-
-class SignInNeeded(Unauthorized):
-    """Nobody is signed in: the browser is sent to the page that signs in."""
 
 
 class SentBefore(Conflict):
@@ -123,11 +119,11 @@ class Shell:
     # ---------------------------------------------------------------- who asks
 
     def signed_in(self, request: Request) -> Visit:
-        """Returns the visit with its session; `SignInNeeded` without one."""
+        """Returns the visit with its session; `Unauthorized` without one."""
         session_id = request.cookies.get(SESSION_COOKIE)
         session = self.sessions.find(session_id) if session_id else None
         if session is None:
-            raise SignInNeeded("Sign in first")
+            raise Unauthorized("Sign in first")
         # The page of an error has the menu of the person who asked.
         request.state.session = session
         return Visit(self, request, session)
@@ -248,8 +244,11 @@ def _link(path: str) -> str:
     return f"{ROOT}{path}"
 
 
+@cache
 def _static(name: str) -> str:
-    return f"{ROOT}{static_path(name)}"
+    """Returns the address of a file, with a part that changes when the file does."""
+    content = files("sakuin.console").joinpath("static", name).read_bytes()
+    return f"{ROOT}/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _done(request: Request, texts: Texts) -> str:

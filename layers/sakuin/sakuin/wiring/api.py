@@ -120,10 +120,9 @@ def handler(clients: Clients) -> Handler:
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
         from sakuin.console.app import console_app
-        from sakuin.console.pages import agents, keys, operation, playground, sign_in
+        from sakuin.console.pages import agents, keys, operation, playground, projects, sign_in
         from sakuin.console.pages import gaps as gap_pages
         from sakuin.console.pages import library as library_pages
-        from sakuin.console.pages.projects import project
         from sakuin.console.shell import Shell
 
         counts = recent(lambda: menu_counts(library, unfinished), seconds=_COUNT_SECONDS, clock=clients.clock)
@@ -138,7 +137,7 @@ def handler(clients: Clients) -> Handler:
             playground.routes(shell, searches),
             library_pages.routes(shell, pages),
             gap_pages.routes(shell, gaps),
-            project.routes(shell, services),
+            projects.routes(shell, services),
             keys.routes(shell, deployment_keys, library_keys),
             agents.routes(shell, auth),
         )
@@ -208,8 +207,8 @@ def doctor(clients: Clients, secret: NamedSecret) -> "Doctor":
 
 def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Playground":
     """Returns the searches of the console's playground."""
+    from sakuin.console.gaps import Places
     from sakuin.console.pages.playground import Playground
-    from sakuin.console.playground.places import Places
     from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.upkeep.index_versions import IndexVersions
 
@@ -250,8 +249,7 @@ def operation_of(clients: Clients, library: "Library", queues: "Queues") -> "Ope
 
 def gaps_in(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Gaps":
     """Returns the gaps of the library and of Tools."""
-    from sakuin.console.gaps import Gaps
-    from sakuin.console.playground.places import Places
+    from sakuin.console.gaps import Gaps, Places
     from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 
     client, recorded = clients.supabase, clients.settings.record_refused_questions

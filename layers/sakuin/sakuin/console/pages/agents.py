@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
+from sakuin.console.forms import redirect
 from sakuin.console.sessions import SessionTokens
 from sakuin.console.shell import Shell, Visit
 from sakuin.console.supabase_auth import SupabaseAuth

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
+from sakuin.console.forms import redirect
 from sakuin.console.gaps import Gaps
 from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.shell import Shell, Visit

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from sakuin.console.agents import HIDDEN_KEY, LIBRARY_VARIABLE, AgentEndpoint, configurations
-from sakuin.console.answers import redirect
+from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.names import folder_name
@@ -57,10 +57,6 @@ def routes(shell: Shell, keys: Callable[[], Sequence[DeploymentKey]], library: L
         to = AgentEndpoint("sakuin", f"{visit.origin}/mcp", LIBRARY_VARIABLE)
         agents = configurations(to, key) if purpose == "search" else ()
         return visit.page("key.html", name=name, key=key, purpose=purpose, to=to, agents=agents, origin=visit.origin)
-
-    @router.get("/keys/new", include_in_schema=False)
-    def lead_back(request: Request) -> Response:
-        return redirect("/keys")
 
     @router.post("/keys/revoke")
     def revoke_key(visit: Annotated[Visit, Depends(shell.admin_form)]) -> Response:

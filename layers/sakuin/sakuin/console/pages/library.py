@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
+from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound, SakuinError
 from sakuin.knowledge.authored.learns_edit import with_lists

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
 from sakuin.console.attention import needs_of, state_of
 from sakuin.console.charts import charts_of
+from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import Invalid
 from sakuin.knowledge.library import Library

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.playground.cards import readable, shown_values
-from sakuin.console.playground.places import Places
+from sakuin.console.cards import readable, shown_values
+from sakuin.console.gaps import Places
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion

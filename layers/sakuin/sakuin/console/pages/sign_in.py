@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from sakuin.console.answers import ROOT, own_path, redirect, set_cookie
-from sakuin.console.forms import form_fields
+from sakuin.console.forms import ROOT, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import Session
 from sakuin.console.shell import LANGUAGE_COOKIE, SESSION_COOKIE, Shell, Visit
 from sakuin.console.supabase_auth import NotSignedIn, SupabaseAuth

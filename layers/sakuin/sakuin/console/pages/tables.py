@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
-from sakuin.console.pages.projects.tools import IndexProgress
+from sakuin.console.forms import redirect
+from sakuin.console.pages.project_shell import ProjectPages, corrected_in, with_id
+from sakuin.console.pages.tools import IndexProgress
 from sakuin.console.shell import Visit
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table

@@ -8,8 +8,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.answers import redirect
-from sakuin.console.pages.projects.shell import ProjectPages, corrected_in, with_id
+from sakuin.console.forms import redirect
+from sakuin.console.pages.project_shell import ProjectPages, corrected_in, with_id
 from sakuin.console.shell import Visit
 from sakuin.tables.model import SkippedNode, Tool
 

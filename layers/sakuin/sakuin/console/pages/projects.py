@@ -1,0 +1,182 @@
+"""The list of projects, the page of one with all that belongs to it, its members, and its synonyms as lines."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Annotated, cast, get_args
+from uuid import UUID
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from sakuin.console.forms import redirect
+from sakuin.console.pages.endpoints import add_endpoint_routes
+from sakuin.console.pages.project_shell import ProjectPages, corrected_in
+from sakuin.console.pages.tables import add_table_routes
+from sakuin.console.pages.tools import IndexProgress, add_tool_routes
+from sakuin.console.shell import Shell, Visit
+from sakuin.errors import Invalid
+from sakuin.http.projects import ProjectServices
+from sakuin.language.synonyms import check_groups
+from sakuin.tables.model import Role
+from sakuin.texts.catalogue import coded
+
+
+def routes(shell: Shell, services: ProjectServices) -> APIRouter:
+    """Returns the routes below `/projects`."""
+    pages = ProjectPages(shell, services)
+    router = APIRouter(prefix="/projects")
+    for add in (
+        _add_project_routes,
+        add_table_routes,
+        add_tool_routes,
+        add_endpoint_routes,
+        _add_member_routes,
+        _add_synonym_routes,
+    ):
+        add(router, pages)
+    return router
+
+
+def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
+    services = pages.services
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
+
+    @router.get("")
+    def show_list(visit: reader) -> Response:
+        return visit.page("projects/list.html", projects=services.records.projects(visit.user))
+
+    @router.post("")
+    @corrected_in(show_list)
+    def create_project(visit: sent) -> Response:
+        project = services.records.create_project(visit.user, visit.text("name"))
+        return redirect(f"/projects/{project.id}", done="project_created")
+
+    @router.get("/{project_id}")
+    def show_project(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        records, user, limits = services.records, visit.user, services.tables.limits
+        tables, tools = records.tables(user, project.id), records.tools(user, project.id)
+        endpoints = records.endpoints(user, project.id)
+        quotas = [
+            ("tables", len(tables), limits.tables),
+            ("tools", len(tools), limits.tools),
+            ("endpoints", len(endpoints), limits.endpoints),
+            ("bytes", sum(table.bytes for table in tables), limits.project_bytes),
+            ("chunks", sum(table.chunks_count for table in tables), limits.project_chunks),
+        ]
+        return pages.page(
+            visit,
+            "project.html",
+            project,
+            tables=tables,
+            tools=[(tool, IndexProgress.of(tool)) for tool in tools],
+            table_names={table.id: table.name for table in tables},
+            endpoints=endpoints,
+            quotas=quotas,
+        )
+
+    @router.post("/{project_id}/delete")
+    @corrected_in(show_project)
+    def delete_project(visit: sent, project_id: UUID) -> Response:
+        """Deletes a project whose name was typed."""
+        project = pages.project(visit, project_id)
+        if visit.text("typed_name") != project.name.strip():
+            raise Invalid(coded("form.other_name"))
+        services.records.delete_project(visit.user, project.id)
+        services.publish_changes()
+        return redirect("/projects", done="project_deleted")
+
+
+def _add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
+    """Adds the routes below a project."""
+    records = pages.services.records
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
+
+    @router.get("/{project_id}/members")
+    def show(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        return pages.page(
+            visit,
+            "members.html",
+            project,
+            members=records.members(visit.user, project.id),
+            most=pages.services.tables.limits.members,
+            roles=get_args(Role),
+            me=visit.user.id if visit.user else "",
+        )
+
+    @router.post("/{project_id}/members")
+    @corrected_in(show)
+    def add_member(visit: sent, project_id: UUID) -> Response:
+        """Adds a member, or gives a member another role."""
+        records.add_member(visit.user, str(project_id), _user_id(visit), _role(visit))
+        return redirect(f"/projects/{project_id}/members", done="saved")
+
+    @router.post("/{project_id}/members/remove")
+    @corrected_in(show)
+    def remove_member(visit: sent, project_id: UUID) -> Response:
+        """Removes a member. A person who left the project sees the list of projects."""
+        member = _user_id(visit)
+        records.remove_member(visit.user, str(project_id), member)
+        left = visit.user is not None and visit.user.id == member
+        return redirect("/projects" if left else f"/projects/{project_id}/members", done="member_removed")
+
+    @router.post("/{project_id}/members/transfer")
+    @corrected_in(show)
+    def transfer_project(visit: sent, project_id: UUID) -> Response:
+        """Makes a member the owner."""
+        records.transfer_project(visit.user, str(project_id), _user_id(visit))
+        return redirect(f"/projects/{project_id}/members", done="project_transferred")
+
+
+def _user_id(visit: Visit) -> str:
+    try:
+        return str(UUID(visit.text("user_id")))
+    except ValueError as error:
+        raise Invalid(coded("form.user_id")) from error
+
+
+def _role(visit: Visit) -> Role:
+    role = visit.text("role")
+    if role not in get_args(Role):
+        raise Invalid(coded("form.role", roles=", ".join(get_args(Role))))
+    return cast(Role, role)
+
+
+def _add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
+    """Adds the routes below a project."""
+    records = pages.services.records
+    reader = Annotated[Visit, Depends(pages.shell.signed_in)]
+    sent = Annotated[Visit, Depends(pages.shell.form)]
+
+    @router.get("/{project_id}/synonyms")
+    def show(visit: reader, project_id: UUID) -> Response:
+        project = pages.project(visit, project_id)
+        groups = visit.fields.get("groups", "") if visit.problem else lines_of(records.synonyms(visit.user, project.id))
+        return pages.page(visit, "synonyms.html", project, groups=groups)
+
+    @router.post("/{project_id}/synonyms")
+    @corrected_in(show)
+    def replace_synonyms(visit: sent, project_id: UUID) -> Response:
+        groups = check_groups(groups_of(visit.fields.get("groups", "")))
+        records.replace_synonyms(visit.user, str(project_id), groups)
+        return redirect(f"/projects/{project_id}/synonyms", done="saved")
+
+
+def lines_of(groups: Iterable[Sequence[str]]) -> str:
+    """Returns one line for each group. A phrase with a comma or a quote stands in quotes."""
+    lines = io.StringIO()
+    csv.writer(lines, lineterminator="\n").writerows(groups)
+    return lines.getvalue()
+
+
+def groups_of(lines: str) -> list[list[str]]:
+    """Returns the groups of lines; empty lines and empty phrases do not count. Raises `Invalid`."""
+    try:
+        rows = list(csv.reader(io.StringIO(lines, newline=""), skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise Invalid(coded("form.synonyms", error=str(error))) from error
+    return [group for row in rows if (group := [phrase for phrase in row if phrase.strip()])]

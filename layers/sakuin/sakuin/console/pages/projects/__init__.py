@@ -1,1 +1,0 @@
-"""Pages of projects: Tables, Search Tools, MCP endpoints, members and synonyms."""

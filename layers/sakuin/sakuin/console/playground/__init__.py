@@ -1,1 +1,0 @@
-"""The search playground, and the questions that were refused."""
