@@ -113,10 +113,10 @@ hosted-postgres: $(PACKAGE) $(NODE) $(POSTGRES_17) ## the tests of the database 
 		tests/upgrade tests/isolation tests/contracts/postgres tests/knowledge tests/tables tests/http tests/upkeep
 
 converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database (SCHEDULES=2000)
-	$(BIN)/python -m tests.convergence $(SCHEDULES)
+	EFFORT=$$(($(SCHEDULES) / 10)) $(BIN)/python -m pytest tests/convergence/test_convergence.py -s
 
-fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
-	$(BIN)/python -m tests.hostile $(SECONDS)
+fuzz: $(PACKAGE) $(NODE) ## looks for inputs that break something (SECONDS=600)
+	FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest tests/hostile/test_fuzz.py
 
 benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## Sakuin alone: every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks

@@ -45,7 +45,7 @@ settings.register_profile(
 settings.load_profile("sakuin")
 
 # A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
-HUNG_SECONDS = 2700
+HUNG_SECONDS = times(2700)
 # A client of HTTP reads the certificates of all authorities, one of AWS the description of its service: that takes
 # longer than most tests, and memory that is not given back.
 ssl.create_default_context = functools.cache(ssl.create_default_context)

@@ -1,8 +1,7 @@
 """After any schedule, what is searchable is what the bucket and the Tables contain.
 
 Some schedules are the same in each run. The others are new, those of Tables with two index versions; the last lines of
-pytest say how to repeat them.
-`python -m tests.convergence 2000` runs more of them.
+pytest say how to repeat them. `make converge` runs more of them.
 """
 
 import os
@@ -37,8 +36,10 @@ def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, 
     run_schedules(machine, tally, schedules=fixed, backend=backend, parts=parts)
     # How many faults new schedules have is chance.
     faults = tally.faults.total()
-    run_schedules(machine, tally, schedules=new, first=first, backend=backend, parts=parts)
-    print("", f"faults in fixed schedules: {faults}", *tally.as_lines(), sep="\n")
+    try:
+        run_schedules(machine, tally, schedules=new, first=first, backend=backend, parts=parts)
+    finally:
+        print("", f"faults in fixed schedules: {faults}", *tally.as_lines(), sep="\n")
     assert tally.schedules >= fixed + new
     assert faults >= fixed // 2
 
