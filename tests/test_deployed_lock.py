@@ -56,9 +56,7 @@ def interpreter() -> str | None:
     return found.stdout.strip() or None
 
 
-def test_everything_deployed_imports_under_the_functions_python(
-    interpreter: str | None, tmp_path: Path, summary: set[str]
-) -> None:
+def test_everything_deployed_imports_where_it_runs(interpreter: str | None, tmp_path: Path, summary: set[str]) -> None:
     if interpreter is None:
         summary.add(f"not checked: the deployed packages under Python {MINOR}, which this machine does not have")
         pytest.skip(f"no Python {MINOR}")
@@ -105,9 +103,7 @@ def test_every_module_of_ours_parses_as_the_functions_python_reads_it() -> None:
 
 
 @pytest.mark.parametrize("architecture", PARAMETERS["Architecture"]["AllowedValues"])
-def test_each_locked_package_has_a_wheel_for_the_functions_processor(
-    architecture: str, tmp_path: Path, summary: set[str]
-) -> None:
+def test_each_locked_package_has_a_wheel_for_functions(architecture: str, tmp_path: Path, summary: set[str]) -> None:
     """By hash. What is in uv's cache is not asked for again."""
     asked = re.search(r"--python-version \S+ --python-platform \S+", make(REPOSITORY, ARCH=architecture))
     assert asked, make(REPOSITORY, ARCH=architecture)

@@ -36,9 +36,7 @@ def test_a_link_signs_in_once(browser: Browser, console: SampleConsole) -> None:
     browser.run("signInByLink", origin=console.origin, link=console.link)
 
 
-def test_a_key_signs_in_and_leads_to_the_wanted_page_and_is_stored_nowhere(
-    browser: Browser, console: SampleConsole
-) -> None:
+def test_a_key_signs_in_leads_to_the_wanted_page_and_is_not_stored(browser: Browser, console: SampleConsole) -> None:
     browser.run("signInByKey", origin=console.origin, key=KEY, wanted="/console/work?state=failed")
 
 

@@ -28,7 +28,7 @@ def test_an_empty_library(operator: Operator) -> None:
     }
 
 
-def test_messages_in_flight_are_shown_with_and_without_a_worker(operator: Operator) -> None:
+def test_messages_show_whether_a_worker_has_them(operator: Operator) -> None:
     sqs, url = boto3.client("sqs"), operator.deployment.functions.environ["EMBED_QUEUE_URL"]
     for _ in range(2):
         sqs.send_message(QueueUrl=url, MessageBody="{}")

@@ -102,9 +102,7 @@ def test_a_user_signs_in_with_a_password_and_returns_to_where_he_was(place: Plac
 
 
 @pytest.mark.parametrize(("email", "password"), [(EMAIL, "wrong"), ("<b>nobody</b>", PASSWORD), ("", "")])
-def test_a_wrong_password_is_told_so_and_does_not_say_which_part_is_wrong(
-    place: Place, email: str, password: str
-) -> None:
+def test_a_wrong_password_is_told_and_not_which_part_is_wrong(place: Place, email: str, password: str) -> None:
     answer = place.sign_in(email, password=password)
 
     assert answer.status_code == 401

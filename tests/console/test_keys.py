@@ -65,9 +65,7 @@ def test_a_key_is_made_after_the_admin_key_was_typed_again_and_is_shown_once(con
         ({"name": "x" * 201, "key": KEY}, 422),
     ],
 )
-def test_no_key_is_made_by_a_session_alone_or_without_a_name(
-    console: ConsoleClient, fields: dict[str, str], status: int
-) -> None:
+def test_a_session_alone_or_no_name_makes_no_key(console: ConsoleClient, fields: dict[str, str], status: int) -> None:
     answer = console.sign_in_admin().send("/keys", "/keys/new", fields)
     assert (answer.status_code, made(console), NEW.findall(answer.text)) == (status, [], [])
     assert not fields["key"] or fields["key"] not in answer.text

@@ -121,9 +121,7 @@ def test_findings_are_grouped_by_rule_with_what_they_cost(console: ConsoleClient
     assert "There are no findings" in console.get("/findings").text
 
 
-def test_a_page_that_an_upload_took_much_of_is_named_with_the_version_before(
-    console: ConsoleClient, world: World
-) -> None:
+def test_a_page_that_lost_much_is_named_with_the_version_before(console: ConsoleClient, world: World) -> None:
     whole = {f"rule-{n}": f"Rule {n}: text." for n in range(9)}
     good = world.put("lost.html", a_page(whole))
     assert "took" not in texts_of(console.get("/").text)

@@ -138,7 +138,7 @@ def test_texts_of_pages_messages_and_vendors_are_no_markup(world: World, sqs: Mo
 # ---------------------------------------------------------------- each page
 
 
-def test_the_first_page_counts_what_is_indexed_and_names_what_needs_attention(
+def test_the_first_page_has_counts_and_what_needs_attention(
     console: ConsoleClient, world: World, sqs: ModelledSqs
 ) -> None:
     sqs.send_message(QueueUrl="dead-embed", MessageBody="body")
@@ -197,7 +197,7 @@ def test_work_is_listed_with_its_reason_and_filtered(console: ConsoleClient, wor
         assert console.get("/work", params={"after": cursor}).status_code == 422
 
 
-def test_dead_letters_are_shown_with_their_reason_and_sent_again(
+def test_dead_letters_show_their_reason_and_are_sent_again(
     console: ConsoleClient, world: World, sqs: ModelledSqs
 ) -> None:
     event = read_event(json.loads(uploaded("a.html")))
@@ -235,9 +235,7 @@ def test_dead_letters_are_discarded(console: ConsoleClient, sqs: ModelledSqs) ->
     assert sqs.messages == []
 
 
-def test_messages_in_flight_are_shown_with_and_without_a_worker(
-    console: ConsoleClient, world: World, sqs: ModelledSqs
-) -> None:
+def test_messages_show_whether_a_worker_has_them(console: ConsoleClient, world: World, sqs: ModelledSqs) -> None:
     for key in ("a.html", "b.html", "c.html"):
         sqs.send_message(QueueUrl="material", MessageBody=uploaded(key))
     sqs.receive_message(QueueUrl="material", MaxNumberOfMessages=2)

@@ -219,9 +219,7 @@ def test_a_tool_that_no_agent_reaches_is_not_asked(console: Console) -> None:
 # ---------------------------------------------------------------- who
 
 
-def test_a_member_sees_the_tools_of_their_projects_and_nothing_else(
-    signed_out: Console, owned: tuple[str, str]
-) -> None:
+def test_a_member_sees_the_tools_of_own_projects_and_nothing_else(signed_out: Console, owned: tuple[str, str]) -> None:
     tool, _ = owned
     member = signed_out.new_visitor().sign_in_user(OWNER)
     assert f'value="{tool}" selected' in member.page().text
@@ -259,7 +257,7 @@ def test_without_a_session_the_question_waits_for_the_sign_in(signed_out: Consol
         (OverLimit("The limit is reached", retry_after=3), 429, "Too many searches in this minute"),
     ],
 )
-def test_a_search_that_fails_keeps_the_form_and_says_what_to_do(
+def test_a_failed_search_keeps_its_form_and_gives_advice(
     console: Console, failure: SakuinError, status: int, sentence: str
 ) -> None:
     console.failures.append(failure)
@@ -329,9 +327,7 @@ def test_refused_questions_lead_back_to_the_playground(console: Console, owned: 
     assert console.asked[-1].tool_id == owned[0]
 
 
-def test_a_refused_question_is_watched_with_one_click_by_admins_alone(
-    signed_out: Console, owned: tuple[str, str]
-) -> None:
+def test_admins_alone_watch_a_refused_question_with_one_click(signed_out: Console, owned: tuple[str, str]) -> None:
     questions = RefusedQuestions(signed_out.world.client)
     questions.record("地震と津波", None)
     questions.record("of a tool", owned[0])
@@ -372,9 +368,7 @@ def test_a_member_sees_the_refused_questions_of_their_tools(signed_out: Console,
     assert "a question" not in stranger.get("/gaps").text
 
 
-def test_a_gap_shows_its_questions_the_nearest_results_and_what_a_page_would_need(
-    console: Console, owned: tuple[str, str]
-) -> None:
+def test_a_gap_shows_its_questions_the_nearest_and_what_a_page_needs(console: Console, owned: tuple[str, str]) -> None:
     questions = RefusedQuestions(console.world.client)
     for question in ("地震の公式", "地震と津波", "津波と地震"):
         questions.record(question, None)

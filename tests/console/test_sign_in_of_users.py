@@ -93,7 +93,7 @@ def place(world: World) -> Place:
 @pytest.mark.parametrize(
     ("quota", "emails"), [("account", [EMAIL] * 12), ("address", [f"{n}@x.test" for n in range(12)])]
 )
-def test_wrong_passwords_of_an_account_and_from_an_address_are_counted(
+def test_wrong_passwords_are_counted_by_account_and_by_address(
     place: Place, world: World, quota: str, emails: list[str]
 ) -> None:
     other = "address" if quota == "account" else "account"
@@ -129,9 +129,7 @@ def test_attempts_of_former_hours_are_forgotten(place: Place, world: World) -> N
         ("eyJhbGciOi.legacy.key", "203.0.113.7", None),
     ],
 )
-def test_the_address_of_the_caller_is_forwarded_beside_a_secret_key(
-    key: str, address: str, forwarded: str | None
-) -> None:
+def test_the_caller_s_address_is_forwarded_beside_a_secret_key(key: str, address: str, forwarded: str | None) -> None:
     supabase = Supabase()
     auth_of(supabase, lambda: key).sign_in(EMAIL, PASSWORD, address=address)
     (request,) = supabase.requests

@@ -166,9 +166,7 @@ def of_tool(world: World, tables: TableWorld, endpoint: str, **asked: Any) -> ht
     return ask(world, body, tables)
 
 
-def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
-    world: World, tables: TableWorld, endpoint: str
-) -> None:
+def test_a_search_tool_is_explained_by_places_of_its_chunks(world: World, tables: TableWorld, endpoint: str) -> None:
     said = of_tool(world, tables, endpoint, expected="/articles/1/content").json()
     answer = tables.search(endpoint, "傾き", top_k=5)
     shown = [(hit["id"], hit["similarity"]) for hit in said["results"]]

@@ -49,9 +49,7 @@ def test_the_answer_is_the_one_that_an_agent_gets_with_its_size_and_time(world: 
         ("たすき掛け", "en", "This is no id of an explanation"),
     ],
 )
-def test_an_expected_chunk_is_explained_in_the_reader_s_language(
-    world: World, expected: str, language: Any, why: str
-) -> None:
+def test_an_expected_chunk_is_explained_in_one_language(world: World, expected: str, language: Any, why: str) -> None:
     said = asked_of_pages(world, expected=expected, language=language)
     assert said.explanation is not None
     assert said.explanation["expected"]["why"].startswith(why)

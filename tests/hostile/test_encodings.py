@@ -53,9 +53,7 @@ def test_wide_characters_without_a_mark_are_refused_or_nothing_is_made_of_them(c
 @pytest.mark.parametrize(
     ("charset", "codec"), [("utf-8", "cp932"), ("utf-8", "euc_jp"), ("Shift_JIS", "utf-8"), ("us-ascii", "cp932")]
 )
-def test_a_page_in_another_encoding_than_it_declares_is_refused_or_read_and_never_crashes(
-    charset: str, codec: str
-) -> None:
+def test_a_page_in_another_encoding_than_declared_is_refused_or_read(charset: str, codec: str) -> None:
     data = (declared(charset).replace("①髙", "") + "表示能力" * 50).encode(codec)
     with contextlib.suppress(UnreadablePage):
         assert read_page(data).ids

@@ -59,9 +59,7 @@ def library(a_world: Worlds) -> Callable[[str], KnowledgeTools]:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_an_order_in_a_page_is_delivered_as_text_in_its_own_field_and_changes_no_answer(
-    library: Callable[[str], KnowledgeTools], order: str
-) -> None:
+def test_an_order_in_a_page_is_text_in_its_own_field(library: Callable[[str], KnowledgeTools], order: str) -> None:
     tools = library(order)
     chunk, text = shown(tools.call("get_chunk_by_id", {"id": "a#rule-a"}))
     assert json.loads(text) == chunk

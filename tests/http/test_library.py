@@ -188,8 +188,6 @@ def test_each_error_has_its_status_and_its_code(
 
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, "5"), (0.2, "1"), (29.1, "30")])
-def test_the_retry_time_of_a_vendor_is_passed_on(
-    failing: tuple[TestClient, _Failing], wanted: float | None, said: str
-) -> None:
+def test_a_vendor_s_retry_time_is_told(failing: tuple[TestClient, _Failing], wanted: float | None, said: str) -> None:
     failing[1].error = Unavailable("what to do", vendor="supabase", retry_after=wanted)
     assert failing[0].post("/v1/anchors", json=["a"]).headers["retry-after"] == said

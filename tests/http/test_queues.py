@@ -32,9 +32,7 @@ def api(world: World) -> TestClient:
     return TestClient(rest_api(world.library, ring, "1.2.3", admin_routers=routers), headers=AUTHORIZATION)
 
 
-def test_messages_in_flight_are_counted_and_those_without_a_known_worker(
-    api: TestClient, world: World, sqs: ModelledSqs
-) -> None:
+def test_messages_are_counted_with_and_without_a_known_worker(api: TestClient, world: World, sqs: ModelledSqs) -> None:
     for _ in range(4):
         sqs.send_message(QueueUrl="material", MessageBody=REINDEX)
     sqs.receive_message(QueueUrl="material", MaxNumberOfMessages=3)

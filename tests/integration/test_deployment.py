@@ -137,9 +137,7 @@ def test_a_function_is_invoked_under_its_own_role(account: Account, outputs: dic
     assert json.loads(answer["Payload"].read()) == {"batchItemFailures": []}
 
 
-def test_a_setting_that_changes_reaches_the_alias_and_nothing_else_moves_it(
-    account: Account, outputs: dict[str, str]
-) -> None:
+def test_only_a_changed_setting_moves_the_alias_and_reaches_it(account: Account, outputs: dict[str, str]) -> None:
     before = account.live(outputs["McpFunction"])
     assert account.deploy(AlarmEmail="operator@example.org") == outputs
     assert account.live(outputs["McpFunction"])["Version"] == before["Version"]

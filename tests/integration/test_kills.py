@@ -57,9 +57,7 @@ def count_kills(killed: Mapping[str, int], summary: set[str]) -> None:
     summary.add("killed in mid-work: " + ", ".join(f"{part} {count}" for part, count in killed.items()))
 
 
-def test_a_worker_that_dies_before_its_first_line_costs_what_its_queue_hides_the_message_for(
-    traffic: Traffic, data: Path, summary: set[str]
-) -> None:
+def test_a_worker_that_dies_at_once_costs_the_queue_s_time(traffic: Traffic, data: Path, summary: set[str]) -> None:
     assert_at_rest(traffic, within=ANSWER_SECONDS)
     with hidden_for(traffic, VISIBILITY_SECONDS if EFFORT > 1 else SHORT_SECONDS) as seconds:
         killed = kill_at_start(traffic, data, "IndexMaterial", lease_seconds=LEASE_SECONDS)
@@ -87,7 +85,7 @@ def hidden_for(traffic: Traffic, seconds: int) -> Iterator[int]:
     sqs.set_queue_attributes(QueueUrl=url, Attributes={name: deployed})
 
 
-def test_a_killed_worker_costs_a_lease_and_not_the_time_that_its_queue_hides_a_message(
+def test_a_killed_worker_costs_a_lease_and_not_the_queue_s_time(
     traffic: Traffic, data: Path, summary: set[str]
 ) -> None:
     killed = {
@@ -98,9 +96,7 @@ def test_a_killed_worker_costs_a_lease_and_not_the_time_that_its_queue_hides_a_m
     assert_at_rest(traffic, within=RECOVERY_SECONDS)
 
 
-def test_nothing_is_lost_and_nothing_is_stuck_when_every_part_is_killed_in_mid_work(
-    traffic: Traffic, data: Path, summary: set[str]
-) -> None:
+def test_nothing_is_lost_or_stuck_when_every_part_is_killed(traffic: Traffic, data: Path, summary: set[str]) -> None:
     killed = {}
     for part in [each for each in PARTS if each in PROGRAMS] if EFFORT == 1 else (*WORKERS, *PROGRAMS):
         # Its event may be lost with a queue: only the bucket knows then that the page is gone.

@@ -59,7 +59,7 @@ def nowhere() -> str:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_each_endpoint_opens_with_its_own_key_and_for_its_members_alone(
+def test_an_endpoint_opens_to_its_key_and_members(
     stack: Stack, owner: Tenant, other: Tenant, nowhere: str, door: str
 ) -> None:
     absent = {**owner.ids, "mcp_id": nowhere}
@@ -159,9 +159,7 @@ def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(stack: Stack, own
         ("/PUBLIC", None),
     ],
 )
-def test_a_scope_is_a_pointer_and_nothing_like_a_path(
-    stack: Stack, owner: Tenant, json_path: str, shown: set[str] | None
-) -> None:
+def test_a_scope_is_a_pointer_and_no_path(stack: Stack, owner: Tenant, json_path: str, shown: set[str] | None) -> None:
     asked = {"table_id": owner.ids["table_id"], "json_path": json_path, "type": "search", "name": "narrow"}
     path = f"/v1/projects/{owner.ids['project_id']}"
     created = stack.ask("POST", f"{path}/tools", asked, bearer=owner.token)
@@ -229,9 +227,7 @@ def tenants(stack: Stack) -> dict[bool, Tenant]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_rights_are_checked_in_each_call_before_and_after_the_search(
-    stack: Stack, tenants: dict[bool, Tenant], change: str
-) -> None:
+def test_rights_are_checked_before_and_after_the_search(stack: Stack, tenants: dict[bool, Tenant], change: str) -> None:
     tenant = tenants[change == "the project is deleted"]
     path = f"/v1/projects/{tenant.ids['project_id']}"
     asked = {"table_id": tenant.ids["table_id"], "json_path": "/public", "type": "search", "name": "changed"}

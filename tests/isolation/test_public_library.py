@@ -43,9 +43,7 @@ def bearers(stack: Stack, tenant: Tenant) -> list[str | None]:
     return [None, "nobody", tenant.key, tenant.token, stack.knowledge_key, stack.admin_key]
 
 
-def test_everybody_reads_the_library_there_and_nothing_of_a_project(
-    public: Stack, tenant: Tenant, minute: None
-) -> None:
+def test_everybody_reads_the_library_and_nothing_of_a_project(public: Stack, tenant: Tenant, minute: None) -> None:
     for bearer in bearers(public, tenant):
         tools = ask(public, "tools/list", bearer).json["result"]["tools"]
         assert [tool["name"] for tool in tools] == TOOLS

@@ -54,9 +54,7 @@ def test_a_member_sees_when_his_own_keys_were_used_and_no_others(stack: Stack, o
 
 
 @pytest.mark.parametrize("statement", ["delete from public.{0} where {1}", "update public.{0} set {2} = {2} where {1}"])
-def test_a_member_changes_and_deletes_no_row_of_another(
-    stack: Stack, owner: Tenant, other: Tenant, statement: str
-) -> None:
+def test_a_member_changes_and_deletes_no_other_row(stack: Stack, owner: Tenant, other: Tenant, statement: str) -> None:
     for table in tables(stack, readable_by=ROLE):
         first = stack.sql.execute(
             "select attname from pg_attribute where attrelid = %s::regclass and attnum = 1", (f"public.{table}",)
@@ -93,9 +91,7 @@ def test_a_member_changes_and_deletes_no_row_of_another(
         "update mcp_binding set mcp_id = %(mcp_id)s where mcp_id = %(own_mcp_id)s",
     ],
 )
-def test_a_member_brings_no_row_into_another_s_project(
-    stack: Stack, owner: Tenant, other: Tenant, statement: str
-) -> None:
+def test_a_member_brings_no_row_into_other_projects(stack: Stack, owner: Tenant, other: Tenant, statement: str) -> None:
     values = {**owner.ids, **{f"own_{name}": value for name, value in other.ids.items()}, "user": other.user}
     with as_member(stack, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode(), values)
@@ -167,9 +163,7 @@ def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(stack: Stack
 
 
 @pytest.mark.parametrize("disabled", ["seqscan", "indexscan"])
-def test_a_refusal_does_not_depend_on_the_plan_of_a_query(
-    stack: Stack, owner: Tenant, other: Tenant, disabled: str
-) -> None:
+def test_a_refusal_depends_on_no_plan_of_a_query(stack: Stack, owner: Tenant, other: Tenant, disabled: str) -> None:
     """A check in a subquery may never run: the statistics of a table decide when it is evaluated."""
     # A session keeps the plans that it made before.
     with psycopg.connect(stack.database.dsn, autocommit=True) as session:

@@ -16,9 +16,7 @@ def searched(stack: Stack, path: str, bearer: str | None, **arguments: Any) -> A
     return stack.ask("POST", path, {"query": "公式", **arguments}, bearer=bearer)
 
 
-def test_the_tool_of_another_endpoint_is_unknown_also_with_a_right_key(
-    stack: Stack, owner: Tenant, other: Tenant
-) -> None:
+def test_the_tool_of_another_endpoint_is_unknown_with_a_right_key(stack: Stack, owner: Tenant, other: Tenant) -> None:
     foreign, nowhere = other.ids["tool_id"], str(uuid4())
     unknown, absent = (
         searched(stack, TOOL_SEARCH.format(mcp_id=owner.ids["mcp_id"], tool_id=tool), owner.key)

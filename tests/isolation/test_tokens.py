@@ -160,9 +160,7 @@ def test_a_user_s_token_opens_the_user_s_projects(stack: Stack, kind: str) -> No
 
 
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
-def test_every_other_token_is_refused_and_asks_the_database_nothing(
-    stack: Stack, forged: Callable[[Stack], str]
-) -> None:
+def test_any_other_token_is_refused_without_asking_the_database(stack: Stack, forged: Callable[[Stack], str]) -> None:
     for method, path in (("GET", "/v1/projects"), ("DELETE", f"/v1/projects/{uuid4()}"), ("GET", "/v1/materials")):
         answer = stack.ask(method, path, bearer=forged(stack))
         assert (answer.status, answer.round_trips) == (401, 0), answer.body
@@ -209,7 +207,7 @@ def test_a_token_that_the_previous_secret_signed_is_accepted_until_it_is_removed
     assert answer.status == 200, answer.body
 
 
-def test_a_token_of_the_database_role_of_searches_is_accepted_until_its_key_pair_is_revoked(
+def test_a_token_for_the_role_of_searches_is_good_until_its_keys_are_revoked(
     database: Database, tmp_path: Path
 ) -> None:
     """With the publishable key beside it, as through Supabase's gateway; PostgREST gets the published keys."""

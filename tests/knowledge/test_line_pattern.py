@@ -133,9 +133,7 @@ def test_what_is_accepted_is_valid_in_postgres(sql: psycopg.Connection, pattern:
         "[a-z]" * 40,
     ],
 )
-def test_an_expression_that_explodes_elsewhere_takes_time_in_proportion_to_the_text(
-    sql: psycopg.Connection, pattern: str
-) -> None:
+def test_an_expression_that_explodes_elsewhere_takes_linear_time(sql: psycopg.Connection, pattern: str) -> None:
     began = time.process_time()
     written = postgres_pattern(pattern)
     assert time.process_time() - began < 1

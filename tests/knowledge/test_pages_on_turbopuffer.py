@@ -217,9 +217,7 @@ def test_reading_and_finding_need_no_store_and_a_search_says_that_it_is_away(wor
     assert world.read.chunks(["a#method-square"])[0] is not None
 
 
-def test_another_store_is_built_beside_the_live_one_without_embedding_and_its_namespace_goes_with_it(
-    a_world: Worlds, stand_in: str
-) -> None:
+def test_another_store_is_built_beside_the_live_one_without_embedding(a_world: Worlds, stand_in: str) -> None:
     world = a_world(store=WatchedStore(TurbopufferRows(connected(stand_in, "any"))))
     world.indexes.add(SETTINGS)
     world.put("a.html", a_page(BOXES))

@@ -61,9 +61,7 @@ def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
         (("Die Ursachen des Krieges", "Brüche kürzen", "Wörter zählen"), None),
     ],
 )
-def test_an_authors_items_are_judged_in_japanese_and_english_with_a_form_to_use(
-    items: tuple[str, ...], reported: str | None
-) -> None:
+def test_an_authors_items_are_judged_and_get_a_form_to_use(items: tuple[str, ...], reported: str | None) -> None:
     findings = findings_of_page("m", page("rule-a"), index("rule-a", given=items), strict=False)
     assert [finding.rule for finding in findings] == ["learns-no-action"] * (reported is not None)
     if reported is not None:

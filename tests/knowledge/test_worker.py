@@ -36,7 +36,7 @@ class Unreadable:
         raise Conflict("Somebody else was first")
 
 
-def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
+def test_the_last_failure_of_a_reindex_is_recorded(
     queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
 ) -> None:
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))

@@ -89,9 +89,7 @@ def invoked(deployed: Deployed, invocation: list[str], sample: SampleEvent, even
 
 
 @pytest.mark.parametrize("sample", SAMPLE_EVENTS, ids=lambda one: one.name)
-def test_an_event_is_answered_in_lambda_s_container(
-    deployed: Deployed, invocation: list[str], sample: SampleEvent
-) -> None:
+def test_an_event_is_answered_in_a_container(deployed: Deployed, invocation: list[str], sample: SampleEvent) -> None:
     sample.check(invoked(deployed, invocation, sample, sample.event(deployed)))
 
 

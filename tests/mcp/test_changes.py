@@ -118,9 +118,7 @@ def test_many_changes_come_in_answers_of_the_limit(world: World, feed: ChangeFee
     assert len({each["id"] for changes in answers for each in changes}) == 5
 
 
-def test_what_changes_between_two_answers_is_an_addition_for_a_reader_who_did_not_have_it(
-    world: World, feed: ChangeFeed
-) -> None:
+def test_a_change_between_two_answers_is_an_addition_to_a_new_reader(world: World, feed: ChangeFeed) -> None:
     start = feed(None, ChangesArguments(limit=1))
     read(feed)
     world.put("x.html", a_page({A: TEXTS[A] + "計算する。", B: TEXTS[B] + "調べる。"}))
@@ -138,9 +136,7 @@ def test_a_reader_of_some_kinds_passes_over_the_others(world: World, feed: Chang
 # ---------------------------------------------------------------- readers and writers at once
 
 
-def test_a_transaction_that_commits_late_is_told_after_those_before_it(
-    world: World, feed: ChangeFeed, sql: psycopg.Connection
-) -> None:
+def test_a_late_transaction_is_told_after_those_before(world: World, feed: ChangeFeed, sql: psycopg.Connection) -> None:
     with psycopg.connect(world.database.dsn_postgres) as slow:
         slow.execute("select record_change('', 'page', 'slow', 'failed', 1)")
         world.put("fast.html", a_page({C: TEXTS[C]}))
@@ -204,9 +200,7 @@ def test_a_cursor_from_before_a_deleted_change_is_gone(world: World, feed: Chang
     assert read(feed, fresh)[0] == []
 
 
-def test_a_change_that_nobody_read_makes_earlier_cursors_too_old(
-    world: World, feed: ChangeFeed, sql: psycopg.Connection
-) -> None:
+def test_an_unread_change_makes_cursors_too_old(world: World, feed: ChangeFeed, sql: psycopg.Connection) -> None:
     _, old = read(feed)
     world.bucket.remove("x.html")
     world.settle()
@@ -216,9 +210,7 @@ def test_a_change_that_nobody_read_makes_earlier_cursors_too_old(
     assert read(feed)[0] == []
 
 
-def test_a_reader_that_begins_after_a_deletion_may_take_its_time(
-    world: World, feed: ChangeFeed, sql: psycopg.Connection
-) -> None:
+def test_a_reader_after_a_deletion_may_take_its_time(world: World, feed: ChangeFeed, sql: psycopg.Connection) -> None:
     world.put("gone.html", a_page(TEXTS))
     world.bucket.remove("gone.html")
     world.settle()

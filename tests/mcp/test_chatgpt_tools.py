@@ -1,16 +1,16 @@
 """`search` and `fetch`, as ChatGPT's connectors expect them."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
-from mcp_types import CallToolResult, TextContent
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.settings import Settings
 
 from tests.environment import environment
+from tests.mcp import tool_answers
+from tests.mcp.tool_answers import call, said
 from tests.mcp.wire import TOOLS
 from tests.worlds import World
 
@@ -23,20 +23,14 @@ def offered(tools: KnowledgeTools) -> KnowledgeTools:
 
 
 def answer(tools: KnowledgeTools, name: str, **arguments: Any) -> dict[str, Any]:
-    """Returns the structured content; the one text is the same as JSON, and both have the tool's schema."""
-    result = tools.call(name, arguments)
-    assert isinstance(result, CallToolResult)
-    (text,) = result.content
-    assert isinstance(text, TextContent)
-    assert not result.is_error, text.text
-    content: dict[str, Any] = json.loads(text.text)
-    assert content == json.loads(json.dumps(result.structured_content))
+    """Returns an answer, which has the tool's schema."""
+    content = tool_answers.answer(call(tools, name, **arguments))
     (schema,) = [tool.output_schema for tool in tools.listed() if tool.name == name]
     jsonschema.validate(content, schema or {})
     return content
 
 
-def test_they_are_listed_only_where_they_are_wanted_with_exactly_the_expected_arguments(
+def test_they_are_listed_where_wanted_with_the_expected_arguments(
     tools: KnowledgeTools, offered: KnowledgeTools
 ) -> None:
     assert [tool.name for tool in tools.listed()] == TOOLS
@@ -78,16 +72,11 @@ def test_what_is_wrong_is_an_error_with_a_sentence(offered: KnowledgeTools) -> N
         ("fetch", {}, "'id' is required"),
         ("search", {"query": "x", "top_k": 3}, "'top_k' is not an argument"),
     ):
-        result = offered.call(name, arguments)
-        assert isinstance(result, CallToolResult)
-        (text,) = result.content
-        assert isinstance(text, TextContent)
-        assert (result.is_error, told in text.text) == (True, True)
+        result = call(offered, name, **arguments)
+        assert (result.is_error, told in said(result)) == (True, True)
 
 
-def test_of_a_text_that_is_too_long_fetch_says_how_to_read_the_rest(
-    world: World, offered: KnowledgeTools, changes: None
-) -> None:
+def test_fetch_says_how_to_read_the_rest_of_a_long_text(world: World, offered: KnowledgeTools, changes: None) -> None:
     text = "".join(f"{n}個目の文。" for n in range(1_500))
     world.sql.execute("update public.knowledge_chunks set content = %s where id = %s", [text, FORMULA])
     document = answer(offered, "fetch", id=FORMULA)

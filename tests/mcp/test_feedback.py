@@ -39,7 +39,7 @@ def counts(world: World) -> dict[tuple[str, str], tuple[int, int]]:
     }
 
 
-def test_it_is_counted_by_explanation_and_where_they_are_kept_by_question(
+def test_it_is_counted_by_explanation_and_question(
     world: World, tools: KnowledgeTools, request: pytest.FixtureRequest
 ) -> None:
     url = answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]["url"]
@@ -83,17 +83,14 @@ def test_the_tool_is_listed_where_it_is_wanted_and_for_callers_with_a_key(tools:
         called = ask(body, path=path, **named("tools/call", era, "give_feedback"))
         return [tool["name"] for tool in listed.json["result"]["tools"]], called
 
+    hints = tools.listed()[-1].annotations
+    assert hints is not None
+    assert (hints.read_only_hint, hints.destructive_hint) == (False, False)
     names, called = asked(tools, "/mcp")
     assert (names, called.json["result"]["structuredContent"]["answered"]) == ([*TOOLS, "give_feedback"], False)
     for offered, path in ((replace(tools, has_feedback_tool=False), "/mcp"), (tools, PUBLIC_PATH)):
         names, called = asked(offered, path)
         assert (names, "Unknown tool" in called.body) == (TOOLS, True)
-
-
-def test_it_says_that_it_writes_and_destroys_nothing(tools: KnowledgeTools) -> None:
-    hints = tools.listed()[-1].annotations
-    assert hints is not None
-    assert (hints.read_only_hint, hints.destructive_hint) == (False, False)
 
 
 def test_over_rest_it_is_counted_whether_the_tool_is_listed_or_not(world: World, tools: KnowledgeTools) -> None:

@@ -62,8 +62,8 @@ def test_a_401_names_the_scheme_and_says_whether_a_key_was_wrong(ask: Ask, key: 
     assert "Authorization: Bearer" in answer.body
 
 
-def test_the_scheme_may_be_written_in_any_case(ask: Ask) -> None:
-    assert ask(PING, authorization=f"bearer {KEY}").status == 200
+def test_the_scheme_may_be_written_in_any_case_and_the_path_with_a_slash_at_its_end(ask: Ask) -> None:
+    assert ask(PING, path="/mcp/", authorization=f"bearer {KEY}").status == 200
 
 
 def test_a_key_in_the_url_opens_nothing(ask: Ask) -> None:
@@ -75,10 +75,6 @@ def test_the_knowledge_key_opens_no_other_endpoint(ask: Ask, path: str) -> None:
     assert ask(PING, path=path).status == 401
 
 
-def test_a_trailing_slash_is_the_same_endpoint(ask: Ask) -> None:
-    assert ask(PING, path="/mcp/").status == 200
-
-
 def test_the_use_of_a_right_key_is_recorded_and_of_a_wrong_one_not(tools: KnowledgeTools) -> None:
     noted: list[str] = []
     ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, record_use=noted.append))
@@ -88,9 +84,7 @@ def test_the_use_of_a_right_key_is_recorded_and_of_a_wrong_one_not(tools: Knowle
 
 
 @pytest.mark.parametrize(("path", "key"), [("/mcp", KEY), (f"/mcp/{ENDPOINT}", ENDPOINT_KEY)])
-def test_while_the_keys_cannot_be_read_a_request_is_503_without_the_reason(
-    tools: KnowledgeTools, path: str, key: str
-) -> None:
+def test_without_readable_keys_a_request_is_503_without_the_reason(tools: KnowledgeTools, path: str, key: str) -> None:
     class Away:
         def hashes(self, *, newer: bool = False) -> list[str]:
             raise Unavailable("The secret sakuin/prod cannot be read")

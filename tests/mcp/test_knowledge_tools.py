@@ -18,11 +18,13 @@ FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 
 
 @pytest.mark.scenario("knowledge-index/search-knowledge-runs-a-search")
-def test_search_knowledge_returns_the_top_n(tools: KnowledgeTools) -> None:
-    found = answer(call(tools, "search_knowledge", query="二次方程式を公式で解きたい", top_k=2))
-    assert found["results"][0]["id"] == FORMULA
-    assert len(found["results"]) == 2
-    assert (found["query"], found["no_good_match"]) == ("二次方程式を公式で解きたい", False)
+def test_search_knowledge_returns_the_top_n_of_each_question(tools: KnowledgeTools) -> None:
+    query, other = "二次方程式を公式で解きたい", "たすき掛け"
+    found, second = (answer(call(tools, "search_knowledge", query=asked, top_k=2)) for asked in (query, other))
+    assert (found["results"][0]["id"], len(found["results"])) == (FORMULA, 2)
+    assert (found["query"], found["no_good_match"]) == (query, False)
+    best = answer(call(tools, "search_knowledge", queries=[query, other], top_k=1))["queries"]
+    assert [part["ids"] for part in best] == [[each["results"][0]["id"]] for each in (found, second)]
 
 
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
@@ -32,22 +34,9 @@ def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
         *("id", "url", "title", "content", "excerpt", "learns", "learns_by", "similarity", "type", "material"),
         *("matched", "page_title", "section", "level", "language"),
     }
-    assert (hit["page_title"], hit["section"], hit["level"], hit["language"]) == (
-        "二次方程式の解き方",
-        None,
-        None,
-        "ja",
-    )
+    place = (hit["page_title"], hit["section"], hit["level"], hit["language"])
+    assert place == ("二次方程式の解き方", None, None, "ja")
     assert hit["url"] == "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
-
-
-@pytest.mark.scenario("knowledge-index/get-chunk-by-id-returns-the-details")
-def test_get_chunk_by_id_returns_the_whole_chunk_without_its_embedding(tools: KnowledgeTools) -> None:
-    chunk = answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]
-    assert (chunk["id"], chunk["title"], chunk["category"]) == (FORMULA, "解の公式", "代数")
-    assert "係数を読みとって" in chunk["content"]
-    assert chunk["url"].endswith("#rule-quadratic-formula")
-    assert "embedding" not in chunk
 
 
 def test_a_result_has_the_shortest_item_that_rules_wrote_and_the_chunk_has_all(tools: KnowledgeTools) -> None:
@@ -134,7 +123,7 @@ def test_a_failure_says_what_to_do_and_has_no_structured_content(
     assert words in said(result)
 
 
-def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(
+def test_without_the_embedder_both_forms_are_degraded(
     tools: KnowledgeTools, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = call(tools, "search_knowledge", query="解の公式").structured_content
@@ -153,11 +142,14 @@ def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeToo
     assert tools.call("drop_table", {}) is None
 
 
-def test_a_link_of_any_form_is_read_like_its_id(tools: KnowledgeTools) -> None:
+@pytest.mark.scenario("knowledge-index/get-chunk-by-id-returns-the-details")
+def test_get_chunk_by_id_returns_the_details_for_an_id_or_a_link_of_any_form(tools: KnowledgeTools) -> None:
     url = "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
-    chunk = answer(call(tools, "get_chunk_by_id", id=FORMULA))
+    chunk = answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]
+    assert (chunk["id"], chunk["title"], chunk["category"]) == (FORMULA, "解の公式", "代数")
+    assert ("係数を読みとって" in chunk["content"], "embedding" in chunk, chunk["url"]) == (True, False, url)
     for link in (url, f"https://example.org{url}", quote(url, safe="/#"), url.removeprefix("/school_asset")):
-        assert answer(call(tools, "get_chunk_by_id", id=link)) == chunk
+        assert answer(call(tools, "get_chunk_by_id", id=link))["chunk"] == chunk
 
 
 def test_several_chunks_are_read_at_once_and_missing_ones_are_named(tools: KnowledgeTools) -> None:
@@ -235,14 +227,6 @@ def test_several_questions_have_one_list_of_results(tools: KnowledgeTools) -> No
         assert one["results"][0]["id"] in part["ids"]
         assert set(part["ids"]) <= {hit["id"] for hit in one["results"]} & set(ids)
     assert (found["no_good_match"], found["queries"][3]["no_good_match"], "query" in found) == (False, True, False)
-
-
-def test_each_question_has_its_best_result(tools: KnowledgeTools) -> None:
-    asked = ["二次方程式を公式で解きたい", "たすき掛け"]
-    found = answer(call(tools, "search_knowledge", queries=asked, top_k=1))
-    assert [part["ids"] for part in found["queries"]] == [
-        [answer(call(tools, "search_knowledge", query=query))["results"][0]["id"]] for query in asked
-    ]
 
 
 def test_answers_say_that_links_are_relative(tools: KnowledgeTools) -> None:

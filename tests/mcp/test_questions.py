@@ -402,9 +402,7 @@ def beside_an_oracle(library: Library, questions: Sequence[str], edits: int) -> 
 @pytest.mark.scenario("knowledge-index/a-standing-question-is-told-when-its-answer-changes")
 @pytest.mark.parametrize("is_frozen", [True, False], ids=["frozen", "live"])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_beside_an_oracle_changes_of_answers_are_told_and_few_questions_are_asked(
-    many: World, part: int, is_frozen: bool
-) -> None:
+def test_changes_of_answers_are_told_and_few_questions_are_asked(many: World, part: int, is_frozen: bool) -> None:
     """15 questions and 10 edits, in `make proofs` 300 and 200: the same edits for each part of the questions.
 
     While the statistics of words and of unrelated texts are frozen, nothing is missed, and nothing told without a

@@ -86,9 +86,7 @@ def document(ask: Ask, path: str) -> Answer:
     return ask("", "GET", f"/public/{path}", authorization=None)
 
 
-def test_pages_are_listed_by_the_names_of_their_files_and_read_as_read_page_reads_them(
-    ask: Ask, tools: KnowledgeTools
-) -> None:
+def test_pages_are_listed_by_names_of_files_and_read_as_read_page_does(ask: Ask, tools: KnowledgeTools) -> None:
     first = result(ask, "resources/list")
     rest = result(ask, "resources/list", cursor=first["nextCursor"])
     listed = [*first["resources"], *rest["resources"]]
@@ -203,7 +201,7 @@ def test_another_skill_is_unknown(ask: Ask) -> None:
         ("mcp/server-card", "server-card.schema.json", "ServerCard", "application/mcp-server-card+json"),
     ],
 )
-def test_the_card_and_the_entry_for_the_registry_are_valid(
+def test_the_card_and_the_registry_s_entry_fit(
     ask: Ask, path: str, schema: str, definition: str, media_type: str
 ) -> None:
     rules = json.loads((SCHEMAS / schema).read_bytes())

@@ -86,9 +86,7 @@ def without_names_of_programs(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
-def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
-    tables: TableWorld, talk: Callable[..., Any], mode: str
-) -> None:
+def test_a_client_lists_the_enabled_bound_tools_alone(tables: TableWorld, talk: Callable[..., Any], mode: str) -> None:
     table = tables.table({"a": [TEXT], "b": "small"})
     shown, unbound, disabled, off = (tables.tool(table, "/a", name) for name in ("shown", "unbound", "disabled", "off"))
     endpoint = keyed(tables, shown, disabled, off)

@@ -70,9 +70,7 @@ def sent(to: Webhooks, url: str) -> bytes:
 @pytest.mark.parametrize(
     "addresses", [["127.0.0.1"], ["169.254.169.254"], ["8.8.8.8", "10.0.0.1"], ["::1"], ["fd00:ec2::254"], []]
 )
-def test_a_name_is_judged_by_all_its_addresses_at_each_message(
-    monkeypatch: pytest.MonkeyPatch, addresses: list[str]
-) -> None:
+def test_a_name_is_judged_by_its_addresses_each_time(monkeypatch: pytest.MonkeyPatch, addresses: list[str]) -> None:
     with scripted_server(Said(204)) as inside:
         names = resolve_to(monkeypatch, *addresses)
         port = inside.url.rpartition(":")[2]
@@ -81,9 +79,7 @@ def test_a_name_is_judged_by_all_its_addresses_at_each_message(
     assert (names, inside.asked) == (["rebinding.example"], [])
 
 
-def test_the_connection_goes_to_the_address_that_was_checked_with_the_name_that_was_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_connection_goes_to_the_checked_address_with_the_given_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted_server(Said(200, b"ok")) as receiver:
         names = resolve_to(monkeypatch, "127.0.0.1")
         port = receiver.url.rpartition(":")[2]

@@ -35,13 +35,6 @@ def test_the_stateless_revision_is_discovered_with_its_instructions_and_how_long
     assert "learns" in result["instructions"]
 
 
-@pytest.mark.parametrize(("method", "name"), [("tools/list", None), ("tools/call", "list_concepts")])
-def test_every_stateless_result_says_that_it_is_complete(ask: Ask, method: str, name: str | None) -> None:
-    params = {"name": name, "arguments": {}} if name else {}
-    answer = ask(message(method, STATELESS, **params), **named(method, STATELESS, name))
-    assert answer.json["result"]["resultType"] == "complete"
-
-
 @pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "subscriptions/listen", "nothing/such"])
 def test_what_the_stateless_revision_does_not_have_is_404(ask: Ask, method: str) -> None:
     answer = ask(message(method, STATELESS, notifications={}), **named(method, STATELESS))
@@ -66,20 +59,17 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(ask: Ask, era: str, status:
 
 
 @pytest.mark.parametrize(
-    ("change", "code"),
+    "change",
     [
-        ({"mcp_method": None}, HEADER_MISMATCH),
-        ({"mcp_method": "tools/call"}, HEADER_MISMATCH),
-        ({"mcp_name": None}, HEADER_MISMATCH),
-        ({"mcp_name": "search_knowledge"}, HEADER_MISMATCH),
-        ({"mcp_protocol_version": "2027-01-01"}, HEADER_MISMATCH),
+        *({"mcp_method": None}, {"mcp_method": "tools/call"}, {"mcp_name": None}, {"mcp_name": "search_knowledge"}),
+        {"mcp_protocol_version": "2027-01-01"},
     ],
 )
-def test_headers_that_differ_from_the_body_are_refused(ask: Ask, change: dict[str, str | None], code: int) -> None:
+def test_headers_that_differ_from_the_body_are_refused(ask: Ask, change: dict[str, str | None]) -> None:
     method, name = ("tools/list", None) if change.get("mcp_method") else ("tools/call", "list_concepts")
     params = {"name": name, "arguments": {}} if name else {}
     answer = ask(message(method, STATELESS, **params), **{**named(method, STATELESS, name), **change})
-    assert (answer.status, answer.code) == (400, code)
+    assert (answer.status, answer.code) == (400, HEADER_MISMATCH)
 
 
 @pytest.mark.parametrize("version", ["2027-01-01", "1999-12-31", "latest"])
@@ -137,15 +127,6 @@ def test_arguments_of_any_depth_are_a_refusal_and_no_failure_of_ours(ask: Ask, e
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_number_that_is_no_json_number_is_refused_by_name(ask: Ask, era: str) -> None:
-    body = message("tools/call", era, name="search_knowledge", arguments={"query": "a", "top_k": 777})
-    answer = ask(body.replace("777", "1e999"), **named("tools/call", era, "search_knowledge"))
-    result = answer.json["result"]
-    assert (result["isError"], "structuredContent" in result) == (True, False)
-    assert "'top_k'" in result["content"][0]["text"]
-
-
-@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])
 def test_a_body_that_does_not_say_it_is_json_is_refused(ask: Ask, era: str, content_type: str | None) -> None:
     answer = ask(message("tools/list", era), content_type=content_type, **named("tools/list", era))
@@ -169,23 +150,16 @@ def test_a_body_over_the_limit_is_413_whatever_it_holds(ask: Ask, era: str) -> N
 @pytest.mark.parametrize("era", ERAS)
 def test_an_answer_is_utf_8_and_says_its_length(ask: Ask, era: str) -> None:
     answer = call(ask, era, "search_knowledge", {"query": "解の公式"})
-    assert "解の公式" in answer.body
-    assert "\\u" not in answer.body
+    assert ("解の公式" in answer.body, "\\u" in answer.body) == (True, False)
     assert answer.headers["content-length"] == str(len(answer.body.encode()))
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_body_in_base64_is_read_like_any_other(ask: Ask, era: str) -> None:
-    answer = ask(message("tools/list", era).encode(), **named("tools/list", era))
-    assert (answer.status, len(answer.json["result"]["tools"])) == (200, len(TOOLS))
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_the_names_of_headers_may_be_written_in_any_case(ask: Ask, era: str) -> None:
-    headers = {name.upper(): value for name, value in named("tools/list", era).items()}
-    answer = ask(message("tools/list", era), **headers)
-    assert answer.status == 200
     assert ("resultType" in answer.json["result"]) == (era == STATELESS)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_names_of_headers_in_capitals_and_a_body_in_base64_are_read(ask: Ask, era: str) -> None:
+    headers = {name.upper(): value for name, value in named("tools/list", era).items()}
+    result = ask(message("tools/list", era).encode(), **headers).json["result"]
+    assert (len(result["tools"]), result.get("resultType")) == (len(TOOLS), "complete" if era == STATELESS else None)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -217,9 +191,7 @@ def test_a_batch_of_notifications_is_202_and_one_that_is_too_long_or_a_handshake
 
 
 @pytest.mark.parametrize(("header", "status"), [({"content_type": "text/plain"}, 400), ({"accept": "text/html"}, 406)])
-def test_a_batch_with_the_wrong_headers_is_refused_as_a_whole(
-    ask: Ask, header: dict[str, str | None], status: int
-) -> None:
+def test_a_batch_with_wrong_headers_is_refused_whole(ask: Ask, header: dict[str, str | None], status: int) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     answer = ask(json.dumps([ping, ping]), **header)
     assert (answer.status, answer.body.startswith("[")) == (status, False)

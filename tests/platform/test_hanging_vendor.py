@@ -135,9 +135,7 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(work
     assert (worker.is_done, worker.row("last").state) == (True, "waiting")
 
 
-def test_a_language_model_that_hangs_ends_no_worker_and_keeps_no_page_from_being_indexed(
-    unfinished: UnfinishedWorkStore, a_world: Worlds
-) -> None:
+def test_a_language_model_that_hangs_keeps_no_page_back(unfinished: UnfinishedWorkStore, a_world: Worlds) -> None:
     world = a_world(model=MemoryLearnsModel())
     for number in range(4):
         world.put(f"{number}.html", a_page({"rule-a": f"名: {number}の文。"}))

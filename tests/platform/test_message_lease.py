@@ -61,9 +61,7 @@ def worker() -> Iterator[Worker]:
         lease.stop()
 
 
-def test_the_message_of_a_killed_worker_comes_back_after_its_lease_and_not_after_the_queue_s_own_time(
-    worker: Worker,
-) -> None:
+def test_the_message_of_a_killed_worker_comes_back_after_its_lease_and_not_the_queue_s_time(worker: Worker) -> None:
     lease = worker.begins(60)
     assert worker.sqs.is_asked(1)
     # As a kill does, for the message.

@@ -159,9 +159,7 @@ def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
     # The last: its dead letter was sent again.
     [(True, {"receives": 2}), (True, {"copies": "1"}), (True, RESUMED), (False, {})],
 )
-def test_finished_work_that_failed_before_has_no_row(
-    queue: Queue, finishes_itself: bool, delivery: dict[str, Any]
-) -> None:
+def test_finished_work_has_no_row_of_failures(queue: Queue, finishes_itself: bool, delivery: dict[str, Any]) -> None:
     queue.work.finishes_itself = finishes_itself
     queue.rows.record_dead_letter(WorkSubject("file", "a page"), "it failed")
     assert queue.deliver(**delivery)

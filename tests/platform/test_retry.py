@@ -50,7 +50,7 @@ def test_work_for_a_vendor_that_is_not_asked_waits_at_once(receives: int) -> Non
 
 @pytest.mark.parametrize("error", [Unavailable, CircuitOpen])
 @pytest.mark.parametrize(("wanted", "seconds"), [(None, 60), (200, 200)])
-def test_a_busy_namespace_is_no_failure_of_its_vendor(
+def test_a_busy_namespace_is_no_vendor_s_failure(
     error: type[Unavailable], wanted: float | None, seconds: float
 ) -> None:
     busy = error("turbopuffer answered 429", vendor="turbopuffer", namespace="a project's", retry_after=wanted)
@@ -59,9 +59,7 @@ def test_a_busy_namespace_is_no_failure_of_its_vendor(
 
 @pytest.mark.parametrize(("receives", "kind"), [(1, Retry), (4, Defer)])
 @pytest.mark.parametrize(("wanted", "seconds"), [(700, 700), (315_360_000, 900)])
-def test_what_a_vendor_asks_for_is_waited_for_but_for_no_more_than_a_quarter_of_an_hour(
-    receives: int, kind: type, wanted: float, seconds: float
-) -> None:
+def test_a_vendor_s_wait_is_at_most_a_quarter_hour(receives: int, kind: type, wanted: float, seconds: float) -> None:
     made = decision(Unavailable("429", vendor="openai", retry_after=wanted), receives=receives)
     assert isinstance(made, kind)
     assert not isinstance(made, DeadLetter)
@@ -82,9 +80,7 @@ def test_work_that_its_worker_had_no_time_for_continues_at_once_and_ends_after_t
 
 @pytest.mark.parametrize("receives", EACH_DELIVERY)
 @pytest.mark.parametrize(("seconds", "waits"), [(130, 130), (4_000, 900)])
-def test_work_that_a_vendor_asks_to_wait_is_sent_again_after_that_time(
-    receives: int, seconds: float, waits: float
-) -> None:
+def test_work_that_a_vendor_delays_is_sent_again_after_that_time(receives: int, seconds: float, waits: float) -> None:
     error = RateLimited("embeddings", vendor="openai", retry_after=seconds)
     reason = f"Waiting for embeddings, about {3 if seconds == 130 else 67} minutes"
     assert decision(error, receives=receives) == SendAgain(waits, reason, longest=2 * A_DAY)

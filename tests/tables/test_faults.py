@@ -37,9 +37,7 @@ def taken(world: TableWorld) -> list[tuple[Any, ...]]:
     return asked
 
 
-def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_after_a_sweep_that_failed(
-    world: TableWorld,
-) -> None:
+def test_the_previous_version_answers_until_the_new_one_is_stored_and_never_again(world: TableWorld) -> None:
     table, tool, endpoint = world.indexed({"a": A})
     world.store = WatchedStore(world.store, before={"sweep": down})
     world.replace(table, {"a": B})

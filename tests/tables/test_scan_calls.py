@@ -85,9 +85,7 @@ def test_a_page_compares_no_more_strings_than_it_needs(calls: Calls) -> None:
 @pytest.mark.parametrize(
     ("document", "expected"), [([A], NO_CHANGE), ([A, C], LAST), ([], ["begin_scan", "changed_objects", "finish_scan"])]
 )
-def test_only_where_rows_leave_the_store_there_is_one_call_more(
-    calls: Calls, document: list[str], expected: list[str]
-) -> None:
+def test_rows_that_leave_the_store_cost_one_call_more(calls: Calls, document: list[str], expected: list[str]) -> None:
     table = calls.world.table([A, B, C])
     calls.world.tool(table, "")
     calls.world.settle()

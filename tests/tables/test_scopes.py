@@ -95,9 +95,7 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
 
 
 @pytest.mark.parametrize(("text", "page", "strings", "first"), [("節", 1000, 1100, 1000), (long("節"), 50, 30, 25)])
-def test_a_page_ends_after_so_many_chunks_and_its_end_is_a_message(
-    world: TableWorld, text: str, page: int, strings: int, first: int
-) -> None:
+def test_a_page_ends_after_so_many_chunks(world: TableWorld, text: str, page: int, strings: int, first: int) -> None:
     many = replace(world, chunks_a_page=page)
     table = many.table([text] * strings, threshold=1)
     many.tool(table, "")

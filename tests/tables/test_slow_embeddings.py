@@ -117,9 +117,7 @@ def slow_service(folder: Path) -> Iterator[SlowService]:
             model.gate.release(1_000)
 
 
-def test_a_page_is_embedded_before_the_rest_of_a_table_whose_other_messages_wait(
-    world: TableWorld, tmp_path: Path
-) -> None:
+def test_a_page_is_embedded_before_the_rest_of_a_table_that_waits(world: TableWorld, tmp_path: Path) -> None:
     with slow_service(tmp_path) as service, ThreadPoolExecutor() as threads:
         embedders: Any = {MODEL: service.embedder(URGENCY)}
         world.embedders = embedders

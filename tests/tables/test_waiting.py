@@ -61,9 +61,7 @@ def outage(world: TableWorld) -> Outage:
     return Outage(world.on_sqs(), world.embedder)
 
 
-def test_a_waiting_table_is_one_row_one_batch_probes_and_after_its_answer_one_scan_sends_the_rest(
-    outage: Outage,
-) -> None:
+def test_a_waiting_table_is_one_row_one_batch_probes_and_one_scan_sends_the_rest(outage: Outage) -> None:
     table, tool = outage.make(MANY)
     assert outage.state(table) == [("waiting", "openai")]
     assert outage.world.sqs.messages == []

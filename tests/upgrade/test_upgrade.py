@@ -120,9 +120,7 @@ def stack(database: Database, stand_in: str) -> Iterator[Stack]:
         yield Stack(database, pages, tables, endpoint, "a tutor")
 
 
-def test_searches_answer_while_a_later_migration_is_applied_and_work_goes_on_after_it(
-    stack: Stack, later: Path
-) -> None:
+def test_searches_answer_while_a_migration_is_applied_and_work_goes_on(stack: Stack, later: Path) -> None:
     waiting = stack.pages.bucket.write("junior/円.html", a_page({"rule-circle": "円: 円周角は中心角の半分である。"}))
     with stack.searching():
         apply_migrations(stack.database.dsn_postgres, later)

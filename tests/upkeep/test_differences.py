@@ -41,9 +41,7 @@ def waiting(version: str | None = "v1", *, gone: bool = False, free: bool = Fals
         (None, waiting(gone=True, free=True), None),
     ],
 )
-def test_a_page_s_key_by_what_bucket_and_index_say(
-    held: str | None, recorded: RecordedObject | None, rule: str | None
-) -> None:
+def test_a_page_s_key_in_bucket_and_index(held: str | None, recorded: RecordedObject | None, rule: str | None) -> None:
     there = [BucketObject("a.html", held, EARLIER)]
     known = [recorded] if recorded else []
     assert [one.rule for one in bucket_differences(there, known, prefix="", until=NOW)] == ([rule] if rule else [])

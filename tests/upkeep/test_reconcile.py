@@ -119,7 +119,7 @@ def test_a_bucket_that_lost_most_pages_empties_the_index_only_on_command(world: 
 @pytest.mark.parametrize(
     ("pages", "lost", "left"), [(1, 1, 0), (2, 1, 1), (2, 2, 2), (3, 2, 3), (4, 2, 2), (19, 19, 19), (1002, 2, 1000)]
 )
-def test_more_than_half_of_a_small_library_is_not_deleted_at_night_and_one_page_is(
+def test_more_than_half_of_a_small_library_is_not_deleted_at_night(
     world: World, pages: int, lost: int, left: int
 ) -> None:
     versions = {f"{number:04}": world.bucket.write(f"{number:04}.html", ONE) for number in range(pages)}

@@ -146,9 +146,7 @@ def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, er
 
 
 @pytest.mark.parametrize("error", [OverBudget("The day's budget is used up"), AWAY])
-def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_waits(
-    library: Library, error: Exception
-) -> None:
+def test_a_page_deleted_without_an_event_goes_while_a_version_waits(library: Library, error: Exception) -> None:
     library.minutes(1)
     library.embedder.error = error
     library.upload(0)

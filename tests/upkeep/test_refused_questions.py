@@ -52,9 +52,7 @@ def test_a_question_that_cannot_be_recorded_is_no_failure() -> None:
     assert asked == ["[hidden] of mine"]
 
 
-def test_of_feedback_a_day_has_so_many_questions_and_the_rest_counts_without_them(
-    questions: RefusedQuestions, sql: psycopg.Connection
-) -> None:
+def test_a_day_of_feedback_has_a_limit_of_questions(questions: RefusedQuestions, sql: psycopg.Connection) -> None:
     feedback = Feedback(questions.client)
     sql.execute(
         "insert into feedback select (now() at time zone 'utc')::date, 'a#rule-a', 'q' || n, 1, 0"

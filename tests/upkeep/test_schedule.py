@@ -109,9 +109,7 @@ def test_what_waits_is_counted_while_a_vendor_is_away(parts: Parts, capsys: pyte
     assert (metrics(capsys)["WaitingWork"], parts.built) == ([7], 1)
 
 
-def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(
-    parts: Parts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_that_fails_is_raised_after_the_others(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
     parts.maintained = NO_STORE
     parts.unfinished = UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2))
     with pytest.raises(Unavailable, match="Supabase did not answer"):
@@ -119,18 +117,14 @@ def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(
     assert (parts.asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
 
 
-def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(
-    parts: Parts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_found_differences_are_counted_though_a_part_failed(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
     parts.failed = ["keys: S3 did not answer"]
     with pytest.raises(Unavailable, match="Reconciliation failed in part: keys: S3 did not answer"):
         parts.handle(reconcile=True)
     assert metrics(capsys)["ReconcileFindings"] == [1]
 
 
-def test_a_night_reconciles_everything_and_each_minute_continues_it(
-    parts: Parts, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_night_reconciles_all_and_each_minute_continues(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
     minute = parts.handle()
     assert (minute["differences"], minute["goes_on"], metrics(capsys)["ReconcileFindings"]) == (1, False, [1])
     assert parts.handle(reconcile=True) == {"differences": 1, "goes_on": True}

@@ -208,9 +208,7 @@ def test_a_canary_that_cannot_run_counts_as_late(product: Product) -> None:
 
 
 @pytest.mark.parametrize(("error", "share"), [(Invalid("too long"), 0), (NotFound("x"), 0), (Unavailable("away"), 1)])
-def test_a_caller_s_mistake_is_no_failed_call(
-    error: SakuinError, share: float, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_caller_s_mistake_is_no_failure(error: SakuinError, share: float, capsys: pytest.CaptureFixture[str]) -> None:
     metrics = Metrics(namespace="Sakuin", service="test")
     with pytest.raises(type(error)), counted(EmfMeter(metrics, "Search")):
         raise error

@@ -71,9 +71,7 @@ def test_a_rate_limit_opens_no_circuit_and_the_texts_of_tables_come_after_those_
     assert watched.circuits["openai-passages"].failures == 0
 
 
-def test_each_kind_of_work_has_a_circuit_of_its_own_and_its_clients_share_it(
-    environ: dict[str, str], members: dict[str, object]
-) -> None:
+def test_each_kind_of_work_has_one_circuit_for_its_clients(environ: dict[str, str], members: dict[str, object]) -> None:
     settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
     clients = Clients(settings, secrets, watched)
     for _ in range(2):

@@ -147,9 +147,7 @@ def minute(invocation: Invocation, unfinished: UnfinishedWorkStore) -> Minute:
     return Minute(invocation, unfinished)
 
 
-def test_a_hanging_store_leaves_every_part_of_the_schedule_its_turn(
-    minute: Minute, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hanging_store_leaves_every_other_part_its_turn(minute: Minute, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Failed, match="turbopuffer did not answer"):
         minute.run()
     assert sorted(minute.turns) == sorted(
@@ -160,18 +158,14 @@ def test_a_hanging_store_leaves_every_part_of_the_schedule_its_turn(
     assert waiting_work(capsys) == [0]
 
 
-def test_the_counts_of_alarms_are_written_before_an_invocation_dies(
-    minute: Minute, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_of_alarms_are_written_before_the_end(minute: Minute, capsys: pytest.CaptureFixture[str]) -> None:
     minute.is_killed = True
     with pytest.raises(Killed):
         minute.run()
     assert (waiting_work(capsys), minute.turns[0]) == ([0], "quotas")
 
 
-def test_a_comparison_on_command_answers_before_its_function_ends(
-    invocation: Invocation, world: World, tables: TableWorld
-) -> None:
+def test_a_comparison_on_command_answers_in_time(invocation: Invocation, world: World, tables: TableWorld) -> None:
     for number in range(3):
         tables.indexed([long(f"説明{number}")])
     invocation.clock.ends = FUNCTIONS["SakuinApi"]["Timeout"]

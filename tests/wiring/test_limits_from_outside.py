@@ -329,9 +329,7 @@ def scan_table(scan: Handler, person: Person, table: str, *, upload: str | None 
         (dict.fromkeys("ab", "word " * 580), r"\d chunks; the limit is 4 \(table_chunks\)"),
     ],
 )
-def test_a_table_has_so_many_large_strings_and_chunks(
-    scan: Handler, person: Person, document: object, said: str
-) -> None:
+def test_a_table_has_so_many_strings_and_chunks(scan: Handler, person: Person, document: object, said: str) -> None:
     table = person.table(document)
     made = person.tool(table)
     scan_table(scan, person, table)

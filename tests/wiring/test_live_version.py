@@ -83,9 +83,7 @@ def test_a_question_about_a_named_version_follows_no_activation(worker: Worker) 
     assert worker.searches.knowledge_search().version == worker.other.pages
 
 
-def test_a_question_about_a_table_follows_an_activation_without_a_call_before(
-    worker: Worker, tables: TableWorld
-) -> None:
+def test_a_question_about_a_table_follows_an_activation_without_a_call(worker: Worker, tables: TableWorld) -> None:
     for version in (worker.own, worker.other):
         worker.indexes.add(version)
     *_, endpoint = tables.documented([long("説明")])

@@ -40,9 +40,7 @@ def page(a_world: Worlds) -> str:
     return "解の公式"
 
 
-def test_without_openai_words_answer_within_the_time_and_later_without_asking(
-    page: str, openai: OpenAIServer, environ: dict[str, str]
-) -> None:
+def test_without_openai_words_answer_in_time(page: str, openai: OpenAIServer, environ: dict[str, str]) -> None:
     (whole,) = asked(environ)
     assert "degraded" not in result(whole)["structuredContent"]
     openai.statuses, openai.headers = [503] * 100, {}
@@ -53,9 +51,7 @@ def test_without_openai_words_answer_within_the_time_and_later_without_asking(
     assert len(openai.requests) == 1 + 3 * 2
 
 
-def test_while_openai_refuses_the_key_words_answer_and_name_the_operator(
-    page: str, openai: OpenAIServer, environ: dict[str, str]
-) -> None:
+def test_while_openai_refuses_the_key_words_answer(page: str, openai: OpenAIServer, environ: dict[str, str]) -> None:
     openai.statuses, openai.headers = [401] * 3, {}
     answers = [result(answer)["structuredContent"] for answer in asked(environ, times=3)]
     assert [answer["results"][0]["title"] for answer in answers] == [page] * 3

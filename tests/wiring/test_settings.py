@@ -63,7 +63,7 @@ def test_box_selectors_stand_between_commas_and_none_are_the_usual_ones(given: s
     ("secret", "member"), [(secret, member) for secret in (SECRET, SEARCH_SECRET) for member in secret]
 )
 @pytest.mark.parametrize("value", [None, 5, ""])
-def test_a_missing_member_of_a_secret_names_itself_and_no_value_is_shown(
+def test_a_missing_member_of_a_secret_is_named_without_values(
     secret: dict[str, object], member: str, value: object
 ) -> None:
     with pytest.raises(Misconfigured, match=f"sakuin/prod has no member '{member}'") as raised:

@@ -72,9 +72,7 @@ def calls_watched(
         sys.setprofile(None)
 
 
-def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_parsed_once(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_uploaded_page_reaches_postgres_in_eight_steps(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     page = a_page({"rule-a": "規則: 説明の文。"})
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key="short.html", Body=page)
     uploaded = queue_event(s3_message("short.html", version=None))

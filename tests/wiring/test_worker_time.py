@@ -54,9 +54,7 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
         clients.chunk_store(for_upkeep=True).delete_namespace("n")
 
 
-def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
-    environ: dict[str, str], members: dict[str, object]
-) -> None:
+def test_no_client_waits_longer_than_the_longest_call(environ: dict[str, str], members: dict[str, object]) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds: Any = Clients(settings, secrets, start_telemetry("Index")).indexing_embedder(settings.embedding_model)
     assert embeds.embedder.seconds == LONGEST_CALL
@@ -92,7 +90,7 @@ def aws(
         (embed_chunks.handler, "embed_chunks.batch"),
     ],
 )
-def test_a_message_that_a_worker_has_is_hidden_for_its_lease(
+def test_a_message_is_hidden_for_its_lease(
     aws: dict[str, str], function: Callable[[Clients], Any], message: str
 ) -> None:
     sqs, url = boto3.client("sqs"), aws["MATERIAL_QUEUE_URL"]

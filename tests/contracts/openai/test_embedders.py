@@ -96,7 +96,7 @@ def test_tokens_are_counted_where_the_answer_has_their_number(server: OpenAIServ
     assert tokens == [7, 5]
 
 
-def test_vectors_come_back_though_the_ledger_of_tokens_is_unavailable(
+def test_vectors_come_without_the_ledger_of_tokens(
     server: OpenAIServer, service: Client, sql: psycopg.Connection
 ) -> None:
     sql.execute("delete from embedding_day")
@@ -232,9 +232,7 @@ def passages(server: OpenAIServer, texts: Sequence[str]) -> None:
     OpenAIEmbedder(server.session, MODEL, ask=background(attempts=1)).passages(texts)
 
 
-def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
-    server: OpenAIServer, questions: QuestionEmbedder
-) -> None:
+def test_vectors_of_other_texts_or_width_are_unavailable(server: OpenAIServer, questions: QuestionEmbedder) -> None:
     server.bends = bent(index=0)
     with pytest.raises(Unavailable, match="did not return a vector for each text"):
         passages(server, TEXTS[:2])

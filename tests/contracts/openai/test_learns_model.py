@@ -39,9 +39,7 @@ def test_items_come_by_anchor_and_for_asked_anchors_only(model: LearnsModel) -> 
     assert model.name
 
 
-def test_one_call_asks_for_structured_output_with_the_least_reasoning(
-    server: OpenAIServer, openai: OpenAILearnsModel
-) -> None:
+def test_one_call_asks_for_structure_with_the_least_reasoning(server: OpenAIServer, openai: OpenAILearnsModel) -> None:
     openai.learns(TEXTS)
     (request,) = server.requests
     assert request["model"] == "gpt-6-luna"

@@ -158,9 +158,7 @@ def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(kn
     assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
 
 
-def test_unchanged_chunks_are_untouched_and_changed_ones_written_again(
-    knowledge: Knowledge, sql: psycopg.Connection
-) -> None:
+def test_only_changed_chunks_are_written_again(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     def rows() -> dict[str, tuple[str, int]]:
         found = sql.execute("select anchor, xmin::text, generation from public.knowledge_chunks")
         return {anchor: (written_by, generation) for anchor, written_by, generation in found}
@@ -339,9 +337,7 @@ def found_by(knowledge: Knowledge, version: int) -> set[str]:
 
 
 @pytest.mark.parametrize("knowledge", ["postgres"], indirect=True)
-def test_a_long_page_is_written_in_portions_and_becomes_current_without_writing_a_vector(
-    knowledge: Knowledge, sql: psycopg.Connection
-) -> None:
+def test_a_long_page_is_written_in_portions_and_becomes_current(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     client = Recording(knowledge.index.client)
     long = replace(knowledge, index=KnowledgeIndex(cast(Client, client), terms_per_request=500))
     for version in (1, 2):
@@ -365,9 +361,7 @@ def test_a_long_page_is_written_in_portions_and_becomes_current_without_writing_
     ]
 
 
-def test_staged_words_are_seen_when_their_version_is_applied_and_deleted_if_it_never_is(
-    knowledge: Knowledge, sql: psycopg.Connection
-) -> None:
+def test_staged_words_are_seen_with_their_version_or_deleted(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     def stage(version: int, material: str = "m") -> dict[str, int]:
         words = [(chunk.id, written_words(chunk.words)) for chunk in a_long_page(version, 3)]
         chunks = [{"id": id, "terms": list(impacts), "impacts": list(impacts.values())} for id, impacts in words]
@@ -411,9 +405,7 @@ def test_a_page_whose_staged_words_were_deleted_is_not_applied(knowledge: Knowle
     assert knowledge.state().source == a_source(KEY, 1)
 
 
-def test_the_words_of_a_large_page_that_is_deleted_go_in_portions(
-    knowledge: Knowledge, sql: psycopg.Connection
-) -> None:
+def test_the_words_of_a_large_deleted_page_go_in_portions(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     words = IndexedWords({f"語{number}": 0.5 for number in range(25_000)}, frozenset())
     chunks = [a_chunk("m", f"rule-{number}", "同じ", words=words) for number in range(3)]
     knowledge.apply(a_source(KEY, 1), chunks)
@@ -425,9 +417,7 @@ def test_the_words_of_a_large_page_that_is_deleted_go_in_portions(
     ]
 
 
-def test_a_statement_that_takes_too_long_is_no_outage_of_supabase(
-    knowledge: Knowledge, sql: psycopg.Connection
-) -> None:
+def test_a_statement_that_takes_too_long_is_no_outage(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     create = "create function material_counts() returns jsonb language plpgsql as $$ begin raise query_canceled; end $$"
     with sql.transaction():
         sql.execute("alter function material_counts() rename to counts_of_materials")

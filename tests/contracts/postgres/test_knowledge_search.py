@@ -74,7 +74,7 @@ def test_there_are_exactly_as_many_results_as_asked_for_or_as_there_are(knowledg
         assert len(ask(knowledge, query)) == 5, query
 
 
-def test_filters_never_starve_the_result_and_the_graph_is_searched_unless_they_leave_few_chunks(
+def test_filters_never_starve_the_result_with_or_without_the_graph(
     knowledge: Knowledge, sql: psycopg.Connection
 ) -> None:
     # A graph index looks at its nearest few first: those of a rare category may not be among them.

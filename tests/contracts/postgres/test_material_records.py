@@ -144,7 +144,7 @@ def test_a_waiting_key_is_free_when_its_owner_was_deleted(knowledge: Knowledge) 
     ]
 
 
-def test_a_learns_file_is_free_while_a_page_that_it_names_was_written_with_another_version(
+def test_a_learns_file_is_free_while_a_page_has_another_version(
     knowledge: Knowledge, unfinished: UnfinishedWorkStore
 ) -> None:
     written = {"learns.yml": "v1"}

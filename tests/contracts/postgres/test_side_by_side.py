@@ -100,9 +100,7 @@ def table(records: ProjectRecords) -> str:
     return records.create_table(None, project, name="t", data='{"list": []}', chunk_threshold_chars=None).id
 
 
-def test_a_patch_without_an_expected_version_is_made_again_on_what_others_wrote(
-    records: ProjectRecords, table: str
-) -> None:
+def test_a_patch_of_any_version_is_made_again_on_what_others_wrote(records: ProjectRecords, table: str) -> None:
     busy: Any = Busy(records, 2)
     admin = TableAdmin(busy, MemoryBodies())
     admin.patch(None, table, APPEND, expected_version=None)

@@ -123,9 +123,7 @@ def bodies(sqs: ModelledSqs) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("materials", [[], ["b", "junior/二次方程式の解き方_教材"], [f"p{n:02}" for n in range(23)]])
-def test_each_material_is_a_message_of_its_own(
-    sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]
-) -> None:
+def test_each_material_is_one_message(sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]) -> None:
     queue.reindex(materials, reason="learns.yml changed")
     assert [read_event(body) for body in bodies(sqs)] == [
         ReindexMaterial(material=material, reason="learns.yml changed") for material in materials

@@ -109,9 +109,7 @@ def test_a_store_that_indexes_hides_new_rows_and_says_so(strict: RealPace, local
     assert local.ids(NAMESPACE).keys() == {row().doc_id, row(index=1).doc_id}
 
 
-def test_a_namespace_that_is_busy_names_itself_and_no_other_waits(
-    strict: RealPace, local: TurbopufferChunkStore
-) -> None:
+def test_a_busy_namespace_names_itself_and_no_other_waits(strict: RealPace, local: TurbopufferChunkStore) -> None:
     circuit = Circuit("turbopuffer-searches", "turbopuffer")
     busy = replace(local, ask_now=VendorCalls(Retries(attempts=1, max_seconds=9, max_pause=0), circuit))
     other = f"{PREFIX}other"

@@ -86,7 +86,7 @@ def test_a_page_is_searchable_before_any_call(world: World, model: Model) -> Non
 
 
 @pytest.mark.parametrize(("count", "groups"), [(1, [1]), (6, [6]), (7, [4, 3]), (14, [5, 5, 4])])
-def test_four_to_six_explanations_a_call_in_the_order_of_the_page(
+def test_a_call_has_four_to_six_explanations_in_order(
     world: World, model: Model, count: int, groups: list[int]
 ) -> None:
     world.put(KEY, numbered(count))
@@ -158,9 +158,7 @@ def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: Worl
 # ---------------------------------------------------------------- a model that is away, refuses, or costs too much
 
 
-def test_a_model_that_is_away_for_hours_fills_no_dead_letters_and_is_asked_three_times(
-    world: World, model: Model
-) -> None:
+def test_a_model_away_for_hours_makes_no_dead_letters_and_few_calls(world: World, model: Model) -> None:
     version, model.late = world.put(KEY, ONE), True
     work = WorkedQueue(world.events, world.unfinished)
     for _ in range(10 * AN_HOUR // FIVE_MINUTES):

@@ -90,9 +90,7 @@ def items_of(title: str, content: str, kind: ChunkType = "example", page: Page =
         ("温泉\n卵を茹でることができます。お湯は熱いです。", ("卵を茹でることができる",)),
     ],
 )
-def test_outside_of_mathematics_there_are_only_actions_that_the_text_names(
-    content: str, items: tuple[str, ...]
-) -> None:
+def test_outside_of_mathematics_are_only_actions_that_the_text_names(content: str, items: tuple[str, ...]) -> None:
     found = items_of(content.partition("\n")[0], content, page=Page(title="", explanations=()))
     assert found == items
 

@@ -193,9 +193,7 @@ def test_what_only_looks_like_numbering_stays(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("html", ["<h2>{}</h2><p>x</p>", "<h2><a href=#a>{}</a></h2><p id=rule-{n}>x</p>"])
-def test_a_number_is_no_part_of_a_title_if_the_headings_beside_it_count(
-    html: str, written: list[str], titles: list[str]
-) -> None:
+def test_a_number_is_no_title_if_the_headings_beside_it_count(html: str, written: list[str], titles: list[str]) -> None:
     read = page("<h1>P</h1>" + "".join(html.format(title, n=place) for place, title in enumerate(written)))
     assert [each.title if read.by_headings else each.headings[-1] for each in read.explanations] == titles
 

@@ -95,9 +95,7 @@ def by_anchor(html: str) -> dict[str, Explanation]:
         ),
     ],
 )
-def test_a_page_of_each_generator_has_its_sections_and_nothing_else(
-    site: str, sections: list[tuple[str, str, str]]
-) -> None:
+def test_a_page_of_each_generator_has_its_sections_alone(site: str, sections: list[tuple[str, str, str]]) -> None:
     read = read_page((SITES / f"{site}.html").read_bytes())
     assert read.by_headings
     assert found(read) == sections

@@ -77,9 +77,7 @@ def test_a_redriven_dead_letter_starts_again(work: Work) -> None:
 
 
 @pytest.mark.parametrize(("outcome", "states"), [("failed", {"a": "failed"}), ("applied", {}), ("superseded", {})])
-def test_the_receipt_of_a_version_finishes_it_but_for_that_of_a_dead_letter(
-    work: Work, outcome: str, states: dict[str, str]
-) -> None:
+def test_a_receipt_finishes_a_version_but_for_a_dead_letter_s(work: Work, outcome: str, states: dict[str, str]) -> None:
     work.store.record_dead_letter(page("a"), "the page is poison")
     receipt = {"key": "a", "version_id": "v1", "sequencer": "0A"}
     work.sql.execute("select record_upload_result(%s, %s, 'so')", [Jsonb(receipt), outcome])

@@ -49,9 +49,7 @@ def test_a_last_delivery_that_may_wait_after_all_is_no_failure(work: Work) -> No
     ("trouble", "shortest", "longest"),
     [(0, 30, 60), (100, 30, 60), (600, 150, 300), (1200, 300, 600), (3600, 450, 900), (A_DAY, 450, 900)],
 )
-def test_the_waits_grow_up_to_a_quarter_of_an_hour_and_half_of_each_is_chance(
-    work: Work, trouble: int, shortest: int, longest: int
-) -> None:
+def test_waits_grow_to_a_quarter_hour_and_half_is_chance(work: Work, trouble: int, shortest: int, longest: int) -> None:
     work.retry("a")
     work.passes(trouble)
     for _ in range(10):

@@ -83,9 +83,7 @@ def assert_contract(text: str, found: list[ChunkText], size: int, overlap: int) 
 @example("क्ष" * 9, (2, 1))
 @example("\u0600\ud83d\ude00a", (2, 1))
 @example("\ud83d\ude00\u0301a", (2, 1))
-def test_windows_cover_a_text_within_their_size_and_cut_no_grapheme_that_fits(
-    text: str, sizes: tuple[int, int]
-) -> None:
+def test_windows_cover_a_text_in_their_size_and_cut_no_grapheme_that_fits(text: str, sizes: tuple[int, int]) -> None:
     size, overlap = sizes
     found = chunks(text, size=size, overlap=overlap)
     assert_contract(text, found, size, overlap)

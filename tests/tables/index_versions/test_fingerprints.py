@@ -38,9 +38,7 @@ def taken_over(indexes: IndexVersions) -> None:
     indexes.delete(FIRST_INDEX.id, seconds=0)
 
 
-def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
-    world: TableWorld, indexes: IndexVersions
-) -> None:
+def test_a_late_write_for_the_old_index_goes_though_its_worker_died(world: TableWorld, indexes: IndexVersions) -> None:
     table, _, _ = world.indexed({"a": long("二次方程式の解の公式")})
     world.replace(table, {"a": long("一次関数の傾き")})
     world.deliver(world.queues.asked.pop(0))
