@@ -34,6 +34,7 @@ BANDIT := $(call stamp,.tools/bandit,requirements/bandit.txt)
 AUDIT := $(call stamp,.tools/audit,requirements/audit.txt)
 DOCS := $(call stamp,.tools/docs,requirements/docs.txt)
 PEERS := $(call stamp,.tools/bench,requirements/bench.txt)
+RUNTIME := $(call stamp,.tools/runtime,requirements/runtime.txt)
 POSTGREST_VERSION := 12.0.2-2
 NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
@@ -121,7 +122,7 @@ fuzz: $(PACKAGE) $(NODE) ## looks for inputs that break something (SECONDS=600)
 benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## Sakuin alone: every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks
 
-bench: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) $(PEERS) ## Sakuin beside its peers and its last release; writes docs/benchmarks (OPTIONS="--data DIR")
+bench: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) $(PEERS) $(RUNTIME) ## Sakuin beside its peers and its last release; writes docs/benchmarks (OPTIONS="--data DIR")
 	$(BIN)/python -m benchmarks.comparison $(OPTIONS)
 
 # Not part of `make test`: it asks the network, and finds something new without any change.
@@ -163,9 +164,11 @@ $(PACKAGE): $(DEV)
 
 # NLTK, which LlamaIndex splits sentences with, reads no file that has a hard link.
 $(PEERS): export UV_LINK_MODE := copy
+# Lambda's runtime has bytecode.
+$(RUNTIME): export UV_COMPILE_BYTECODE := 1
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(DOCS) $(PEERS): | $(PACKAGE)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(DOCS) $(PEERS) $(RUNTIME): | $(PACKAGE)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,48 +37,24 @@ def kill_in_mid_work(traffic: Traffic, data: Path, part: str, *, uploads: int = 
     raise AssertionError(f"{part} was not killed in mid-work within {within:.0f} s")
 
 
-def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> int:
-    """Kills all workers of a function with -9 while a message is at work, and each such message has its lease.
-
-    Says how many processes that were.
-    """
-
-    def work() -> None:
-        under_way(traffic, uploads=4)
-
-    return _kill_when(traffic, data, function, work, lambda hidden: max(hidden) <= lease_seconds, within)
-
-
-def kill_at_start(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> int:
-    """Kills new workers of a function with -9 before the first line of their handler, which takes the lease.
-
-    Says how many processes that were.
-    """
-
-    def work() -> None:
-        kill(data, function)
-        under_way(traffic, uploads=4)
-
-    return _kill_when(traffic, data, function, work, lambda hidden: min(hidden) > lease_seconds, within)
-
-
-def _kill_when(
-    traffic: Traffic,
-    data: Path,
-    function: str,
-    work: Callable[[], None],
-    is_time: Callable[[list[float]], bool],
-    within: float,
+def kill_with_lease(
+    traffic: Traffic, data: Path, function: str, *, lease_seconds: int, before: bool = False, within: float = 120.0
 ) -> int:
-    """Kills the workers when `is_time` of the seconds for which the queue hides the messages that it delivered."""
+    """Kills all workers of a function with -9 while each message at work has its lease; says how many processes.
+
+    `before`: kills new workers instead, before the first line of their handler, which takes the lease. The queue hides
+    a message without a lease for longer.
+    """
     deadline = time.perf_counter() + within
     while time.perf_counter() < deadline:
-        work()
+        if before:
+            kill(data, function)
+        under_way(traffic, uploads=4)
         for _ in range(100):
             # Nothing moves between the look at the queue and the kill.
             stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
-            hidden = traffic.hidden_seconds(QUEUES[function])
-            now = bool(stopped and hidden) and is_time(hidden)
+            leases = [seconds <= lease_seconds for seconds in traffic.hidden_seconds(QUEUES[function])]
+            now = bool(stopped and leases) and (not any(leases) if before else all(leases))
             killed = sum(_signal(pid, signal.SIGKILL if now else signal.SIGCONT) for pid in stopped)
             if now and killed:
                 return killed

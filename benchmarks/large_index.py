@@ -1,19 +1,17 @@
 """What a large index costs in Postgres: questions, filters, and what maintenance asks each minute.
 
 Synthetic pages of twenty chunks, each with some 300 terms of a Zipf vocabulary, are searched with questions of 8 to 40
-terms. Printed is the processor time of the server's process, which other programs on the machine do not change, and how
-each query reads its tables (auto_explain, with the statements inside functions).
+terms. Printed is the processor time of the server's process, which other programs on the machine do not change.
 
 Then the product writes a page of 2,000 explanations, changes all of it and deletes it, for two index versions. Each
 statement has to end within the 8 seconds of a hosted database, which PostgREST's role has here, too.
 """
 
 import json
-import re
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -80,8 +78,6 @@ group by u.term, b.block
 """
 # Five terms of a chunk are in its title.
 TITLE_IMPACT, BODY_IMPACT = 26214, 16384
-# How, with which index, of which table: "Index Scan using posting_pkey on posting p  (cost=…".
-SCAN = re.compile(r"((?:Seq|Index|Index Only|Bitmap Heap) Scan)(?: using (\w+))? on (\w+)")
 # Pairs of a vector and slots.
 Questions = Sequence[tuple[str, str]]
 
@@ -108,7 +104,6 @@ def main(count: int) -> None:
         words = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
         vectors = _megabytes(sql, ["knowledge_vector", "knowledge_vector_embedding", "embedded_text"])
         print(f"{words:,.0f} MB of words, {vectors:,.0f} MB of vectors with their graph")
-        _print_plans(database.dsn, questions[0])
         _write_large_page(sql, database, rng)
 
 
@@ -288,30 +283,6 @@ def milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Seque
 
 def _print_times(name: str, times: Sequence[float]) -> None:
     print(f"{name:<40} {median(times):8.0f} {max(times):8.0f}")
-
-
-def _print_plans(dsn: str, question: tuple[str, str]) -> None:
-    """Prints the scans of each query, most frequent first. Only a superuser may load auto_explain."""
-    plans: list[str] = []
-    with psycopg.connect(dsn, autocommit=True) as sql:
-        sql.execute("load 'auto_explain'")
-        for setting in ("log_min_duration = 0", "log_nested_statements = on", "log_timing = off"):
-            sql.execute(f"set auto_explain.{setting}".encode())
-        sql.execute("set search_path = public, extensions")
-        sql.execute("set client_min_messages = log")
-        sql.add_notice_handler(lambda notice: plans.append(notice.message_primary or ""))
-        asked: list[tuple[str, LiteralString, tuple[object, ...]]] = [
-            ("a question", SEARCH, (*question, None, None)),
-            (f"a question to one chunk in {RARE}", SEARCH, (*question, None, "rare")),
-            *((name, query, ()) for name, query in OTHERS),
-        ]
-        print("\nhow each query reads its tables")
-        for name, query, arguments in asked:
-            plans.clear()
-            sql.execute(query, arguments)
-            scans = Counter(SCAN.findall("\n".join(plans)))
-            shown = (" ".join(filter(None, (*scan, f"x{times}" * (times > 1)))) for scan, times in scans.most_common())
-            print(f"{name}: {'; '.join(shown) or 'no table'}")
 
 
 def _processor_seconds(process: int) -> float:

@@ -29,7 +29,6 @@ from sakuin_local.processes import Programs
 from sakuin_local.supabase.database import running_database
 from sakuin_local.vendors import start_turbopuffer
 
-from benchmarks.stack import quantile
 from tests.doubles.queue import MemoryQueues
 
 MODEL = EmbeddingModel("hashed", 1536)
@@ -70,19 +69,6 @@ class HashedEmbedder:
         self.calls.append(len(texts))
         seeds = (np.random.default_rng(zlib.crc32(text.encode())) for text in texts)
         return [seed.standard_normal(MODEL.dimensions).tolist() for seed in seeds]
-
-
-@dataclass(frozen=True)
-class KnownQuestion:
-    """An `Embedder` that has the question's vector already, so that asking is neither timed nor counted."""
-
-    vector: Vector
-
-    def query(self, text: str) -> Vector:
-        return self.vector
-
-    def passages(self, texts: Sequence[str]) -> list[Vector]:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -178,8 +164,3 @@ def running() -> Iterator[Stack]:
     finally:
         programs.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def quantiles(values: Sequence[float]) -> str:
-    """The median and the 95th percentile, for people."""
-    return f"p50 {quantile(values, 0.5):6.1f} ms, p95 {quantile(values, 0.95):6.1f} ms"

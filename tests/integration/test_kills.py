@@ -7,7 +7,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_at_start, kill_in_mid_work, kill_with_lease
+from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_in_mid_work, kill_with_lease
 from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
 from tests.doubles.sqs import VISIBILITY_SECONDS
@@ -60,7 +60,7 @@ def count_kills(killed: Mapping[str, int], summary: set[str]) -> None:
 def test_a_worker_that_dies_at_once_costs_the_queue_s_time(traffic: Traffic, data: Path, summary: set[str]) -> None:
     assert_at_rest(traffic, within=ANSWER_SECONDS)
     with hidden_for(traffic, VISIBILITY_SECONDS if EFFORT > 1 else SHORT_SECONDS) as seconds:
-        killed = kill_at_start(traffic, data, "IndexMaterial", lease_seconds=LEASE_SECONDS)
+        killed = kill_with_lease(traffic, data, "IndexMaterial", lease_seconds=LEASE_SECONDS, before=True)
         assert max(traffic.hidden_seconds("MaterialQueue")) <= seconds
         assert_at_rest(traffic, within=RECOVERY_SECONDS)
     summary.add(f"killed at their start: {killed}")
