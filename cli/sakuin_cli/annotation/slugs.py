@@ -1,10 +1,9 @@
-"""The readable part of an id, from a title: English where the words are known, otherwise romaji."""
+"""The readable part of an id, from a title: the English names of its concepts, otherwise romaji."""
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sakuin.knowledge.learns.actions import without_brackets
 from sakuin.knowledge.page import ChunkType
@@ -13,7 +12,6 @@ from sakuin.language.morphemes import Morpheme, morphemes
 from sakuin.language.unicode_text import is_japanese
 from sakuin.language.vocabulary import Concept, ConceptMention, Vocabulary, longest_mentions
 
-from sakuin_cli.annotation.english import actions, subject_words, title_words, verbs
 from sakuin_cli.annotation.romaji import romaji
 
 MOST_WORDS = 5
@@ -52,12 +50,11 @@ _FORMULA_AT_END = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠])\s+[^ぁ-んァ-ヶ�
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a title: in English, empty if that is unknown, and in romaji."""
+    """A word of a title: in English if it is a concept or Latin, else empty, and in romaji."""
 
     term: str
     english: str
     romaji: str
-    is_verb: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,59 +66,36 @@ class Slugs:
     def of(self, title: str, chunk_type: ChunkType, *, language: str = "") -> str:
         """Returns words in lower case with hyphens between them, at most 40 characters; empty if the title has none.
 
-        A concept of the vocabulary has its name there: 解の公式 → quadratic-formula. If all other words are known, too,
-        the slug is English (箱ひげ図の描き方 → draw-boxplot), otherwise romaji by reading. Other scripts stay.
+        A title of concepts alone has their names in the vocabulary: 解の公式 → quadratic-formula. Another Japanese
+        title is romaji by reading: フランス革命の原因 → furansu-kakumei-genin. Other scripts stay.
         """
         name = _without_additions(title)
         if not is_japanese(name) or language.lower().startswith(("zh", "ko")):
             return _joined(_plain_words(name))
-        text = self.vocabulary.canonical(name)
-        words = _without_said(list(self._words(text)), _SAID_BY_TYPE[chunk_type])
-        if words and all(word.english for word in words):
-            return _joined(list(dict.fromkeys(part for word in _ordered(words) for part in word.english.split("-"))))
-        sounds = dict.fromkeys(word.romaji for word in words if word.romaji)
-        return _joined([part for sound in sounds for part in sound.split("-")])
-
-    @cached_property
-    def _english(self) -> Mapping[str, str]:
-        return {**subject_words(self.vocabulary), **title_words()}
+        words = _without_said(list(self._words(self.vocabulary.canonical(name))), _SAID_BY_TYPE[chunk_type])
+        is_english = all(word.english for word in words)
+        spellings = dict.fromkeys(word.english if is_english else word.romaji for word in words)
+        return _joined([part for spelling in spellings if spelling for part in spelling.split("-")])
 
     def _words(self, text: str) -> Iterator[_Word]:
         mentions = {mention.start: mention for mention in longest_mentions(self.vocabulary.mentions(text))}
         position = end = 0
         pending: list[Morpheme] = []
-        has_object = False
         for morpheme in (one for line in morphemes(text) for one in line):
             mention = mentions.get(position)
             position += len(morpheme.surface)
             if position <= end:
                 continue
             if mention is not None and mention.end >= position:
-                yield from _compound(pending, self._english)
+                yield from _compound(pending)
                 pending, end = [], mention.end
-                yield self._concept(mention, text)
+                yield _concept(mention, text)
             elif pending and _continues(pending[-1], morpheme):
                 pending.append(morpheme)
             else:
-                yield from _compound(pending, self._english)
-                has_object = bool(pending) and pending[0].surface == "を"
+                yield from _compound(pending)
                 pending = [morpheme]
-        for word in _compound(pending, self._english):
-            action = actions().get(word.term, "") if has_object else ""
-            yield replace(word, english=action or word.english, is_verb=word.is_verb or bool(action))
-
-    def _concept(self, mention: ConceptMention, text: str) -> _Word:
-        spelling, concept = text[mention.start : mention.end], mention.concepts[0]
-        parts = [part for line in morphemes(spelling) for part in line]
-        name = _name_of(concept)
-        if spelling != self.vocabulary.canonical(concept.japanese[0]) and name == concept.name:
-            # The name says the usual spelling: グラフの描き方 is draw-graph rather than line-drawing.
-            words = [word for part in parts for word in _compound([part], self._english)]
-            if words and words[-1].is_verb and all(word.english for word in words):
-                name = "-".join(word.english for word in _ordered(words))
-        sounds = [_sound([part]) for part in parts if part.terms and part.terms[0] not in _LIGHT]
-        sound = name if _KATAKANA.fullmatch(spelling) else "-".join(filter(None, sounds))
-        return _Word(spelling, name, sound)
+        yield from _compound(pending)
 
 
 def numbered(slug: str, number: int) -> str:
@@ -136,11 +110,6 @@ def _without_additions(title: str) -> str:
         name = pattern.sub("", name) or name
     without_formulas = _FORMULA.sub(" ", name)
     return without_formulas if len(_JAPANESE.findall(without_formulas)) >= _ENOUGH else name
-
-
-def _ordered(words: list[_Word]) -> list[_Word]:
-    """Returns words in the order of English: in Japanese the verb is last."""
-    return [words[-1], *words[:-1]] if words[-1].is_verb else words
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -175,7 +144,7 @@ def _continues(before: Morpheme, morpheme: Morpheme) -> bool:
     return before.part == "接頭辞" or (morpheme.part == "接尾辞" and bool(before.terms))
 
 
-def _compound(parts: list[Morpheme], english: Mapping[str, str]) -> Iterator[_Word]:
+def _compound(parts: list[Morpheme]) -> Iterator[_Word]:
     """Yields the word that some morphemes make, if it has a meaning of its own."""
     if not parts or not parts[0].terms or parts[0].part in _LIGHT_PARTS:
         return
@@ -184,15 +153,15 @@ def _compound(parts: list[Morpheme], english: Mapping[str, str]) -> Iterator[_Wo
     if first.terms[0] in _LIGHT and not is_more:
         return
     written = "".join(part.surface for part in parts)
-    known = english.get(written, "")
-    if not known and [part.surface for part in others] in ([], ["方"]):
-        known = english.get(first.terms[0], "")
-    sound = _sound(parts)
-    if _LATIN_WORD.fullmatch(written):
-        known = sound = written
-    elif known and _KATAKANA.fullmatch(written):
-        sound = known
-    yield _Word(first.terms[0] if not others else written, known, sound, is_verb=known in verbs())
+    latin = written if _LATIN_WORD.fullmatch(written) else ""
+    yield _Word(written if others else first.terms[0], latin, latin or _sound(parts))
+
+
+def _concept(mention: ConceptMention, text: str) -> _Word:
+    spelling, name = text[mention.start : mention.end], _name_of(mention.concepts[0])
+    parts = [part for line in morphemes(spelling) for part in line if part.terms and part.terms[0] not in _LIGHT]
+    is_loanword = _KATAKANA.fullmatch(spelling) is not None
+    return _Word(spelling, name, name if is_loanword else "-".join(filter(None, (_sound([part]) for part in parts))))
 
 
 def _sound(parts: Sequence[Morpheme]) -> str:

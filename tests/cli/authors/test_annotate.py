@@ -42,10 +42,10 @@ def box(title: str, kind: str = "rule-box", body: str = "") -> str:
     [
         ("rule-box", "📌 ルール1：解の公式 → 例1", "rule-quadratic-formula"),
         ("rule-box", "たすき掛け", "method-tasukigake"),
-        ("rule-box", "グラフの描き方", "method-draw-graph"),
+        ("rule-box", "グラフの描き方", "method-line-drawing"),
         ("rule-box", "確率の定義", "def-probability"),
-        ("rule-box", "公式（暗記必須！）", "rule-formula"),
-        ("tip-box", "✏️ コツ2：公式は「形」で覚える", "tip-memorize-formula-form"),
+        ("rule-box", "公式（暗記必須！）", "rule-koushiki"),
+        ("tip-box", "✏️ コツ2：公式は「形」で覚える", "tip-koushiki-katachi-oboeru"),
         ("tip-box", "フランス革命の原因", "tip-furansu-kakumei-genin"),
         ("tip-box", "両辺を文字で割らない", "tip-ryouhen-moji-waranai"),
         ("theorem", "Theorem 3.1 (Pythagoras' theorem)", "rule-pythagoras-theorem"),
@@ -57,7 +57,7 @@ def box(title: str, kind: str = "rule-box", body: str = "") -> str:
         ("rule-box", "第2法則", "rule-daini-housoku"),
         ("tip-box", "ピザで思い出す", "tip-piza-omoidasu"),
         ("law", "Every natural number that is not 1 has a prime factor", "rule-every-natural-number-not-1"),
-        ("example-box", "2x^2+7x+3=0 をたすき掛けで解く", "ex-solve-tasukigake"),
+        ("example-box", "2x^2+7x+3=0 をたすき掛けで解く", "ex-tasukigake-toku"),
         ("定理", "円周角の定理", "rule-inscribed-angle"),
     ],
 )
@@ -170,7 +170,7 @@ def test_a_part_of_a_box_needs_no_id_of_its_own() -> None:
 
 def test_selectors_say_what_a_box_is() -> None:
     html = box("符号を間違える", "caution-box") + box("解の公式")
-    assert boxes(html, ".caution-box") == [("tip-mistake-sign", None)]
+    assert boxes(html, ".caution-box") == [("tip-fugou-machigaeru", None)]
 
 
 def test_writing_changes_nothing_but_ids_and_a_second_run_nothing(annotate: Annotate, tmp_path: Path) -> None:
@@ -236,4 +236,3 @@ def test_errors_say_what_to_do(annotate: Annotate, tmp_path: Path) -> None:
     assert nothing.stderr.startswith("sakuin: There is no source of a page in .: name a folder with .html")
     (tmp_path / "a.html").write_text("x")
     assert "is not a CSS selector" in annotate(".", "--selector", "[[").stderr
-    assert "There is no vocabulary 'nope'" in annotate(".", "--vocabulary", "nope").stderr

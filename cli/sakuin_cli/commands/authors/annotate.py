@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sakuin_cli.annotation.boxes import Box
     from sakuin_cli.annotation.slugs import Slugs
 
-_DEFAULT_VOCABULARY = "school-mathematics"
 _WHY = {
     "exercise": "exercises",
     "decoration": "without a title or a sentence",
@@ -64,9 +63,6 @@ def annotate(
             show_default="SAKUIN_BOX_SELECTORS, otherwise class names such as rule-box, theorem, 定理",
         ),
     ] = None,
-    vocabulary: Annotated[
-        str, typer.Option(metavar="NAME", help="The vocabulary that knows English names; empty for none.")
-    ] = _DEFAULT_VOCABULARY,
     as_json: JsonOption = False,
 ) -> None:
     """Propose an id for each box that explains something and has none."""
@@ -74,7 +70,7 @@ def annotate(
         raise typer.BadParameter("--write and --check exclude each other", param_hint="--check")
     with reporting_errors(as_json) as terminal:
         with terminal.progress("read") as on_progress:
-            files = _annotated(paths, _selectors(selector), vocabulary.strip(), on_progress, write=write)
+            files = _annotated(paths, _selectors(selector), on_progress, write=write)
         terminal.answer(_document(files, write), lambda: _show(terminal, files, write))
     failed = any(file.error for file in files) or (check and any(file.proposed for file in files))
     raise typer.Exit(1 if failed else 0)
@@ -90,14 +86,15 @@ def _selectors(named: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _annotated(
-    paths: Iterable[Path], selectors: Sequence[str], vocabulary: str, on_progress: OnProgress, *, write: bool
+    paths: Iterable[Path], selectors: Sequence[str], on_progress: OnProgress, *, write: bool
 ) -> list[AnnotatedFile]:
     from sakuin.language.vocabulary import vocabulary_of
+    from sakuin.retrieval.index_version import DEFAULT_VOCABULARY
 
     from sakuin_cli.annotation.slugs import Slugs
 
     sources = _sources(tuple(paths))
-    slugs = Slugs(vocabulary_of(vocabulary))
+    slugs = Slugs(vocabulary_of(DEFAULT_VOCABULARY))
     return [_annotated_file(path, selectors, slugs, write=write) for path in tracked(sources, "read", on_progress)]
 
 
