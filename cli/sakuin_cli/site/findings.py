@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.authored.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import Page
 from sakuin.knowledge.validation import (
     Finding,
     IndexedChunk,
     IndexedMaterial,
     findings_of_page,
+    poor_learns,
     unreadable_file,
     unreadable_page,
 )
@@ -20,7 +22,7 @@ from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, Uploads, folder_path
-from sakuin_cli.terminal import OnProgress
+from sakuin_cli.terminal import OnProgress, tracked
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -57,6 +59,23 @@ def local_findings(
     for key, file in learns.items():
         place = key.removeprefix(settings.material_prefix).removesuffix(LEARNS_FILE)
         findings += findings_of_learns(key, place, file, others.union(names), anchors)
+    return findings
+
+
+def learns_findings(uploads: Uploads, on_progress: OnProgress) -> list[Finding]:
+    """Returns findings about the `learns` that authors gave to explanations, or did not give."""
+    files, findings = learns_files(uploads)
+    for upload in tracked(uploads.pages, "read", on_progress):
+        page, material = local_page(upload.path), upload.material or ""
+        if isinstance(page, str):
+            findings.append(unreadable_page(material, page))
+            continue
+        chunks = _as_indexed(upload, page, files, "").chunks
+        findings += poor_learns(material, chunks)
+        for chunk, explanation in zip(chunks, page.explanations, strict=True):
+            if chunk.learns_given is None and is_anchor(chunk.anchor):
+                message = f'No learns.yml names #{chunk.anchor}, "{explanation.title}"'
+                findings.append(Finding("warning", "learns-missing", material, chunk.anchor, message))
     return findings
 
 

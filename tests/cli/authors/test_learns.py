@@ -31,42 +31,39 @@ def learns(site: Path) -> Learns:
     return lambda *arguments: run("learns", ".", *arguments, **environ)
 
 
-def states(result: Result) -> dict[str, str]:
+def findings(result: Result) -> list[tuple[str, str]]:
     document: dict[str, Any] = json.loads(result.stdout)
-    return {entry["anchor"]: entry["state"] for entry in document["entries"]}
+    return [(finding["anchor"], finding["rule"]) for finding in document["findings"]]
 
 
-def test_what_no_file_names_is_missing_and_what_says_too_little_is_weak(learns: Learns, site: Path) -> None:
-    assert states(learns("--json")) == {"rule-a": "missing", "rule-b": "missing"}
+def test_what_no_file_names_is_missing_and_what_names_no_action_is_weak(learns: Learns, site: Path) -> None:
+    assert findings(learns("--json")) == [("rule-a", "learns-missing"), ("rule-b", "learns-missing")]
     (site / "learns.yml").write_text("x:\n" + GOOD + "  rule-b: [判別式, 計算]\n", "utf-8")
     result = learns("--json")
-    (entry,) = json.loads(result.stdout)["entries"]
-    assert (result.exit_code, entry["anchor"], entry["state"], entry["learns"]) == (
-        0,
-        "rule-b",
-        "weak",
-        ["判別式", "計算"],
-    )
-    reasons = " ".join(entry["reasons"])
-    assert all(words in reasons for words in ("has 2 learns items", "name no action", "say too little: 判別式 / 計算"))
-    assert learns().stdout.splitlines()[-1] == "0 missing, 1 weak, of 2 explanations in 1 page"
+    assert (result.exit_code, findings(result)) == (0, [("rule-b", "learns-completed"), ("rule-b", "learns-no-action")])
+    shown = learns().stdout
+    assert all(words in shown for words in ("has 2 learns items", "name no action"))
+    assert shown.splitlines()[-1] == "0 errors, 2 warnings: 1 learns-completed, 1 learns-no-action"
 
 
 def test_the_nearest_file_counts(learns: Learns, site: Path) -> None:
     (site / "learns.yml").write_text("x:\n  rule-a: [計算]\n  rule-b: [計算]\n", "utf-8")
     (site / "junior" / "learns.yml").write_text("x:\n" + GOOD, "utf-8")
-    assert states(learns("--json")) == {"rule-b": "weak"}
+    assert {anchor for anchor, _ in findings(learns("--json"))} == {"rule-b"}
 
 
 def test_the_folder_is_that_of_the_site(learns: Learns, site: Path) -> None:
     (site / "sakuin.toml").write_text('pages = "junior"\nprefix = "math"\n')
     shown = run("learns", "--json", NO_COLOR="1", FORCE_COLOR=None)
-    assert {entry["material"] for entry in json.loads(shown.stdout)["entries"]} == {"math/x"}
+    assert {finding["material"] for finding in json.loads(shown.stdout)["findings"]} == {"math/x"}
 
 
-def test_errors_are_sentences_and_a_page_that_cannot_be_read_fails_alone(learns: Learns, site: Path) -> None:
+def test_a_file_that_cannot_be_read_fails_alone(learns: Learns, site: Path) -> None:
     (site / "bad.html").write_bytes(b"%PDF-1.7")
-    result = learns("--json")
-    assert (result.exit_code, [one["path"] for one in json.loads(result.stdout)["failed"]]) == (1, ["bad.html"])
     (site / "learns.yml").write_text("x: [", "utf-8")
-    assert learns().stderr.startswith("sakuin: learns.yml, line ")
+    result = learns("--json")
+    rules = [rule for _, rule in findings(result)]
+    assert (result.exit_code, rules) == (
+        1,
+        ["unreadable-page", "unreadable-learns", "learns-missing", "learns-missing"],
+    )

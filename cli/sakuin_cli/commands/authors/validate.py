@@ -67,16 +67,25 @@ def validate(
                 )
             elif client:
                 found = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
-    order = ("error", "warning", "info")
-    findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
-    errors = sum(finding.severity == "error" for finding in findings)
     if sarif:
         from sakuin_cli.site.sarif import write_sarif
 
         paths_of = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
-        write_sarif(sarif, findings, paths_of)
+        write_sarif(sarif, _ordered(found), paths_of)
+    report_findings(terminal, found)
+
+
+def report_findings(terminal: Terminal, found: "Sequence[Finding]") -> None:
+    """Prints findings, errors first, and ends the command with exit code 1 if there is an error."""
+    findings = _ordered(found)
+    errors = sum(finding.severity == "error" for finding in findings)
     terminal.answer(_document(findings, errors), lambda: _show(terminal, findings, errors))
     raise typer.Exit(1 if errors else 0)
+
+
+def _ordered(findings: "Sequence[Finding]") -> "list[Finding]":
+    order = ("error", "warning", "info")
+    return sorted(findings, key=lambda finding: (order.index(finding.severity), finding.material))
 
 
 def _offline_settings() -> "CommandSettings":
