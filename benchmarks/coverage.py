@@ -84,8 +84,8 @@ class Textbook:
 def textbook_in(folder: Path, cache: Cache, model: CachedModel) -> Textbook:
     """Reads the pages of a textbook, and has the vectors of their passages."""
     version = PageIndexVersion(EmbeddingModel(model.name, 1536), TEXT_TEMPLATE, ANALYZER, "")
-    uploads = uploads_below([folder / "site"], folder="", material_prefix="")
-    site = predicted_site(uploads, version, cache, material_prefix="")
+    uploads = uploads_below([folder / "site"], folder="")
+    site = predicted_site(uploads, version, cache)
     vectors = Vectors(cache, version.space, ModelClient(model))  # type: ignore[arg-type]  # what it calls of one
     texts = {name: text for page in site.pages.values() for name, text in page.texts.items()}
     if missing := vectors.fetch(texts, lambda _phase, _done, _total: None):

@@ -68,11 +68,6 @@ class DeploymentClient:
         pages = _pages(lambda after: self.call("GET", "files", params=_given(after=after)))
         return {key: tag for page in pages for key, tag in page["files"].items()}
 
-    def announce_files(self, files: Sequence[Record]) -> list[Record]:
-        """Announces uploads of at most 100 files; returns their targets in the same order."""
-        asked = {"files": list(files)}
-        return list(self.call("POST", "files", "uploads", json=asked)["uploads"])
-
     def findings(self, *, prefix: str, strict: bool, limit: int) -> Iterator[list[Finding]]:
         """Yields the findings about the materials that begin with `prefix`, those of `limit` materials at a time."""
         asked = _given(prefix=prefix, strict=strict, limit=limit)

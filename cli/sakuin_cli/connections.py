@@ -1,6 +1,5 @@
 """Clients for the commands. Imports are inside the functions, so that `sakuin --help` loads none of them."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.rest import Record
     from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.site.library import LibraryFiles
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
 _CHANGES_A_REQUEST = 500
@@ -101,27 +100,11 @@ def feed_of(settings: "CommandSettings", *, of_tools: bool) -> "Callable[[str | 
     return read
 
 
-def push_settings(data: Path | None) -> "CommandSettings":
-    """Reads the settings of a command that pushes; the deployment gives the prefix of keys to one without AWS."""
-    settings = settings_of(data)
-    if not settings.has_only_push_key:
-        return settings
-    return replace(
-        settings, material_prefix=deployment_of(settings).call("GET", "files", params={"limit": 1})["material_prefix"]
-    )
+def library_of(settings: "CommandSettings") -> "LibraryFiles":
+    """Returns the files of the library, of a key that pushes those of its folder."""
+    from sakuin_cli.site.library import LibraryFiles
 
-
-def bucket_of(settings: "CommandSettings") -> "Bucket":
-    """Returns the materials bucket, with a key that pushes as the API shows its folder."""
-    from sakuin.platform.s3 import S3Bucket
-
-    from sakuin_cli.settings import required
-    from sakuin_cli.site.signed import SignedBucket
-
-    if settings.has_only_push_key:
-        return SignedBucket(deployment_of(settings))
-    name = required(settings.bucket, "SAKUIN_BUCKET", "sakuin-materials-123456789012-ap-northeast-1")
-    return S3Bucket(aws_client(settings, "s3"), name)
+    return LibraryFiles.of(deployment_of(settings))
 
 
 def aws_client(settings: "CommandSettings", service: str) -> Any:

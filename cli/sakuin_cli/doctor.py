@@ -15,9 +15,10 @@ import httpx
 from botocore.exceptions import BotoCoreError, ClientError
 from sakuin import __version__
 from sakuin.errors import Misconfigured, SakuinError
+from sakuin.platform.s3 import S3Bucket
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
-from sakuin_cli.connections import agent_of, aws_client, bucket_of, deployment_of, settings_of
+from sakuin_cli.connections import agent_of, aws_client, deployment_of, library_of, settings_of
 from sakuin_cli.settings import DATA_FOLDER, CommandSettings, required
 from sakuin_cli.terminal import counted, minute
 from sakuin_cli.waiting import await_upload_results, poll
@@ -151,7 +152,9 @@ class Examination:
         """Uploads a page, waits for its result, and removes it."""
         if not settings.bucket:
             raise _Unchecked("SAKUIN_BUCKET is not set")
-        bucket, key = bucket_of(settings), settings.material_prefix + PROBE_KEY
+        # No key of the API opens the folder of the deployment's own pages.
+        bucket = S3Bucket(aws_client(settings, "s3"), settings.bucket)
+        key = library_of(settings).prefix + PROBE_KEY
         version = bucket.write(key, _PROBE, content_type="text/html; charset=utf-8")
         try:
             attempts = poll(self.event_seconds)

@@ -12,7 +12,7 @@ DATA_FOLDER = ".sakuin"
 _FILE = "env"
 # Names that are valid in one AWS account only.
 _NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
-_AWS_COMMANDS = "`push`, `rm`, `keys`, `doctor`"
+_AWS_COMMANDS = "`keys`, `doctor`"
 
 
 def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
@@ -46,16 +46,11 @@ class CommandSettings:
     )
     push_key: str = _variable(
         "SAKUIN_PUSH_KEY",
-        "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`, `SAKUIN_BUCKET` and the rights in AWS",
+        "a key that pushes below one folder, in place of `SAKUIN_ADMIN_KEY`",
         needed_by="`push`, `watch`, `check`",
         secret=True,
     )
-    bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
-    material_prefix: str = _variable(
-        "SAKUIN_MATERIAL_PREFIX",
-        "the deployment's `MaterialPrefix`, if it has one",
-        needed_by="`push`, `rm`, `validate PATH`",
-    )
+    bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`doctor`")
     secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret", needed_by="`keys`")
     stack: str = _variable(
         "SAKUIN_STACK", "the name of the deployed stack, whose workers are counted", needed_by="`doctor`"
@@ -85,7 +80,7 @@ class CommandSettings:
         "AWS_ENDPOINT_URL", "the endpoint of AWS, if it is not in the cloud", needed_by=_AWS_COMMANDS
     )
     aws_endpoint_url_s3: str | None = _variable(
-        "AWS_ENDPOINT_URL_S3", "the endpoint of S3, if it differs from that of AWS", needed_by="`push`, `rm`"
+        "AWS_ENDPOINT_URL_S3", "the endpoint of S3, if it differs from that of AWS", needed_by="`doctor`"
     )
     aws_session: Mapping[str, str | None] = _variable(
         "AWS_PROFILE",
@@ -108,7 +103,7 @@ class CommandSettings:
     def read(cls, environ: Mapping[str, str]) -> "CommandSettings":
         """Reads the settings in `environ`. A missing one is no error here, see `required`."""
         # `sakuin --help` does not need them.
-        from sakuin.settings import css_selectors, folder_prefix
+        from sakuin.settings import css_selectors
 
         texts = {
             each.name: environ.get(each.metadata["variables"][0], "").strip()
@@ -116,7 +111,7 @@ class CommandSettings:
             if each.type is str
         }
         return cls(
-            **texts | {"url": texts["url"].rstrip("/"), "material_prefix": folder_prefix(texts["material_prefix"])},
+            **texts | {"url": texts["url"].rstrip("/")},
             box_selectors=css_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
@@ -128,11 +123,6 @@ class CommandSettings:
                 "profile_name": environ.get("AWS_PROFILE") or None,
             },
         )
-
-    @property
-    def has_only_push_key(self) -> bool:
-        """Whether pages are pushed through the API, with a key of one folder: an admin key comes first."""
-        return bool(self.push_key) and not self.admin_key
 
     def project_id(self, named: str | None) -> str:
         """Returns the project of `--project`, otherwise the one of the settings."""

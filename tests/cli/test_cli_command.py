@@ -118,8 +118,6 @@ def test_a_missing_setting_names_itself(sakuin: Callable[..., Result]) -> None:
 
 
 def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path, sakuin: Callable[..., Result]) -> None:
-    (tmp_path / "x.html").write_text("<p>x")
-    keys = {"SAKUIN_URL": "http://127.0.0.1:1", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b"}
-    said = sakuin("push", ".", AWS_PROFILE="nobody", **keys)
+    said = sakuin("keys", "list", AWS_PROFILE="nobody", SAKUIN_SECRET="s")
     assert said.exit_code == 1
     assert said.stderr.startswith("sakuin: The AWS settings are wrong:")

@@ -113,7 +113,7 @@ def site_evidence(folder: Path, pages: Mapping[str, Mapping[str, str]], angles: 
         (folder / f"{name}.html").write_bytes(a_page(boxes))
     version = PageIndexVersion(EmbeddingModel("multilingual-e5-small", 1536), TEXT_TEMPLATE, ANALYZER, "")
     cache = Cache(folder / "cache.sqlite")
-    site = predicted_site(uploads_below([folder], folder="", material_prefix=""), version, cache, material_prefix="")
+    site = predicted_site(uploads_below([folder], folder=""), version, cache)
     vectors = Vectors(cache, version.space, cast("DeploymentClient", _Embedder(angles)))
     texts = {name: text for page in site.pages.values() for name, text in page.texts.items()}
     assert vectors.fetch(texts, lambda _phase, _done, _total: None) is None

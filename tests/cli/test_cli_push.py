@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.site.changes import Change, push_files
+from sakuin_cli.site.library import LibraryFiles
 from sakuin_cli.site.uploads import Upload, folder_path, uploads_below, uploads_of
 from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
 from tests.cli.deployment import ADMIN_KEY, deployed
-from tests.doubles.bucket import MemoryBucket
 from tests.functions import MATERIALS
 
 LEARNS = ["公式を使う方法", "値を求める方法", "式を作る方法"]
@@ -67,7 +67,7 @@ def test_learns_files_go_up_before_the_pages_that_read_them(operator: Operator) 
     assert [file["key"] for file in document["learns_files"]] == ["z/learns.yml"]
     chunk = operator.sakuin("chunk", "z/b#rule-formula", "--json").document["chunk"]
     assert chunk["learns"] == LEARNS
-    written = {file.key: file.version_id for file in pushed_to(MemoryBucket(), operator.folder / "site")}
+    written = {file.key: file.version_id for file in pushed_from(operator.folder / "site")}
     assert written["z/learns.yml"] == "version-1"
 
 
@@ -88,7 +88,7 @@ def test_the_library_s_own_prefix_comes_before_the_folder(database: Database, tm
         deployment.empty()
         operator = Operator(tmp_path, deployment)
         page = operator.file("deep/in/x.html")
-        pushed = operator.sakuin("push", page, "--prefix", "a//b", "--json", SAKUIN_MATERIAL_PREFIX="site")
+        pushed = operator.sakuin("push", page, "--prefix", "a//b", "--json")
     (file,) = pushed.document["pages"]
     assert (file["key"], file["material"], file["outcome"]) == ("site/a/b/x.html", "a/b/x", "applied")
 
@@ -169,26 +169,14 @@ def test_a_wrong_key_is_noticed_before_anything_is_uploaded(operator: Operator) 
 def test_a_bucket_that_cannot_be_written_to_is_one_sentence(operator: Operator) -> None:
     for name in "abc":
         operator.file(f"{name}.html")
-    pushed = operator.sakuin("push", operator.folder, SAKUIN_BUCKET="nobodys-bucket")
-    assert (pushed.code, pushed.out, pushed.err) == (1, "", "sakuin: S3 answered NoSuchBucket for nobodys-bucket\n")
-
-
-@dataclass
-class ClosedBucket(MemoryBucket):
-    """A bucket that takes `open_for` writes and no more."""
-
-    open_for: int = 1
-
-    def write(self, key: str, body: bytes, *, content_type: str = "text/html") -> str:
-        if self._count >= self.open_for:
-            raise Unavailable(f"S3 did not answer for {key}")
-        return super().write(key, body, content_type=content_type)
+    with pytest.raises(Unavailable, match=r"^S3 did not answer for a\.html$"):
+        pushed_from(operator.folder, open_for=0)
 
 
 def test_an_upload_that_fails_costs_no_other(operator: Operator) -> None:
     operator.file("a.html")
     operator.file("b.html")
-    files = pushed_to(ClosedBucket(), operator.folder)
+    files = pushed_from(operator.folder, open_for=1)
     assert [(file.key, file.outcome, file.reason) for file in files] == [
         ("a.html", "applied", None),
         ("b.html", "not_uploaded", "S3 did not answer for b.html"),
@@ -408,7 +396,7 @@ def test_pages_that_wait_for_embeddings_say_so_and_how_long(operator: Operator) 
         (waits, {"a.html", "b.html", "c.html"}, waits["reason"] + later),
         (fails, {"a.html", "b.html", "c.html"}, "not searchable after 0 s; see `sakuin status`"),
     ):
-        files = {file.key: file.reason for file in pushed_to(MemoryBucket(), operator.folder, late=late, work=[row])}
+        files = {file.key: file.reason for file in pushed_from(operator.folder, late=late, work=[row])}
         assert (files["b.html"], files["c.html"]) == (row["reason"] + later, first)
 
 
@@ -417,10 +405,10 @@ def work_row(key: str, reason: str, *, attempts: int) -> dict[str, Any]:
     return {**named, "attempts": attempts, "since": "2026-11-25T00:00:00Z", "retry_at": "2026-11-25T00:03:00Z"}
 
 
-def pushed_to(
-    bucket: MemoryBucket, folder: Path, *, late: Collection[str] = (), work: Sequence[dict[str, Any]] = ()
+def pushed_from(
+    folder: Path, *, late: Collection[str] = (), work: Sequence[dict[str, Any]] = (), open_for: int = 100
 ) -> list[Change]:
-    """What becomes of a folder's files at a bucket of this process, beside a deployment that applies all but `late`."""
+    """What becomes of a folder's files at a deployment that takes `open_for` uploads, and applies all but `late`."""
 
     def applied(request: httpx.Request) -> httpx.Response:
         if request.method == "GET":
@@ -429,8 +417,26 @@ def pushed_to(
         return httpx.Response(200, json={"receipts": [{**one, "outcome": "applied", "reason": None} for one in asked]})
 
     client = DeploymentClient(httpx.Client(transport=httpx.MockTransport(applied), base_url="http://sakuin"))
-    uploads = uploads_below([folder], folder="", material_prefix="")
-    return push_files(bucket, client, uploads, seconds=0, on_progress=lambda _phase, _done, _total: None)
+    uploads = uploads_below([folder], folder="")
+    library = FewFiles(client, "", open_for)
+    return push_files(library, uploads, seconds=0, on_progress=lambda _phase, _done, _total: None)
+
+
+@dataclass(frozen=True)
+class FewFiles(LibraryFiles):
+    """A library that takes `open_for` uploads and no more."""
+
+    open_for: int = 100
+    written: list[str] = field(default_factory=list)
+
+    def announce(self, _uploads: Sequence[Upload]) -> None:
+        """Needs no addresses."""
+
+    def write(self, key: str, _body: bytes) -> str:
+        if len(self.written) >= self.open_for:
+            raise Unavailable(f"S3 did not answer for {key}")
+        self.written.append(key)
+        return f"version-{len(self.written)}"
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> None:

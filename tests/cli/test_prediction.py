@@ -83,9 +83,7 @@ class Checked:
         return self.world.settings.pages
 
     def site(self, folder: Path) -> PredictedSite:
-        return predicted_site(
-            uploads_below([folder], folder="", material_prefix=""), self.version, self.cache, material_prefix=""
-        )
+        return predicted_site(uploads_below([folder], folder=""), self.version, self.cache)
 
     def predicted(self, before: Path, after: Path, *, asks: bool = True) -> tuple[list[Prediction], str | None]:
         """The predictions, and why there are not all vectors. Without `asks`, the world gives none."""

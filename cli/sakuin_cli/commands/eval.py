@@ -129,7 +129,7 @@ def _write_starter_set(
         write_text(file, as_lines(judged))
         return {"file": str(file), "questions": len(judged)}
     if sources:
-        passages = passages_below(sources, settings, folder=prefix)
+        passages = passages_below(sources, folder=prefix)
     else:
         passages = passages_in_index(agent_of(settings, "list_concepts"), deployment_of(settings), folder=prefix)
     questions = starter_questions(passages)

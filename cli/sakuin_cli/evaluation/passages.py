@@ -17,7 +17,6 @@ from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.bootstrap import Passage, spread
 from sakuin_cli.files import read_bytes
 from sakuin_cli.portions import portions
-from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.findings import authored_learns, learns_files
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, folder_path, uploads_below
@@ -27,7 +26,7 @@ _SHORTEST_TEXT = 200
 _IDS_A_CALL = 20
 
 
-def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder: str) -> list[Passage]:
+def passages_below(paths: Collection[Path], *, folder: str) -> list[Passage]:
     """Returns the texts of pages and JSON documents on this machine; `folder` is the library's folder of the pages.
 
     Files that cannot be read are left out.
@@ -35,10 +34,10 @@ def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder
     documents = [path for path in paths if path.is_file() and path.suffix == ".json"]
     found = [passage for document in documents for passage in _of_document(read_bytes(document.as_posix()))]
     pages = [path for path in paths if path not in documents]
-    uploads = uploads_below(pages, folder=folder, material_prefix=settings.material_prefix)
+    uploads = uploads_below(pages, folder=folder)
     learns, _ = learns_files(uploads)
     for page in uploads.pages:
-        found += _of_page(page, authored_learns(page, learns, settings.material_prefix))
+        found += _of_page(page, authored_learns(page, learns))
     if not found:
         raise Invalid("There is no text to ask about: name built pages, or a JSON document with long strings")
     return found

@@ -76,12 +76,12 @@ class PredictedSite:
         return PredictedSite({**self.pages, **pages}, {**self.synonyms, **synonyms}, self.unreadable)
 
 
-def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache, *, material_prefix: str) -> PredictedSite:
+def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache) -> PredictedSite:
     """Reads pages, `learns.yml` and `synonyms.yml` as a deployment of `version` without a language model does."""
     files, _ = learns_files(uploads)
     inputs = []
     for upload in uploads.pages:
-        body, authored = read_bytes(upload.path), authored_learns(upload, files, material_prefix)
+        body, authored = read_bytes(upload.path), authored_learns(upload, files)
         parts = [__version__, version.id, upload.material, hashlib.sha256(body).hexdigest(), sorted(authored.items())]
         digest = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
         inputs.append((upload, authored, digest))
@@ -103,7 +103,7 @@ def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache, *,
     cache.store("page", new)
     synonyms = {}
     for upload in uploads.files:
-        if (folder := synonyms_folder(upload.key, prefix=material_prefix)) is not None:
+        if (folder := synonyms_folder(upload.key)) is not None:
             try:
                 synonyms[folder] = stored_groups(parse_synonyms(read_bytes(upload.path)).groups)
             except Invalid:

@@ -43,10 +43,10 @@ def prepare(
         version = index_version(cache, client)
     except SakuinError as error:
         version, client, reason = index_version(cache, None), None, str(error)
-    prefix, sites = settings.material_prefix, list[PredictedSite]()
+    sites: list[PredictedSite] = []
     for paths in versions:
-        uploads = uploads_below(paths, folder=folder, material_prefix=prefix)
-        site = predicted_site(uploads, version, cache, material_prefix=prefix)
+        uploads = uploads_below(paths, folder=folder)
+        site = predicted_site(uploads, version, cache)
         sites.append(site.after(sites[-1]) if sites else site)
     vectors = Vectors(cache, version.space, client)
     texts = {name: text for site in sites for page in site.pages.values() for name, text in page.texts.items()}

@@ -2,25 +2,24 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable, waiting_for
 
 from sakuin_cli.files import read_bytes
-from sakuin_cli.site.signed import SignedBucket
+from sakuin_cli.portions import portions
 from sakuin_cli.terminal import OnProgress
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.site.library import LibraryFiles
     from sakuin_cli.site.uploads import Upload, Uploads
 
-_UPLOADS_AT_ONCE = 8
+_UPLOADS_AT_ONCE, _UPLOADS_A_REQUEST = 8, 100
 _LATELY_SECONDS = 60.0
-_HTML = "text/html; charset=utf-8"
-_YAML = "application/yaml; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,14 @@ class Change:
         return self.outcome == "applied" or (self.path is not None and self.outcome == "superseded")
 
 
-def push_files(
-    bucket: "Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
-) -> list[Change]:
+def push_files(library: "LibraryFiles", uploads: "Uploads", *, seconds: float, on_progress: OnProgress) -> list[Change]:
     """Uploads files and waits until each is searchable or has failed; returns them ordered by key."""
-    # A wrong key or address must fail before the upload.
-    client.upload_results([])
     written: list[Change] = []
-    if isinstance(bucket, SignedBucket):
-        bucket.announce(uploads.files)
-    for file in _uploaded(bucket, uploads.files):
+    for file in _uploaded(library, uploads.files):
         written.append(file)
         on_progress("uploaded", len(written), len(uploads.files))
     try:
-        finished = _with_results(bucket, client, written, seconds, "searchable", on_progress)
+        finished = _with_results(library.client, written, seconds, "searchable", on_progress)
     except Unavailable as error:
         number = sum(file.version_id is not None for file in written)
         raise Unavailable(
@@ -69,19 +62,14 @@ def push_files(
 
 
 def remove_keys(
-    bucket: "Bucket",
-    client: "DeploymentClient",
-    keys: "Sequence[tuple[str, str | None]]",
-    *,
-    seconds: float,
-    on_progress: OnProgress,
+    library: "LibraryFiles", keys: "Sequence[tuple[str, str | None]]", *, seconds: float, on_progress: OnProgress
 ) -> list[Change]:
     """Deletes `(key, material)` and waits until the index has removed them; a failure does not stop the others."""
-    removed = [_removed(bucket, key, material) for key, material in keys]
+    removed = [_removed(library, key, material) for key, material in keys]
     newer = "a newer version was uploaded at the same time; it stays"
     return [
         replace(one, reason=newer) if one.outcome == "superseded" and one.reason is None else one
-        for one in _with_results(bucket, client, removed, seconds, "removed", on_progress)
+        for one in _with_results(library.client, removed, seconds, "removed", on_progress)
     ]
 
 
@@ -90,42 +78,43 @@ def not_uploaded(upload: "Upload", reason: str) -> Change:
     return Change(upload.key, upload.material, upload.path, None, "not_uploaded", reason)
 
 
-def _removed(bucket: "Bucket", key: str, material: str | None) -> Change:
+def _removed(library: "LibraryFiles", key: str, material: str | None) -> Change:
     try:
-        return Change(key, material, None, bucket.remove(key), "pending")
+        return Change(key, material, None, library.remove(key), "pending")
     except Unavailable as error:
         return Change(key, material, None, None, "not_removed", str(error))
 
 
-def _uploaded(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[Change]:
+def _uploaded(library: "LibraryFiles", uploads: "Sequence[Upload]") -> Iterator[Change]:
     """Uploads learns.yml and synonyms.yml, then several pages at once; yields each file after its upload."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     alone = [upload for upload in uploads if upload.material is None] or uploads[:1]
-    for upload in alone:
+    for some in portions(alone, _UPLOADS_A_REQUEST):
+        library.announce(some)
         # If the bucket does not answer here, the whole push fails with one sentence.
-        yield _stored(bucket, upload)
+        yield from (_stored(library, upload) for upload in some)
     pool = ThreadPoolExecutor(_UPLOADS_AT_ONCE)
     try:
-        tries = [pool.submit(_tried, bucket, upload) for upload in uploads[len(alone) :]]
-        for stored in as_completed(tries):
-            yield stored.result()
+        for some in portions(uploads[len(alone) :], _UPLOADS_A_REQUEST):
+            library.announce(some)
+            for stored in as_completed([pool.submit(_tried, library, upload) for upload in some]):
+                yield stored.result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _tried(bucket: "Bucket", upload: "Upload") -> Change:
+def _tried(library: "LibraryFiles", upload: "Upload") -> Change:
     try:
-        return _stored(bucket, upload)
+        return _stored(library, upload)
     except Unavailable as error:
         return not_uploaded(upload, str(error))
 
 
-def _stored(bucket: "Bucket", upload: "Upload") -> Change:
+def _stored(library: "LibraryFiles", upload: "Upload") -> Change:
     try:
-        body = read_bytes(upload.path)
-        version_id = bucket.write(upload.key, body, content_type=_HTML if upload.material else _YAML)
-    except Unavailable:
+        version_id = library.write(upload.key, read_bytes(upload.path))
+    except (Misconfigured, Unavailable):
         raise
     except SakuinError as error:
         return not_uploaded(upload, str(error))
@@ -135,12 +124,7 @@ def _stored(bucket: "Bucket", upload: "Upload") -> Change:
 
 
 def _with_results(
-    bucket: "Bucket",
-    client: "DeploymentClient",
-    changes: Sequence[Change],
-    seconds: float,
-    phase: str,
-    on_progress: OnProgress,
+    client: "DeploymentClient", changes: Sequence[Change], seconds: float, phase: str, on_progress: OnProgress
 ) -> list[Change]:
     versions = [(one.key, one.version_id) for one in changes if one.key and one.version_id]
     began, times = time.monotonic(), [0.0]
@@ -151,9 +135,10 @@ def _with_results(
 
     results = await_upload_results(client, versions, poll(seconds), on_progress=show)
     late = sorted({key for key, version_id in versions if (key, version_id) not in results})
+    reasons: dict[str, str] = {}
     # The work of a deployment is shown to admins.
-    may_ask = late and not isinstance(bucket, SignedBucket)
-    reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if may_ask else {}
+    with suppress(Misconfigured):
+        reasons = _waiting_reasons(client, late, times, time.monotonic() - began) if late else {}
     after: list[Change] = []
     for one in changes:
         if result := results.get((one.key or "", one.version_id or "")):

@@ -52,12 +52,12 @@ def local_findings(
             findings.append(unreadable_page(material or upload.key, page))
         else:
             anchors[material] = [one.anchor for one in page.explanations]
-            known = indexed.get(material) if client else _as_indexed(upload, page, learns, settings.material_prefix)
+            known = indexed.get(material) if client else _as_indexed(upload, page, learns)
             findings += findings_of_page(material, page, known, strict=strict)
         on_progress("checked", number, len(names))
     others = {one["material"] for one in client.materials(prefix=folder_path(folder))} if client and learns else set()
     for key, file in learns.items():
-        place = key.removeprefix(settings.material_prefix).removesuffix(LEARNS_FILE)
+        place = key.removesuffix(LEARNS_FILE)
         findings += findings_of_learns(key, place, file, others.union(names), anchors)
     return findings
 
@@ -70,7 +70,7 @@ def learns_findings(uploads: Uploads, on_progress: OnProgress) -> list[Finding]:
         if isinstance(page, str):
             findings.append(unreadable_page(material, page))
             continue
-        chunks = _as_indexed(upload, page, files, "").chunks
+        chunks = _as_indexed(upload, page, files).chunks
         findings += poor_learns(material, chunks)
         for chunk, explanation in zip(chunks, page.explanations, strict=True):
             if chunk.learns_given is None and is_anchor(chunk.anchor):
@@ -95,16 +95,16 @@ def learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding]
     return files, findings
 
 
-def authored_learns(upload: Upload, files: Mapping[str, LearnsFile], prefix: str) -> dict[str, tuple[str, ...]]:
+def authored_learns(upload: Upload, files: Mapping[str, LearnsFile]) -> dict[str, tuple[str, ...]]:
     """Returns the items by anchor that the `learns.yml` files around a page give it; the nearest file wins."""
     found: dict[str, tuple[str, ...]] = {}
-    for key in learns_keys(upload.key, prefix):
+    for key in learns_keys(upload.key, ""):
         if key in files:
             found = {**files[key].for_material(upload.material or ""), **found}
     return found
 
 
-def _as_indexed(upload: Upload, page: Page, files: Mapping[str, LearnsFile], prefix: str) -> IndexedMaterial:
+def _as_indexed(upload: Upload, page: Page, files: Mapping[str, LearnsFile]) -> IndexedMaterial:
     """Returns what the index would have of a page."""
-    learns = authored_learns(upload, files, prefix)
+    learns = authored_learns(upload, files)
     return IndexedMaterial(tuple(IndexedChunk(one.anchor, (), learns.get(one.anchor)) for one in page.explanations))

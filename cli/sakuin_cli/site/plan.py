@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import md5
 from typing import TYPE_CHECKING, Literal
 
 from sakuin.errors import Invalid, SakuinError
-from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
+from sakuin.knowledge.authored.learns_yml import LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.names import SYNONYMS_FILE, chunk_id, material_of_key
 from sakuin.language.unicode_text import nfc
@@ -14,13 +13,14 @@ from sakuin.language.unicode_text import nfc
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.authored import findings_of_learns, lost_entries
 from sakuin_cli.site.config import Site
+from sakuin_cli.site.library import etag
 from sakuin_cli.site.pages import local_page
 from sakuin_cli.site.uploads import Upload, Uploads, folder_path
 from sakuin_cli.terminal import first_of
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.site.library import LibraryFiles
 
 State = Literal["new", "changed", "unchanged"]
 # How many lost entries are named.
@@ -53,16 +53,10 @@ class Plan:
 
 
 def plan_of(
-    bucket: "Bucket",
-    uploads: Uploads,
-    site: Site,
-    *,
-    material_prefix: str,
-    replacing: bool = False,
-    deleting: bool = False,
+    library: "LibraryFiles", uploads: Uploads, site: Site, *, replacing: bool = False, deleting: bool = False
 ) -> Plan:
-    """Compares the uploads with the bucket. With `replacing`, entries may be lost; with `deleting`, `gone` will go."""
-    stored = bucket.etags(material_prefix)
+    """Compares the uploads with the library. With `replacing`, entries may be lost; with `deleting`, `gone` will go."""
+    stored = library.etags()
     tags: dict[str, str] = {}
     refused: dict[str, str] = {}
     for file in uploads.files:
@@ -70,20 +64,20 @@ def plan_of(
             tags[file.key] = etag(read_bytes(file.path))
         except SakuinError as error:
             refused[file.key] = str(error)
-    folder = f"{material_prefix}{folder_path(site.prefix)}"
+    folder = f"{library.prefix}{folder_path(site.prefix)}"
     gone = _gone(stored, uploads, folder) if all(path.is_dir() for path in site.paths) else ()
     if not site.prefix:
         # The other folders of the library are other authors'.
         own = {_top(file.key, folder) for file in uploads.files}
         gone = tuple(key for key in gone if _top(key, folder) in own)
-    library = {key: material for key in stored if (material := _material(key, material_prefix))}
-    staying = {key: material for key, material in library.items() if not (deleting and key in gone)}
-    carried = {page.material or "" for page in uploads.pages} | (set(library.values()) - set(staying.values()))
-    missing = [] if deleting else _missing([key for key in gone if key in library])
+    materials = {key: material for key in stored if (material := _material(key, library.prefix))}
+    staying = {key: material for key, material in materials.items() if not (deleting and key in gone)}
+    carried = {page.material or "" for page in uploads.pages} | (set(materials.values()) - set(staying.values()))
+    missing = [] if deleting else _missing([key for key in gone if key in materials])
     for file in uploads.files:
         if file.material is None and tags.get(file.key, "") not in ("", stored.get(file.key)):
             is_compared = file.key in stored and not replacing
-            if reason := reason_to_refuse(bucket, file, carried, is_compared=is_compared):
+            if reason := reason_to_refuse(library, file, carried, is_compared=is_compared):
                 refused[file.key] = reason
     return Plan(
         uploads,
@@ -91,13 +85,8 @@ def plan_of(
         refused,
         gone,
         frozenset(staying.values()) | {page.material or "" for page in uploads.pages},
-        (*_same_bytes(uploads, tags, stored, staying), *_same_names(uploads, site, library), *missing),
+        (*_same_bytes(uploads, tags, stored, staying), *_same_names(uploads, site, materials), *missing),
     )
-
-
-def etag(body: bytes) -> str:
-    """Returns the ETag that S3 gives a file."""
-    return md5(body, usedforsecurity=False).hexdigest()
 
 
 def losses_of(
@@ -128,20 +117,18 @@ def losses_of(
     return losses
 
 
-def learns_warnings(
-    plan: Plan, client: "DeploymentClient", anchors: Mapping[str, Collection[str]], material_prefix: str
-) -> list[str]:
+def learns_warnings(plan: Plan, library: "LibraryFiles", anchors: Mapping[str, Collection[str]]) -> list[str]:
     """Returns warnings about entries of the pushed `learns.yml` that no page has; asks for anchors of other pages."""
     files = [(file, parsed) for file in plan.accepted.files if (parsed := _learns_file(file)) is not None]
     named = {name for _, parsed in files for name in parsed.materials}
     others = {one for one in plan.library if (one in named or one.rpartition("/")[2] in named) and one not in anchors}
-    indexed = client.indexed(others) if others else {}
+    indexed = library.client.indexed(others) if others else {}
     known = {**anchors, **{name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}}
     return [
         finding.message
         for file, parsed in files
         for finding in findings_of_learns(
-            file.key, file.key.removeprefix(material_prefix).removesuffix(LEARNS_FILE), parsed, plan.library, known
+            file.key, file.key.removeprefix(library.prefix).removesuffix(LEARNS_FILE), parsed, plan.library, known
         )
     ]
 
@@ -161,11 +148,11 @@ def _material(key: str, prefix: str) -> str | None:
     return None if material is None or material.startswith(OWN_FOLDER) else material
 
 
-def reason_to_refuse(bucket: "Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
+def reason_to_refuse(library: "LibraryFiles", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
     """Returns why a `learns.yml` or `synonyms.yml` is not uploaded, empty if it is."""
     new = read_bytes(file.path)
     try:
-        old = bucket.read(file.key, max_bytes=LARGEST_FILE).body if is_compared else b""
+        old = library.read(file.key) if is_compared else b""
         lost = lost_entries(file.key, old=old, new=new, carried=carried)
     except Invalid as error:
         return str(error)

@@ -13,8 +13,7 @@ from sakuin_cli.site.uploads import NOT_HTML
 from sakuin_cli.terminal import Terminal, counted
 
 if TYPE_CHECKING:
-    from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.site.library import LibraryFiles
     from sakuin_cli.site.uploads import SkippedFile, Upload
 
 _SIGNS = {"waiting": ("…", "yellow"), "pending": ("…", "yellow")}
@@ -56,16 +55,10 @@ class Pushed:
         return [one for one in (*self.files, *self.deleted) if not one.done]
 
 
-def pushed_of(
-    plan: Plan,
-    files: Sequence[Change],
-    deleted: Sequence[Change],
-    client: "DeploymentClient",
-    settings: "CommandSettings",
-) -> Pushed:
+def pushed_of(plan: Plan, files: Sequence[Change], deleted: Sequence[Change], library: "LibraryFiles") -> Pushed:
     """Asks the index for the explanations of the pushed pages, and compares each `learns.yml` with the pages."""
     done = {file.material: file.path or "" for file in files if file.material is not None and file.done}
-    indexed = client.indexed(done) if done else {}
+    indexed = library.client.indexed(done) if done else {}
     anchors = {name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}
     counts = {
         # Reading a page takes some milliseconds: of many pages, only those without explanations are read.
@@ -75,7 +68,7 @@ def pushed_of(
         )
         for name, path in done.items()
     }
-    warnings = (*plan.warnings, *learns_warnings(plan, client, anchors, settings.material_prefix))
+    warnings = (*plan.warnings, *learns_warnings(plan, library, anchors))
     return Pushed(plan, sorted(files, key=lambda file: file.key or ""), deleted, counts, warnings)
 
 
@@ -170,7 +163,7 @@ def _show_failures(terminal: Terminal, pushed: Pushed) -> None:
         terminal.line(*sign, f"{one.path or one.key}  {label}{one.reason or one.outcome}")
 
 
-def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSettings") -> dict[str, Any]:
+def plan_document(plan: Plan, library: "LibraryFiles") -> dict[str, Any]:
     """Returns the JSON document of a push that changes nothing."""
     pages: list[dict[str, Any]] = []
     failed = [_failed(one, plan.uploads.clash_reason(one)) for one in plan.uploads.clashes]
@@ -195,7 +188,7 @@ def plan_document(plan: Plan, client: "DeploymentClient", settings: "CommandSett
         "pages": pages,
         **_beside([{"path": one.path, "key": one.key, "state": plan.states[one.key]} for one in files]),
         "gone": list(plan.gone),
-        "warnings": [*plan.warnings, *learns_warnings(plan, client, anchors, settings.material_prefix)],
+        "warnings": [*plan.warnings, *learns_warnings(plan, library, anchors)],
     }
 
 

@@ -54,7 +54,7 @@ class Uploads:
         return f"{named} would have the same key; rename one of them, or push it with another --prefix"
 
 
-def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -> Uploads:
+def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str = "") -> Uploads:
     """Returns the uploads among the files below `paths`."""
     places = [place for path in paths for place in files_below(path)]
     return uploads_of(places, folder=folder, material_prefix=material_prefix)

@@ -1,7 +1,7 @@
 """Follows the files of a folder: pushes what changed, and says which explanations did."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +11,14 @@ from sakuin.errors import NotFound, SakuinError
 
 from sakuin_cli.files import read_bytes
 from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
+from sakuin_cli.site.library import etag
 from sakuin_cli.site.pages import local_page
-from sakuin_cli.site.plan import etag, losses_of, reason_to_refuse
+from sakuin_cli.site.plan import losses_of, reason_to_refuse
 from sakuin_cli.site.uploads import Upload, Uploads, uploads_below
 
 if TYPE_CHECKING:
-    from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.config import Site
-    from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.site.library import LibraryFiles
 
 # Title and content by anchor.
 Texts = Mapping[str, tuple[str, str]]
@@ -49,9 +48,8 @@ class FollowedChange:
 class Follower:
     """The files of a site as they were last pushed; `waiting` shows that a push of changes is not finished."""
 
-    bucket: "Bucket"
-    client: "DeploymentClient"
-    settings: "CommandSettings"
+    library: "LibraryFiles"
+    box_selectors: Sequence[str]
     site: "Site"
     deleting: bool
     seconds: float
@@ -89,18 +87,16 @@ class Follower:
         changed = [file for file in uploads.files if tags.get(file.key, "") not in ("", self._tags.get(file.key))]
         refused = {file.key: reason for file in changed if (reason := self._reason_to_refuse(file))}
         known = [file for file in changed if file.material and file.key in self._tags]
-        for key, loss in losses_of(self.client, known, self.settings.box_selectors).items():
+        for key, loss in losses_of(self.library.client, known, self.box_selectors).items():
             refused[key] = f"{loss}. `sakuin push --yes` pushes it"
         accepted = tuple(file for file in changed if file.key not in refused)
         changes = [not_uploaded(file, refused[file.key]) for file in changed if file.key in refused]
         if accepted:
-            changes += push_files(
-                *(self.bucket, self.client, Uploads(accepted, (), ())), seconds=self.seconds, on_progress=_ignore
-            )
+            changes += push_files(*(self.library, Uploads(accepted, (), ())), seconds=self.seconds, on_progress=_ignore)
         here = {file.key for file in uploads.files}
         gone = [(key, file.material) for key, file in self._files.items() if key not in here]
         if self.deleting:
-            changes += remove_keys(self.bucket, self.client, gone, seconds=self.seconds, on_progress=_ignore)
+            changes += remove_keys(self.library, gone, seconds=self.seconds, on_progress=_ignore)
         else:
             kept = "it is gone here, and stays in the library without --delete"
             changes += [Change(key, material, None, None, "kept", kept) for key, material in gone]
@@ -115,13 +111,13 @@ class Follower:
         """Returns why a `learns.yml` or `synonyms.yml` stays here; entries that this site pushed before may go."""
         if file.material is not None:
             return ""
-        stored = self.bucket.etags(file.key).get(file.key)
+        stored = self.library.etags().get(file.key)
         is_compared = stored is not None and stored != self._tags.get(file.key)
         carried = {one.material or "" for one in self._files.values()}
-        return reason_to_refuse(self.bucket, file, carried, is_compared=is_compared)
+        return reason_to_refuse(self.library, file, carried, is_compared=is_compared)
 
     def _uploads(self) -> Uploads:
-        return uploads_below(self.site.paths, folder=self.site.prefix, material_prefix=self.settings.material_prefix)
+        return uploads_below(self.site.paths, folder=self.site.prefix, material_prefix=self.library.prefix)
 
     def _remember(self, file: Upload, tag: str) -> None:
         self._files[file.key], self._tags[file.key] = file, tag

@@ -31,7 +31,7 @@ def learns(
         from sakuin_cli.site.uploads import no_page_in, uploads_below
 
         site = site_of([path] if path else None, prefix)
-        uploads = uploads_below(site.paths, folder=site.prefix, material_prefix="")
+        uploads = uploads_below(site.paths, folder=site.prefix)
         if not uploads.pages:
             raise no_page_in(site.paths)
         with terminal.progress("read") as on_progress:

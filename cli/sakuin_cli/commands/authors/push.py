@@ -2,19 +2,20 @@
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import bucket_of, deployment_of, push_settings
+from sakuin_cli.connections import library_of, settings_of
 from sakuin_cli.files import read_text
 from sakuin_cli.options import DataOption, JsonOption, PathsArgument, PrefixOption, TimeoutOption, check_paths
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.settings import CommandSettings
     from sakuin_cli.site.config import Site
+    from sakuin_cli.site.library import LibraryFiles
     from sakuin_cli.site.plan import Plan
     from sakuin_cli.site.report import Pushed
 
@@ -57,11 +58,12 @@ def push(
         check_paths(site.paths)
         if delete and not all(path.is_dir() for path in site.paths):
             raise typer.BadParameter("It needs folders: it deletes what is not in them", param_hint="--delete")
-        settings = push_settings(data)
+        settings = settings_of(data)
+        library = library_of(settings)
         began = time.monotonic()
-        plan = plan_push(site, settings, replace=replace, delete=delete, lose=yes)
+        plan = plan_push(site, library, settings.box_selectors, replace=replace, delete=delete, lose=yes)
         if dry_run:
-            document = plan_document(plan, deployment_of(settings), settings)
+            document = plan_document(plan, library)
         else:
             if delete and plan.gone and not yes:
                 terminal.confirm(
@@ -71,10 +73,10 @@ def push(
                     "Add --yes to delete them, or leave --delete out",
                 )
             # A key that pushes writes pages, and no word about them.
-            if site.description is not None and not settings.has_only_push_key:
+            if site.description is not None and settings.admin_key:
                 described = {"folder": site.prefix, "description": site.description}
-                deployment_of(settings).call("PUT", "descriptions", json=described)
-            pushed = push_plan(terminal, plan, settings, delete=delete, seconds=timeout)
+                library.client.call("PUT", "descriptions", json=described)
+            pushed = push_plan(terminal, plan, library, delete=delete, seconds=timeout)
             seconds = time.monotonic() - began
             document = push_document(pushed, seconds)
     if as_json:
@@ -86,9 +88,7 @@ def push(
     raise typer.Exit(1 if document["failed"] or document.get("pending") else 0)
 
 
-def push_plan(
-    terminal: Terminal, plan: "Plan", settings: "CommandSettings", *, delete: bool, seconds: float
-) -> "Pushed":
+def push_plan(terminal: Terminal, plan: "Plan", library: "LibraryFiles", *, delete: bool, seconds: float) -> "Pushed":
     """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index.
 
     Asks before, if pages would lose many explanations, or every link that golden questions open.
@@ -103,17 +103,22 @@ def push_plan(
             f"Push {'it' if len(plan.losses) == 1 else 'them'} all the same?",
             "Build the site again, or add --yes to `sakuin push` if that is wanted",
         )
-    bucket, client = bucket_of(settings), deployment_of(settings)
     gone = [(key, key) for key in plan.gone] if delete else []
     with terminal.progress("uploaded", "searchable", *(("removed",) if gone else ())) as on_progress:
-        files = push_files(bucket, client, plan.accepted, seconds=seconds, on_progress=on_progress)
-        deleted = remove_keys(bucket, client, gone, seconds=seconds, on_progress=on_progress)
+        files = push_files(library, plan.accepted, seconds=seconds, on_progress=on_progress)
+        deleted = remove_keys(library, gone, seconds=seconds, on_progress=on_progress)
     refused = [not_uploaded(one, plan.refused[one.key]) for one in plan.uploads.files if one.key in plan.refused]
-    return pushed_of(plan, (*files, *refused), deleted, client, settings)
+    return pushed_of(plan, (*files, *refused), deleted, library)
 
 
 def plan_push(
-    site: "Site", settings: "CommandSettings", *, replace: bool = False, delete: bool = False, lose: bool = False
+    site: "Site",
+    library: "LibraryFiles",
+    box_selectors: Sequence[str],
+    *,
+    replace: bool = False,
+    delete: bool = False,
+    lose: bool = False,
 ) -> "Plan":
     """Compares the files of a site with the library; raises `Invalid` if there are none.
 
@@ -123,14 +128,11 @@ def plan_push(
     from sakuin_cli.site.plan import losses_of, plan_of
     from sakuin_cli.site.uploads import uploads_below
 
-    bucket, client, prefix = bucket_of(settings), deployment_of(settings), settings.material_prefix
-    uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=prefix)
+    uploads = uploads_below(site.paths, folder=site.prefix, material_prefix=library.prefix)
     if not uploads.files and not uploads.clashes:
         where = ", ".join(path.as_posix() for path in site.paths)
         raise Invalid(f"There is no .html file and no learns.yml in {where}: name a folder of built pages")
-    # A wrong key or address must fail before anything else.
-    client.upload_results([])
-    plan = plan_of(*(bucket, uploads, site), material_prefix=prefix, replacing=replace, deleting=delete)
+    plan = plan_of(library, uploads, site, replacing=replace, deleting=delete)
     changed = [page for page in plan.accepted.pages if plan.states[page.key] == "changed" and not lose]
     golden = opened_by(read_text(site.golden)) if site.golden and changed else set()
-    return dataclasses.replace(plan, losses=losses_of(client, changed, settings.box_selectors, golden))
+    return dataclasses.replace(plan, losses=losses_of(library.client, changed, box_selectors, golden))

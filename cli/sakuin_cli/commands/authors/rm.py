@@ -2,19 +2,18 @@
 
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import bucket_of, deployment_of, settings_of
+from sakuin_cli.connections import library_of, settings_of
 from sakuin_cli.options import AUTHORED_FILES, DataOption, JsonOption, TimeoutOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.client import DeploymentClient
     from sakuin_cli.site.changes import Change
-    from sakuin_cli.site.signed import Bucket
+    from sakuin_cli.site.library import LibraryFiles
 
 
 def rm(
@@ -39,14 +38,13 @@ def rm(
 
         from sakuin_cli.site.changes import remove_keys
 
-        settings = settings_of(data)
-        bucket, client = bucket_of(settings), deployment_of(settings)
+        library = library_of(settings_of(data))
         began = time.monotonic()
         names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
-        prefix = settings.material_prefix
-        keys = {name: key for name in names if (key := _key(bucket, client, name, prefix))}
-        folders = {name: some for name in names if name not in keys and (some := _keys_below(bucket, name, prefix))}
-        below = {key: material_of_key(key, prefix=prefix) or key for some in folders.values() for key in some}
+        stored = library.etags()
+        keys = {name: key for name in names if (key := _key(library, stored, name))}
+        folders = {name: some for name in names if name not in keys and (some := _keys_below(library, stored, name))}
+        below = {key: material_of_key(key, prefix=library.prefix) or key for some in folders.values() for key in some}
         if below and not yes:
             terminal.confirm(
                 f"These {counted(len(below), 'file')} are below {' and '.join(folders)}",
@@ -56,7 +54,7 @@ def rm(
             )
         with terminal.progress("removed") as on_progress:
             found: list[tuple[str, str | None]] = [*(below | {key: name for name, key in keys.items()}).items()]
-            removed = remove_keys(bucket, client, found, seconds=timeout, on_progress=on_progress)
+            removed = remove_keys(library, found, seconds=timeout, on_progress=on_progress)
         missing = [_missing(name) for name in names if name not in keys | folders]
         changes = sorted((*removed, *missing), key=_name)
         seconds = time.monotonic() - began
@@ -64,22 +62,22 @@ def rm(
     raise typer.Exit(0 if all(one.done for one in changes) else 1)
 
 
-def _key(bucket: "Bucket", client: "DeploymentClient", name: str, prefix: str) -> str | None:
+def _key(library: "LibraryFiles", stored: Collection[str], name: str) -> str | None:
     """Returns the stored key of a material or of a `learns.yml`, whose spelling may differ; None without one."""
     if name.rpartition("/")[2] in AUTHORED_FILES:
-        key = f"{prefix}{name.strip('/')}"
-        return key if bucket.current_version(key) else None
-    record = client.material(name) or client.material(name.removesuffix(".html"))
+        key = f"{library.prefix}{name.strip('/')}"
+        return key if key in stored else None
+    record = library.client.material(name) or library.client.material(name.removesuffix(".html"))
     return None if record is None else record["key"]
 
 
-def _keys_below(bucket: "Bucket", name: str, prefix: str) -> list[str]:
+def _keys_below(library: "LibraryFiles", stored: Collection[str], name: str) -> list[str]:
     """Returns the stored keys below a folder; none for a name that is no folder."""
     from sakuin_cli.site.plan import keys_below
     from sakuin_cli.site.uploads import folder_path
 
     folder = folder_path(name)
-    return keys_below(f"{prefix}{folder}", bucket.etags(prefix)) if folder else []
+    return keys_below(f"{library.prefix}{folder}", stored) if folder else []
 
 
 def _missing(name: str) -> "Change":

@@ -59,7 +59,7 @@ def validate(
             if paths:
                 from sakuin_cli.site.findings import local_findings
 
-                uploads = uploads_below(paths, folder=prefix, material_prefix=settings.material_prefix)
+                uploads = uploads_below(paths, folder=prefix)
                 if not uploads.pages and not uploads.clashes:
                     raise no_page_in(paths)
                 found = local_findings(

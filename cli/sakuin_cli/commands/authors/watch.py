@@ -10,7 +10,7 @@ import typer
 from sakuin.errors import SakuinError
 
 from sakuin_cli.commands.authors.push import plan_push, push_plan
-from sakuin_cli.connections import bucket_of, deployment_of, push_settings
+from sakuin_cli.connections import library_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOption
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
@@ -45,12 +45,12 @@ def watch(
         from sakuin_cli.site.watch import Follower, saved
 
         site = site_of([folder] if folder else None, prefix)
-        settings = push_settings(data)
+        settings = settings_of(data)
+        library, selectors = library_of(settings), settings.box_selectors
         began = time.monotonic()
-        plan = plan_push(site, settings)
-        pushed = push_plan(terminal, plan, settings, delete=False, seconds=timeout)
-        bucket, client = bucket_of(settings), deployment_of(settings)
-        follower = Follower(bucket, client, settings, site, delete, timeout, terminal.waiting)
+        plan = plan_push(site, library, selectors)
+        pushed = push_plan(terminal, plan, library, delete=False, seconds=timeout)
+        follower = Follower(library, selectors, site, delete, timeout, terminal.waiting)
         follower.remember()
         seconds = time.monotonic() - began
         if as_json:
