@@ -17,7 +17,6 @@ from sakuin_cli.prediction.answers import FIRST, Predict, PredictedAnswer, Predi
 from sakuin_cli.prediction.cache import Cache
 from sakuin_cli.prediction.pages import PredictedSite, predicted_site
 from sakuin_cli.prediction.vectors import Vectors
-from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.uploads import uploads_below
 
 from tests.cli.edits import edit_site
@@ -116,7 +115,7 @@ def checked(a_world: Worlds, tmp_path_factory: pytest.TempPathFactory) -> Checke
     world = a_world()
     for file in sorted(filter(Path.is_file, folder.rglob("*")), key=lambda file: file.suffix == ".html"):
         world.put(file.relative_to(folder).as_posix(), file.read_bytes())
-    rows = starter_questions(passages_below([folder], CommandSettings.read({}), folder=""))
+    rows = starter_questions(passages_below([folder], folder=""))
     golden = [
         LabelledQuestion(line, str(row["query"]), tuple(row["gold"]))  # type: ignore[arg-type]
         for line, row in enumerate([*rows[::4], *({"query": query, "gold": []} for query in ASKED)], 1)
