@@ -1,4 +1,4 @@
-"""The console of the deployed template, through the gateway: its function invokes the one that searches."""
+"""The console of the deployed template: its pages, and the user of `sakuin up` who signs in and allows an agent."""
 
 import json
 import re
@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from tests.integration.conftest import REQUEST_SECONDS, Deployed
+from tests.oauth.person import Person
+from tests.oauth.sdk_agent import Agent
 
 pytestmark = pytest.mark.integration
 
@@ -35,3 +37,18 @@ def test_the_playground_shows_what_an_agent_gets(deployed: Deployed, browser: ht
         f"{deployed.url}/v1/search", headers=headers, json={"query": QUESTION}, timeout=REQUEST_SECONDS
     )
     assert json.loads(unescape(shown[1])) == searched.json()
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_knows_the_address_alone_searches_after_the_user_has_allowed_it(deployed: Deployed) -> None:
+    environment = deployed.environment
+    person = Person(deployed.url, environment["SAKUIN_USER_EMAIL"], environment["SAKUIN_USER_PASSWORD"])
+    agent = Agent(environment["SAKUIN_TOOLS_MCP_URL"], person)
+
+    async with agent.connected() as client:
+        answer = await client.call_tool("search_columns", {"query": "公式の覚え方"})
+    # The Table may be indexed later.
+    assert not answer.is_error, answer.content
+
+    assert environment["SAKUIN_USER_EMAIL"] in person.http.get(f"{deployed.url}/console/agents").text
+    assert len(agent.shown) == 1

@@ -1,9 +1,11 @@
-"""Excerpts of about a hundred characters around the matched words."""
+"""What a result shows of its text: an excerpt of about a hundred characters, and the words of the question."""
 
 import time
 
 import pytest
 from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.matched_words import MOST_SHOWN, matched_words
+from sakuin.language.analysis import analyze, term_counts
 
 FILLER = "前置きの文が続いていく。" * 12
 
@@ -78,3 +80,36 @@ def test_a_long_text_of_many_sentences_is_looked_at_around_its_words_only() -> N
     began = time.process_time()
     assert "判別式" in excerpt(text, around=["判別式", "判別", "別式"])
     assert time.process_time() - began < 1
+
+
+# ---------------------------------------------------------------- matched words
+
+
+TEXT = "たすき掛けの手順\n二次方程式 x²+5x+6=0 をたすき掛けで因数分解して解く。"
+
+
+def words_of(question: str) -> list[str]:
+    return [term for term in term_counts(analyze(question)) if not term.startswith("~")]
+
+
+def test_another_spelling_is_shown_as_it_stands_in_the_text() -> None:
+    assert matched_words(TEXT, words_of("襷掛け")) == ("たすき掛け",)
+
+
+def test_neighbours_are_one_stretch() -> None:
+    assert "二次方程式" in matched_words(TEXT, words_of("二次方程式"))
+
+
+def test_a_repeated_word_is_shown_once_and_the_heaviest_first() -> None:
+    assert matched_words(TEXT, [*words_of("因数分解"), *words_of("襷掛け")])[:2] == ("因数分解", "たすき掛け")
+
+
+def test_nothing_that_matches_is_nothing() -> None:
+    assert matched_words(TEXT, []) == ()
+    assert matched_words(TEXT, ["天気"]) == ()
+    assert matched_words("", ["天気"]) == ()
+
+
+def test_there_are_never_more_than_are_shown() -> None:
+    names = ["数列", "確率", "円周", "三角形", "平方根", "放物線", "座標", "不等式", "面積", "体積", "関数"]
+    assert len(matched_words("。".join(names), words_of("。".join(names)))) == MOST_SHOWN

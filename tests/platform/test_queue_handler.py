@@ -146,12 +146,9 @@ def queue(empty_database: Database) -> Queue:
 def test_a_message_that_is_done_leaves_its_queue_and_asks_postgres_for_nothing(queue: Queue) -> None:
     queue.loses_supabase()
     assert queue.deliver()
-    assert (queue.work.processed, queue.sqs.messages, queue.warnings) == (["a page"], [], [])
-
-
-def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
+    # A message that asks for nothing is done, too.
     assert queue.deliver(body='{"asked": null}')
-    assert queue.work.processed == []
+    assert (queue.work.processed, queue.sqs.messages, queue.warnings) == (["a page"], [], [])
 
 
 @pytest.mark.parametrize(
@@ -201,23 +198,12 @@ def test_an_event_of_several_messages_fails_whole_and_none_is_worked_on(queue: Q
     assert "set BatchSize to 1" in queue.log.getvalue()
 
 
-def test_a_message_that_failed_comes_back_after_the_time_of_its_delivery(queue: Queue) -> None:
-    queue.work.error = Invalid("It is wrong")
-    assert not queue.deliver(receives=2)
-    assert queue.hidden == [30]
-
-
-def test_a_failure_before_the_last_is_recorded_with_its_reason(queue: Queue) -> None:
+def test_a_failure_before_the_last_is_recorded_and_its_message_comes_back(queue: Queue) -> None:
     queue.work.error = Unavailable("The vendor did not answer", vendor="openai")
     assert not queue.deliver(receives=2)
-    row = queue.row
-    assert (row.subject, row.state, row.reason, row.vendor) == (
-        "a page",
-        "retrying",
-        "The vendor did not answer",
-        "openai",
-    )
-    assert queue.work.gave_up == []
+    row, reason = queue.row, "The vendor did not answer"
+    assert (row.subject, row.state, row.reason, row.vendor) == ("a page", "retrying", reason, "openai")
+    assert (queue.hidden, queue.work.gave_up) == ([30], [])
 
 
 def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(queue: Queue) -> None:

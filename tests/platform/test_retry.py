@@ -40,12 +40,34 @@ def test_a_short_failure_of_a_vendor_is_tried_again_and_an_outage_never_uses_up_
     assert decisions[3] == Defer(0, waits, "openai", longest=2 * A_DAY)
 
 
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_work_for_a_vendor_that_is_not_asked_waits_at_once(receives: int) -> None:
-    error = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
-    assert decision(error, receives=receives) == Defer(
-        20, "openai keeps failing; this waits for openai and continues automatically", "openai", longest=2 * A_DAY
-    )
+WAITS = "this waits for openai and continues automatically"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (
+            CircuitOpen("openai keeps failing", vendor="openai", retry_after=20),
+            Defer(20, f"openai keeps failing; {WAITS}", "openai", longest=2 * A_DAY),
+        ),
+        # Until the next day.
+        (OverBudget("The tokens are used up"), Defer(12 * 3600, "The tokens are used up", longest=None)),
+        (OutOfTime("There was no time"), SendAgain(0, "There was no time", longest=2 * A_DAY)),
+        (
+            RateLimited("embeddings", vendor="openai", retry_after=130),
+            SendAgain(130, "Waiting for embeddings, about 3 minutes", longest=2 * A_DAY),
+        ),
+        (
+            RateLimited("embeddings", vendor="openai", retry_after=4_000),
+            SendAgain(900, "Waiting for embeddings, about 67 minutes", longest=2 * A_DAY),
+        ),
+        (REFUSED, Defer(0, f"{REFUSED}; {WAITS} after the correction", "openai", longest=20 * A_DAY)),
+    ],
+)
+def test_work_that_has_to_wait_does_so_at_once_whatever_its_deliveries(
+    error: Exception, expected: RetryDecision
+) -> None:
+    assert [decision(error, receives=receives) for receives in EACH_DELIVERY] == [expected] * MAX_FAILURES
 
 
 @pytest.mark.parametrize("error", [Unavailable, CircuitOpen])
@@ -64,37 +86,6 @@ def test_a_vendor_s_wait_is_at_most_a_quarter_hour(receives: int, kind: type, wa
     assert isinstance(made, kind)
     assert not isinstance(made, DeadLetter)
     assert made.seconds == seconds
-
-
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_work_over_the_budget_continues_with_the_next_day_whatever_its_deliveries(receives: int) -> None:
-    error = OverBudget("The day's tokens are used up")
-    assert decision(error, receives=receives) == Defer(12 * 3600, "The day's tokens are used up", longest=None)
-
-
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_work_that_its_worker_had_no_time_for_continues_at_once_and_ends_after_two_days(receives: int) -> None:
-    error = OutOfTime("There was no time")
-    assert decision(error, receives=receives) == SendAgain(0, "There was no time", longest=2 * A_DAY)
-
-
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-@pytest.mark.parametrize(("seconds", "waits"), [(130, 130), (4_000, 900)])
-def test_work_that_a_vendor_delays_is_sent_again_after_that_time(receives: int, seconds: float, waits: float) -> None:
-    error = RateLimited("embeddings", vendor="openai", retry_after=seconds)
-    reason = f"Waiting for embeddings, about {3 if seconds == 130 else 67} minutes"
-    assert decision(error, receives=receives) == SendAgain(waits, reason, longest=2 * A_DAY)
-
-
-@pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_work_whose_key_is_refused_waits_at_once_for_twenty_days_and_says_what_to_check(receives: int) -> None:
-    assert decision(REFUSED, receives=receives) == Defer(
-        0,
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
-        "automatically after the correction",
-        "openai",
-        longest=20 * A_DAY,
-    )
 
 
 @pytest.mark.parametrize("error", [AWAY, REFUSED, OutOfTime("There was no time")])

@@ -57,16 +57,11 @@ def test_any_number_of_messages_arrives_as_it_was_sent(queue: SqsQueue) -> None:
     assert sorted(found, key=lambda message: message["number"]) == messages
 
 
-def test_messages_go_in_batches_of_ten() -> None:
+def test_messages_go_in_batches_of_ten_and_none_in_no_request() -> None:
     requests = Requests()
-    SqsQueue(requests, "queue").send([{"number": number} for number in range(23)])
+    for count in (23, 0):
+        SqsQueue(requests, "queue").send([{"number": number} for number in range(count)])
     assert requests.batches == [10, 10, 3]
-
-
-def test_no_message_is_no_request_and_no_error() -> None:
-    requests = Requests()
-    SqsQueue(requests, "queue").send([])
-    assert requests.batches == []
 
 
 def test_what_sqs_did_not_take_of_a_batch_is_an_error() -> None:

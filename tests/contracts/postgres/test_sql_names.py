@@ -1,8 +1,4 @@
-"""Names that PL/pgSQL and Python use exist in the database: neither is checked before it runs.
-
-Postgres checks functions in SQL when it creates them. What these tests cannot see: whether types fit, names without an
-alias before them, and SQL that a function builds as text.
-"""
+"""Names that PL/pgSQL and Python use exist in the database, and every index over text has one order."""
 
 import ast
 import re
@@ -137,3 +133,28 @@ def _arguments(node: ast.FunctionDef) -> set[str]:
     keywords = {each.arg for each in ast.walk(node) if isinstance(each, ast.keyword) and each.arg}
     texts = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     return {name for name in keywords | texts if re.fullmatch(r"p_[a-z_]+", name)}
+
+
+# ---------------------------------------------------------------- order of text
+
+
+INDEXED = """
+select distinct t.relname || '.' || a.attname
+from pg_index i join pg_class t on t.oid = i.indrelid join pg_attribute a on a.attrelid = i.indexrelid
+where t.relnamespace = 'public'::regnamespace and a.attcollation not in (0, 'pg_catalog."C"'::regcollation)
+"""
+NAMED = """
+select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid
+where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not a.attisdropped and a.attnum > 0
+  and c.relname in ('context_table', 'tool', 'mcp') and a.attname = 'name'
+  and a.attcollation <> 'pg_catalog."C"'::regcollation
+"""
+
+
+def test_every_index_over_text_has_the_order_of_bytes(sql: psycopg.Connection) -> None:
+    """Hosted Supabase has ICU's order by default: S3's keys and ours would come in different orders."""
+    assert sql.execute(INDEXED).fetchall() == []
+
+
+def test_lists_for_people_have_one_order_everywhere(sql: psycopg.Connection) -> None:
+    assert sql.execute(NAMED).fetchall() == []

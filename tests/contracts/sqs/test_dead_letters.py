@@ -1,7 +1,7 @@
 """The dead letter queues: listing changes nothing, and sending loses nothing."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,24 +122,16 @@ def bodies(sqs: ModelledSqs) -> list[dict[str, object]]:
     return [json.loads(message.body) for message in sqs.messages]
 
 
-@pytest.mark.parametrize("materials", [[], ["b", "junior/二次方程式の解き方_教材"], [f"p{n:02}" for n in range(23)]])
-def test_each_material_is_one_message(sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]) -> None:
-    queue.reindex(materials, reason="learns.yml changed")
+@pytest.mark.parametrize("names", [[], ["b", 'junior/"二次" %20+の教材'], [f"p{number:02}" for number in range(23)]])
+def test_each_material_and_each_key_is_one_message(sqs: ModelledSqs, queue: MaterialQueue, names: list[str]) -> None:
+    queue.reindex(names, reason="learns.yml changed")
+    queue.recheck(names, reason="reconcile")
+    queue.ask_learns(names)
     assert [read_event(body) for body in bodies(sqs)] == [
-        ReindexMaterial(material=material, reason="learns.yml changed") for material in materials
+        *(ReindexMaterial(material=name, reason="learns.yml changed") for name in names),
+        *(RecheckKey(key=name, reason="reconcile") for name in names),
+        *(AskLearns(material=name) for name in names),
     ]
-
-
-def test_a_request_for_learns_names_its_material(sqs: ModelledSqs, queue: MaterialQueue) -> None:
-    queue.ask_learns(["junior/二次", "a"])
-    assert [read_event(body) for body in bodies(sqs)] == [AskLearns(material="a"), AskLearns(material="junior/二次")]
-
-
-def test_each_key_to_compare_with_the_bucket_is_a_message_of_its_own(sqs: ModelledSqs, queue: MaterialQueue) -> None:
-    keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
-    queue.recheck(keys, reason="reconcile")
-    queue.recheck([], reason="nothing")
-    assert [read_event(body) for body in bodies(sqs)] == [RecheckKey(key=key, reason="reconcile") for key in keys]
 
 
 @pytest.mark.parametrize("version", ["", "an index"])
