@@ -20,6 +20,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from rich.table import Table
 from sakuin.retrieval.index_version import TableCut
 from sakuin.retrieval.weights import weights_of
 from sakuin.tables.chunking import ChunkText, chunks
-from sakuin.tables.search import SearchTable, TableExplanation
+from sakuin.tables.search import TableExplanation
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
 from sakuin_local.embeddings.model import NAME
 
@@ -171,11 +172,11 @@ def searched_table(
 ) -> Iterator[Callable[[str], TableExplanation]]:
     """Explains questions to a Table of articles, on a stack of its own."""
     with running() as stack:
-        project = stack.call("create_project", name="p")["id"]
-        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
-        endpoint, tool = stack.tool_over(project, table, "/articles")
-        stack.index_document(project, table, {"articles": articles}, model)
-        search = SearchTable(stack.records, stack.store, model, weights_of(model.name))
+        stack.embedder = model
+        table = stack.table({})
+        endpoint, tool = stack.tool_over(table, "/articles")
+        stack.index_document(table, {"articles": articles})
+        search = replace(stack.table_search(), weights=weights_of(model.name))
         yield partial(search.explanation, endpoint.id, tool)
 
 

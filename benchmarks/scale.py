@@ -282,16 +282,15 @@ def measure() -> None:
             _, own, postgres = _measured(put, texts)
             print(f"page     {own / len(files):.3f} {postgres / len(files):.3f}")
     with running() as stack:
-        project = stack.call("create_project", name="p")["id"]
         for run in range(RUNS):
-            made = stack.call("create_table", project=project, name=str(run), data=None)["id"]
-            stack.tool_over(project, made, "/articles")
+            made = stack.table({})
+            stack.tool_over(made, "/articles")
             # Each has two chunks.
             strings = [large_string(run * CHUNKS_A_MESSAGE + number) for number in range(CHUNKS_A_MESSAGE // 2)]
-            stack.upload(project, made, {"articles": [{"content": text} for text in strings]})
-            messages, own, postgres = _measured(stack.work, ("index", project, made, None, 0), stack.embedder)
+            stack.upload(made, {"articles": [{"content": text} for text in strings]})
+            messages, own, postgres = _measured(stack.work, ("index", stack.project, made, None, 0))
             print(f"scan     {own:.3f} {postgres:.3f}")
-            _, own, postgres = _measured(stack.work, messages[0], stack.embedder)
+            _, own, postgres = _measured(stack.work, messages[0])
             print(f"message  {own:.3f} {postgres:.3f}")
 
 

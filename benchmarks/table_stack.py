@@ -1,4 +1,4 @@
-"""What Tables need, without Lambda: the database and the store's stand-in as programs, and an embedder in memory."""
+"""The world of Tables that the tests have, without Lambda: the database and the store's stand-in are programs."""
 
 import json
 import shutil
@@ -6,35 +6,25 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from postgrest import SyncPostgrestClient as Client
-from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
-from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.embedding import DIMENSIONS, Vector
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.turbopuffer.client import connected as store_connected
-from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.retrieval.weights import weights_of
-from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_table import IndexTable
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
-from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
-from sakuin_local.supabase.database import running_database
+from sakuin_local.supabase.database import Database, running_database
 from sakuin_local.vendors import start_turbopuffer
 
 from tests.doubles.queue import MemoryQueues
+from tests.worlds import TableWorld
 
-MODEL = EmbeddingModel("hashed", 1536)
-WEIGHTS = replace(weights_of("hashed"), mean=0.0, spread=0.03, known=1_000)
-CUT = TableCut()
-FINGERPRINT = TableIndexVersion(MODEL, CUT)
 # The kind of a worker, and its arguments.
 Message = tuple[Any, ...]
 _SENTENCES = (
@@ -68,91 +58,75 @@ class HashedEmbedder:
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         self.calls.append(len(texts))
         seeds = (np.random.default_rng(zlib.crc32(text.encode())) for text in texts)
-        return [seed.standard_normal(MODEL.dimensions).tolist() for seed in seeds]
+        return [seed.standard_normal(DIMENSIONS).tolist() for seed in seeds]
 
 
-@dataclass(frozen=True)
-class Stack:
-    """Where everything is; what speaks to it is built once in each process."""
+@dataclass(frozen=True, slots=True)
+class FileBodies:
+    """The documents of large Tables in a folder."""
 
     folder: Path
-    rest_url: str
-    service_key: str
-    store_url: str
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _stack, (self.folder, self.rest_url, self.service_key, self.store_url)
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        return (self.folder / key).read_bytes()
 
-    @cached_property
-    def client(self) -> Client:
-        return connected(self.rest_url, self.service_key)
-
-    @cached_property
-    def index(self) -> TableIndex:
-        return TableIndex(self.client, FINGERPRINT)
-
-    @cached_property
-    def records(self) -> ToolSearch:
-        return ToolSearch(self.client, FINGERPRINT.id)
-
-    @cached_property
-    def store(self) -> TurbopufferChunkStore:
-        return TurbopufferChunkStore(store_connected(self.store_url, "any"))
-
-    @cached_property
-    def embedder(self) -> HashedEmbedder:
-        return HashedEmbedder()
-
-    def call(self, function: str, **arguments: Any) -> Any:
-        """An SQL function, on behalf of an admin."""
-        return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
-
-    def upload(self, project: str, table: str, document: object) -> None:
-        """Stores the next version of a Table's document."""
-        upload = self.call("begin_upload", table=table)["upload"]
-        key = PendingUpload(project, table, upload).key
+    def write(self, key: str, text: str) -> None:
         file = self.folder / key
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+        file.write_text(text, "utf-8")
+
+
+@dataclass
+class TableStack(TableWorld):
+    """One project; `place` has what another process builds the same from, once."""
+
+    place: tuple[Path, Database, str] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stack_at, (self.place, self.project)
+
+    def upload(self, table: str, document: object) -> None:
+        """Stores the next version of a Table's document."""
+        upload = self.call("begin_upload", table=table)["upload"]
+        key = PendingUpload(self.project, table, upload).key
+        self.bodies.write(key, json.dumps(document, ensure_ascii=False))
         self.call("finish_upload", table=table, upload=upload, key=key, error=None)
 
-    def work(self, message: Message, embedder: Embedder) -> list[Message]:
+    def work(self, message: Message) -> list[Message]:
         """Gives a message to its worker; returns the messages that the worker sent."""
-        kind, project, table, *rest = message
-        queues: Any = MemoryQueues()
-        if kind == "index":
-            bodies: Any = SimpleNamespace(read=lambda key, max_bytes: (self.folder / key).read_bytes())
-            IndexTable(self.index, bodies, self.store, queues, CUT)(project, table, generation=rest[0], skip=rest[1])
-        else:
-            EmbedChunks(self.index, self.store, embedder)(project, table, rest[0])
-        asked: list[Message] = queues.asked
-        return asked
+        self.queues = MemoryQueues()
+        self.deliver(message)
+        messages: list[Message] = self.queues.asked
+        return messages
 
-    def index_document(self, project: str, table: str, document: object, embedder: Embedder) -> None:
+    def index_document(self, table: str, document: object) -> None:
         """Indexes the next version of a Table's document, one message after the other."""
-        self.upload(project, table, document)
-        messages: list[Message] = [("index", project, table, None, 0)]
-        while messages:
-            messages += self.work(messages.pop(0), embedder)
+        self.upload(table, document)
+        self.queues.index(self.project, table)
+        self.settle()
 
-    def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
+    def tool_over(self, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
-        place = {"project": project, "table": table, "json_path": json_path}
-        tool = self.call("create_tool", **place, name="search", description="d")["id"]
-        made = self.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[tool])
-        endpoint = self.records.endpoint(made["id"])
-        if endpoint is None:
-            raise LookupError("The endpoint that was just made is not there")
+        endpoint = self.bound(self.endpoint(self.tool(table, json_path)))
         return endpoint, endpoint.tools[0]
 
 
 @cache
-def _stack(*places: Any) -> Stack:
-    return Stack(*places)
+def _stack_at(place: tuple[Path, Database, str], project: str) -> TableStack:
+    folder, database, store = place
+    return TableStack(
+        connected(database.rest_url, database.service_key),
+        TurbopufferChunkStore(store_connected(store, "any")),
+        project,
+        database.dsn,
+        embedder=HashedEmbedder(),
+        bodies=FileBodies(folder),
+        place=place,
+    )
 
 
 @contextmanager
-def running() -> Iterator[Stack]:
+def running() -> Iterator[TableStack]:
     """The stack in a folder of its own, gone when the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="sakuin-benchmark-"))
     programs = Programs(folder)
@@ -160,7 +134,9 @@ def running() -> Iterator[Stack]:
         store = free_port()
         start_turbopuffer(folder, programs, port=store)
         with running_database(folder / "supabase") as database:
-            yield Stack(folder, database.rest_url, database.service_key, f"http://127.0.0.1:{store}")
+            stack = _stack_at((folder, database, f"http://127.0.0.1:{store}"), "")
+            stack.project = stack.call("create_project", name="p")["id"]
+            yield stack
     finally:
         programs.stop()
         shutil.rmtree(folder, ignore_errors=True)

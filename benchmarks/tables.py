@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from sakuin.tables.model import BoundTool, Endpoint
-from sakuin.tables.search import SearchTable
 
 from benchmarks.comparison.data import large_table
 from benchmarks.comparison.own_server import StoredQuestions
 from benchmarks.stack import Timed, quantile
-from benchmarks.table_stack import WEIGHTS, Message, Stack, running
+from benchmarks.table_stack import Message, TableStack, running
 
 WORKERS = 2
 SEARCHES = 100
@@ -28,20 +28,24 @@ QUESTIONS = ("二次方程式の解の公式", "直角三角形の斜辺の長�
 EDIT = "吾輩は猫である。"
 
 
-def step(stack: Stack, message: Message) -> tuple[list[Message], int, list[int]]:
-    """Gives a message to its worker; returns its messages, this process's peak memory in kB, and its embedded texts."""
-    embedded = len(stack.embedder.calls)
-    messages = stack.work(message, stack.embedder)
+def step(stack: TableStack, message: Message) -> tuple[list[Message], int, list[int]]:
+    """Gives a message to its worker; returns its messages, this process's peak memory in kB, and its embedded texts.
+
+    The world has about 50 MB of modules that no function of Tables loads.
+    """
+    calls: Any = stack.embedder.calls
+    embedded = len(calls)
+    messages = stack.work(message)
     # Not ru_maxrss: it begins with what the parent, which made the document, held when it started this process.
     [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return messages, int(peak.split()[1]), stack.embedder.calls[embedded:]
+    return messages, int(peak.split()[1]), calls[embedded:]
 
 
 @dataclass
 class Bench:
     """One Table on its way through its workers."""
 
-    stack: Stack
+    stack: TableStack
     pools: dict[str, ProcessPoolExecutor]
     peak: Counter[str] = field(default_factory=Counter)
     messages: Counter[str] = field(default_factory=Counter)
@@ -79,49 +83,49 @@ class Bench:
         print("" if held is None else f", searchable after {held:.2f} s", flush=True)
 
 
-def measure(stack: Stack, megabytes: float) -> None:
+def measure(stack: TableStack, megabytes: float) -> None:
     """Indexes a new Table three times and prints what each took."""
     strings = large_table(megabytes)
-    project = stack.call("create_project", name="p")["id"]
-    table = stack.call("create_table", project=project, name="t", data=None)["id"]
-    endpoint, tool = stack.tool_over(project, table, "/articles")
+    table = stack.table({})
+    endpoint, tool = stack.tool_over(table, "/articles")
+    message = ("index", stack.project, table, None, 0)
 
     def put() -> None:
         articles = [{"title": str(number), "content": text} for number, text in enumerate(strings)]
-        stack.upload(project, table, {"articles": articles})
+        stack.upload(table, {"articles": articles})
 
     def found() -> bool:
         return any("吾輩" in hit.chunk.chunk_text for hit in search(endpoint.id, tool, EDIT, top_k=5).results)
 
-    search = SearchTable(stack.records, stack.store, known_questions(stack), WEIGHTS)
+    search = replace(stack.table_search(), embedder=known_questions(stack))
     with ExitStack() as stacked:
         context = multiprocessing.get_context("spawn")
         pools = {kind: stacked.enter_context(ProcessPoolExecutor(WORKERS, context)) for kind in ("index", "embed")}
         bench = Bench(stack, pools)
         put()
         print(f"{megabytes:g} MB, {len(strings)} strings of {len(strings[0].encode()) / 1000:.1f} kB", flush=True)
-        bench.run("first", ("index", project, table, None, 0))
+        bench.run("first", message)
         put()
-        bench.run("the same again", ("index", project, table, None, 0))
+        bench.run("the same again", message)
         strings[-1] = EDIT + strings[-1]
         put()
-        bench.run("last string edited", ("index", project, table, None, 0), found)
+        bench.run("last string edited", message, found)
         peaks = ", ".join(f"{kind} {bench.peak[kind] / 1000:.0f} MB" for kind in pools)
         print(f"  peak memory of the largest worker: {peaks}", flush=True)
-        status = stack.call("read_tool", tool=tool.id)["metadata"]["search_index"]
+        status = stack.status(tool.id)
         print(f"  {status['state']}, {status['indexed_chunks_count']} of {status['chunks_count']} chunks", flush=True)
         print(f"  {_searches(stack, endpoint, tool)}", flush=True)
 
 
-def known_questions(stack: Stack) -> StoredQuestions:
+def known_questions(stack: TableStack) -> StoredQuestions:
     """Returns an `Embedder` that has the vectors already, so that asking is neither timed nor counted."""
     return StoredQuestions({query: stack.embedder.query(query) for query in (*QUESTIONS, EDIT)})
 
 
-def _searches(stack: Stack, endpoint: Endpoint, tool: BoundTool) -> str:
+def _searches(stack: TableStack, endpoint: Endpoint, tool: BoundTool) -> str:
     """Returns what a search takes: of our own code and Postgres, and of the store."""
-    store = Timed(stack.store)
-    search = SearchTable(stack.records, store, known_questions(stack), WEIGHTS)
+    store: Any = Timed(stack.store)
+    search = replace(stack.table_search(), store=store, embedder=known_questions(stack))
     parts: dict[str, list[float]] = {"ours": [], "the store": []}
     for number in range(-len(QUESTIONS), SEARCHES):
         before, started = store.seconds, time.perf_counter()

@@ -24,7 +24,7 @@ from sakuin_local.supabase.database import running_database
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, by_turns, rows
 from benchmarks.comparison.worker import Worker
-from benchmarks.table_stack import HashedEmbedder, Stack, running
+from benchmarks.table_stack import HashedEmbedder, TableStack, running
 from tests.worlds import World
 
 RUNS = 3
@@ -151,20 +151,18 @@ def own_push() -> Iterator[Put]:
         yield put
 
 
-def own_table(stack: Stack) -> Put:
+def own_table(stack: TableStack) -> Put:
     """A Table through the functions of its queues, one message after the other."""
-    project = stack.call("create_project", name="p")["id"]
-    table = stack.call("create_table", project=project, name="t", data=None)["id"]
-    stack.tool_over(project, table, "/articles")
-    embedder, store = HashedEmbedder(), CountedStore(stack.store)
-    # A cached property: the workers of this process use it from now on.
-    vars(stack)["store"] = store
+    table = stack.table({})
+    stack.tool_over(table, "/articles")
+    embedder: Any = stack.embedder
+    stack.store = store = CountedStore(stack.store)
 
     def put(texts: dict[str, str]) -> dict[str, int]:
         embedder.calls.clear()
         store.rows = 0
         articles = [{"content": text} for text in texts.values()]
-        stack.index_document(project, table, {"articles": articles}, embedder)
+        stack.index_document(table, {"articles": articles})
         return _counts(embedder, store.rows)
 
     return put
