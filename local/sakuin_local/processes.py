@@ -66,18 +66,15 @@ class Programs:
         """Starts a program that keeps running; its output goes to `<folder>/logs/<name>.log`."""
         return self._spawn(self._running, name, command, environment, stop_signal)
 
-    def run(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> str:
-        """Runs a program to its end and returns its output; a failure is a `LocalError` that shows the last lines."""
-        printed = self._folder / "logs" / f"{name}.out"
-        running = self._spawn(self._short_lived, name, command, environment, signal.SIGTERM, printed)
+    def run(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+        """Runs a program to its end; a failure is a `LocalError` that shows the last lines of its log."""
+        running = self._spawn(self._short_lived, name, command, environment, signal.SIGTERM)
         code = running.process.wait()
         with self._lock:
             self._short_lived.remove(running)
             self._write_records()
         if code:
-            lines = f"{tail(printed)}\n{tail(running.log)}".strip()
-            raise LocalError(f"{name} failed ({ended_by(code)}); see {running.log}\n{lines}")
-        return printed.read_text()
+            raise LocalError(f"{name} failed ({ended_by(code)}); see {running.log}\n{tail(running.log)}")
 
     def check(self) -> None:
         """Raises `ServiceDied`, with the name of the log, if one of them has ended."""
@@ -120,14 +117,10 @@ class Programs:
         command: Sequence[str | Path],
         environment: Mapping[str, str],
         stop_signal: signal.Signals,
-        printed: Path | None = None,
     ) -> Running:
         log = self._folder / "logs" / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        output = printed or log
-        for file in (log, output):
-            file.write_bytes(b"")
-        with self._lock, log.open("ab") as complaints, output.open("ab") as answers:
+        with self._lock, log.open("wb") as output:
             if self._stopped:
                 raise Stopped(f"{name} is not started: the stack is stopping")
             process = subprocess.Popen(  # noqa: S603 - our own commands
@@ -135,8 +128,8 @@ class Programs:
                 env=dict(environment),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
-                stdout=answers,
-                stderr=complaints,
+                stdout=output,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
             record = Record(name, process.pid, _start_time(process.pid), int(stop_signal))

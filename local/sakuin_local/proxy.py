@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import httpcore
+from starlette import routing
+from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
@@ -52,25 +54,14 @@ class NotYet(Exception):
     """The server behind an address has not started."""
 
 
-# Gives the target of a path with its query, None for an unknown address. May raise `NotYet`.
-Route = Callable[[bytes], Target | None]
-
-
-def prefix_removed(prefix: bytes, port: int) -> Route:
-    """Returns a route `/rest/v1/thing` → `/thing`, as hosted Supabase has in front of PostgREST."""
-
-    def route(path: bytes) -> Target | None:
-        if path != prefix and not path.startswith((prefix + b"/", prefix + b"?")):
-            return None
-        rest = path.removeprefix(prefix)
-        return Target(port, rest if rest.startswith(b"/") else b"/" + rest)
-
-    return route
+# Gives the target of a path with its query. May raise `NotYet`.
+Route = Callable[[bytes], Target]
 
 
 class Proxy:
     """An ASGI application that forwards each request to the target of `route`, at most `at_once` at a time.
 
+    Of a request to an application that is mounted below a path, `route` gets the rest of the path.
     The headers in `added` replace those of the same name. `renamed` are names of headers in answers, and other ones.
     Without `keeps_connections` each request has a connection of its own.
     """
@@ -95,15 +86,7 @@ class Proxy:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            target = self._route(_path(scope))
-        except NotYet:
-            # Not a 404: a client that waits for an upload keeps waiting while the stack restarts.
-            await answer(send, 503, "the stack is still starting")
-            return
-        if target is None:
-            await answer(send, 404, "not found")
-            return
+        target = self._route(_path(scope))
         try:
             body = await Request(scope, receive).body()
         except ClientDisconnect:
@@ -134,7 +117,7 @@ class Proxy:
 
 
 def _path(scope: Scope) -> bytes:
-    raw: bytes = scope["raw_path"]
+    raw: bytes = scope["raw_path"].removeprefix(scope["root_path"].encode())
     query: bytes = scope["query_string"]
     return raw + b"?" + query if query else raw
 
@@ -148,33 +131,30 @@ def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:
     return [*kept, (b"content-length", str(len(body)).encode())] if had_length else kept
 
 
-class WithSite:
-    """An ASGI application that answers with uploaded pages and their style, and passes other requests on.
+def with_site(application: Application, page: Callable[[str], bytes | None]) -> Starlette:
+    """Returns what answers with uploaded pages and their style, and passes other requests on.
 
-    `page` gives the page of a key, None if there is none; it may raise `NotYet`.
+    `page` gives the page of a key, None if there is none. Like the application, it may raise `NotYet`.
     """
 
-    def __init__(self, application: Application, page: Callable[[str], bytes | None]) -> None:
-        self._application = application
-        self._page = page
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
-        path = str(scope["path"])
-        is_read = scope["method"] in ("GET", "HEAD")
-        if is_read and path.endswith(".html"):
-            answered = await self._page_answer(path.removeprefix("/"))
-            await answered(scope, receive, send)
-        elif is_read and path == f"/{_STYLE.parent.name}/{_STYLE.name}":
-            await Response(_STYLE.read_bytes(), media_type="text/css")(scope, receive, send)
-        else:
-            await self._application(scope, receive, send)
-
-    async def _page_answer(self, key: str) -> Response:
-        try:
-            page = await asyncio.to_thread(self._page, key)
-        except NotYet:
-            return JSONResponse({"message": "the stack is still starting"}, 503)
-        if page is None:
+    def one_page(request: Request) -> Response:
+        content = page(f"{request.path_params['key']}.html")
+        if content is None:
             return JSONResponse({"message": "There is no such page. `sakuin push` uploads pages."}, 404)
-        return Response(page, media_type="text/html", headers={"content-security-policy": _SANDBOX})
+        return Response(content, media_type="text/html", headers={"content-security-policy": _SANDBOX})
+
+    def style(_request: Request) -> Response:
+        return Response(_STYLE.read_bytes(), media_type="text/css")
+
+    def starting(_request: Request, _error: Exception) -> Response:
+        # Not a 404: a client that waits for an upload keeps waiting while the stack restarts.
+        return JSONResponse({"message": "the stack is still starting"}, 503)
+
+    return Starlette(
+        routes=[
+            routing.Route("/{key:path}.html", one_page),
+            routing.Route(f"/{_STYLE.parent.name}/{_STYLE.name}", style),
+            routing.Mount("/", application),
+        ],
+        exception_handlers={NotYet: starting},
+    )

@@ -17,7 +17,7 @@ from sakuin_local.data_folder import write_environment
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
-from sakuin_local.proxy import NotYet, Proxy, Target, WithSite
+from sakuin_local.proxy import NotYet, Proxy, Target, with_site
 from sakuin_local.serving import served
 from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
@@ -96,7 +96,7 @@ def running_stack(
         until_the_end.callback(programs.stop)
         # `page_of` needs the ports, which are known after this one.
         front_proxy = Proxy(address, at_once=REQUESTS_AT_ONCE, added=_AS_A_GATEWAY, renamed=REMAPPED)
-        application = WithSite(front_proxy, lambda key: page_of(key))
+        application = with_site(front_proxy, lambda key: page_of(key))
         front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from sakuin_local.proxy import NotYet, Proxy, Target, WithSite
+from sakuin_local.proxy import NotYet, Proxy, Target, with_site
 from sakuin_local.serving import served
 
 from tests.local.test_local_proxy import Upstream, ask
@@ -16,7 +17,7 @@ PAGES = {"junior/二次.html": b"<p>page</p>", "learns.yml": b"secret"}
 def front() -> Iterator[int]:
     with served(Upstream()) as behind:
         passed_on = Proxy(lambda path: Target(behind, b"/stage" + path))
-        with served(WithSite(passed_on, PAGES.get)) as port:
+        with served(with_site(passed_on, PAGES.get)) as port:
             yield port
 
 
@@ -41,9 +42,11 @@ def test_other_requests_are_passed_on(front: int, method: str, path: str) -> Non
     assert json.loads(ask(front, method, path, b"{}")[1])["path"] == f"/stage{path}?"
 
 
-def test_before_the_bucket_is_there_the_site_is_starting() -> None:
-    def starting(_key: str) -> bytes:
+def test_before_the_bucket_is_there_everything_is_starting() -> None:
+    def starting(_path: object) -> Any:
         raise NotYet
 
-    with served(WithSite(Proxy(lambda _path: None), starting)) as port:
-        assert ask(port, "GET", "/a.html")[0].status == 503
+    with served(with_site(Proxy(starting), starting)) as port:
+        for path in ("/a.html", "/mcp"):
+            answer, body = ask(port, "GET", path)
+            assert (answer.status, json.loads(body)) == (503, {"message": "the stack is still starting"}), path

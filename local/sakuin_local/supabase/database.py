@@ -13,7 +13,7 @@ from sakuin_local.errors import LocalError, OtherMigrations
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs, end_leftovers
-from sakuin_local.proxy import Proxy, prefix_removed
+from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
 from sakuin_local.supabase import postgres, postgrest
 from sakuin_local.supabase.auth.application import auth_of, gateway
@@ -109,7 +109,8 @@ def database_of(
     auth = auth_of(folder / "auth.json", signing_key, url=url, site_url=site_url, api_keys={keys.anon, keys.service})
     user = local_user_of(folder)
     auth.sessions.records.add_user(user.email, user.password, user.id)
-    with served(gateway(auth, Proxy(prefix_removed(b"/rest/v1", ports["postgrest"]))), port=ports["rest"]):
+    rest = Proxy(lambda path: Target(ports["postgrest"], path))
+    with served(gateway(auth, rest), port=ports["rest"]):
         yield Database(
             dsn=server.dsn(),
             dsn_postgres=server.dsn("postgres"),

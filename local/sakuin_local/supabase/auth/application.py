@@ -38,7 +38,7 @@ def auth_of(file: Path | None, key: SigningKey, *, url: str, site_url: str, api_
 
 
 def gateway(auth: Auth, rest: Any) -> Starlette:
-    """Returns what answers at the URL of the project; `rest` is an ASGI application for every other path."""
+    """Returns what answers at the URL of the project; `rest` is the ASGI application below `/rest/v1`."""
     open_routes, closed_routes = oauth_routes(OAuthServer(auth.sessions, auth.consent_url))
 
     async def metadata(_request: Request) -> JSONResponse:
@@ -59,7 +59,7 @@ def gateway(auth: Auth, rest: Any) -> Starlette:
         routes=[
             Route("/.well-known/oauth-authorization-server/auth/v1", metadata),
             Mount("/auth/v1", routes=routes),
-            Mount("/", rest),
+            Mount("/rest/v1", rest),
         ],
         exception_handlers={Refused: refusal_answer},
     )
