@@ -14,7 +14,7 @@ from sakuin.knowledge.authored import learns_yml as learns_file
 from sakuin.language import synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
-from sakuin.mcp import endpoint_keys, messages
+from sakuin.mcp import callers, messages
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
@@ -53,7 +53,7 @@ FIXED: dict[str, Any] = {
     "messages in a batch": messages.LONGEST_BATCH,
     "a question, characters": arguments.MAX_QUERY,
     "`top_k`": arguments.MAX_TOP_K,
-    "wrong keys for one endpoint, a worker in 5 seconds": endpoint_keys._MAX_FAILURES,
+    "wrong keys for one endpoint, a worker in 5 seconds": callers._MAX_FAILURES,
     "an upload of a Table, seconds until it has started": keep_tables._UPLOAD_SECONDS,
     "characters of an explanation that are embedded": recipe.EMBEDDED_LENGTH,
 }

@@ -1,7 +1,7 @@
 """The change feed over REST: the keys of MCP, and to each caller only what it may read."""
 
 import pytest
-from sakuin.mcp.cursors import cursor_of
+from sakuin.mcp.answers import cursor_of
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.routes import TOOL_CHANGES

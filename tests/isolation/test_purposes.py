@@ -280,7 +280,7 @@ def test_a_key_of_a_folder_is_told_what_that_folder_is_and_not_of_others(library
 
 
 def test_a_cursor_of_the_whole_library_leads_no_key_out_of_its_folder(library: Library) -> None:
-    from sakuin.mcp.cursors import cursor_of
+    from sakuin.mcp.answers import cursor_of
 
     for folder in (None, OWN):
         cursor = cursor_of("math/b/y", "list_materials", folder)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sakuin.errors import Unauthorized
+from sakuin.mcp.callers import of_key, of_user
 from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.mcp.changes.send_webhooks import SendWebhooks
-from sakuin.mcp.changes.subscriptions import of_key, of_user
 from sakuin.platform.keys import LibraryKeys, hash_of_key
 from sakuin.platform.secrets import search_secret
 from sakuin.platform.supabase.client import connected

@@ -14,7 +14,7 @@ from sakuin.knowledge.page import ChunkType
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge import schemas
-from sakuin.mcp.knowledge.lists import list_materials
+from sakuin.mcp.knowledge.reading import list_materials
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 

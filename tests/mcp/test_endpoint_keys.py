@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import pytest
 from sakuin.errors import Forbidden, OverLimit, Unauthorized, Unavailable
 from sakuin.mcp.app import McpApp
-from sakuin.mcp.endpoint_keys import EndpointKeys, WrongKeys
+from sakuin.mcp.callers import EndpointKeys, Users, WrongKeys, is_token
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.mcp.users import Users, is_token
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.platform.supabase.sign_in import SignIn
 from sakuin.tables.model import Endpoint

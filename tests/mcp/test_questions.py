@@ -21,12 +21,13 @@ from sakuin.knowledge.postgres_search import Lexicon, PostgresChunks, Question
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.model import LexiconEntries, LexiconLookup
+from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.mcp.changes.event_types import page_events
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.changes.questions import ANSWERED, CHANGED, KeptVectors, StandingQuestions
 from sakuin.mcp.changes.send_webhooks import SendWebhooks
-from sakuin.mcp.changes.subscriptions import Caller, Subscriptions, subscription_id
+from sakuin.mcp.changes.subscriptions import Subscriptions, subscription_id
 from sakuin.mcp.changes.webhooks import Callback, Webhooks
 from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.vectors import text_hash

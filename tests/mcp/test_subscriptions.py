@@ -13,12 +13,13 @@ import psycopg
 import pytest
 from sakuin.errors import OverLimit, Unauthorized
 from sakuin.mcp.app import McpApp
+from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.mcp.changes.event_types import page_events
 from sakuin.mcp.changes.events import WebhookMethods
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.mcp.changes.send_webhooks import SendWebhooks
-from sakuin.mcp.changes.subscriptions import Caller, Subscriptions
+from sakuin.mcp.changes.subscriptions import Subscriptions
 from sakuin.mcp.changes.webhooks import Webhooks
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server

@@ -5,22 +5,14 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from sakuin.errors import Invalid, SakuinError
 from sakuin.language.unicode_text import one_line
 from sakuin.platform.asgi import Application, Receive, Scope, Send, read_body, replayed
-from sakuin.platform.http_errors import (
-    CODES,
-    ORIGIN_NOT_ALLOWED,
-    QUOTA_EXCEEDED,
-    HttpError,
-    http_error,
-    request_id_of,
-    send_error,
-)
+from sakuin.platform.http_errors import CODES, ORIGIN_NOT_ALLOWED, QUOTA_EXCEEDED, HttpError, error_response, http_error
 
 MEANINGS = {
     401: "The key or token is missing or wrong",
@@ -88,28 +80,32 @@ class AtMost:
             f"The request is too large; the limit is {self._size:,} (api_request_bytes). Upload a large document: "
         )
         message += "POST /v1/projects/{project_id}/tables/uploads for a new Table, POST /v1/tables/{table_id}/uploads."
-        await send_error(scope, send, HttpError(413, message))
+        await error_response(scope, HttpError(413, message))(scope, receive, send)
 
 
 def add_error_handlers(app: FastAPI) -> None:
     """Has the application answer each error in the same shape."""
 
     @app.exception_handler(SakuinError)
-    async def answer_error(request: Request, error: SakuinError) -> JSONResponse:
-        return _answer(request, http_error(error, request.headers))
+    async def answer_error(request: Request, error: SakuinError) -> Response:
+        return error_response(request.scope, http_error(error, request.headers))
 
     @app.exception_handler(StarletteHTTPException)
-    async def answer_http_error(request: Request, error: HTTPException) -> JSONResponse:
+    async def answer_http_error(request: Request, error: HTTPException) -> Response:
         # FastAPI answers 400 to JSON that is nested too deeply.
         status = 422 if error.status_code == 400 else error.status_code
         sentences = {404: "There is no such path", 405: "This path does not have this method", 422: _NO_JSON}
-        return _answer(request, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {}))
+        return error_response(
+            request.scope, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {})
+        )
 
     @app.exception_handler(RequestValidationError)
-    async def answer_validation_error(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def answer_validation_error(request: Request, error: RequestValidationError) -> Response:
         problems = error.errors()
         more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
-        return _answer(request, HttpError(422, "; ".join([*map(_problem, problems[:_SHOWN_PROBLEMS]), *more])))
+        return error_response(
+            request.scope, HttpError(422, "; ".join([*map(_problem, problems[:_SHOWN_PROBLEMS]), *more]))
+        )
 
 
 def check_query(request: Request) -> None:
@@ -118,10 +114,6 @@ def check_query(request: Request) -> None:
     if unknown := request.query_params.keys() - names:
         use = f"Use {', '.join(sorted(names))}" if names else "This route has none"
         raise Invalid(f"Unknown query parameter {_shown(min(unknown))}. {use}")
-
-
-def _answer(request: Request, error: HttpError) -> JSONResponse:
-    return JSONResponse(error.body(request_id_of(request.scope)), error.status, dict(error.headers))
 
 
 def _problem(problem: Mapping[str, Any]) -> str:

@@ -1,5 +1,9 @@
-"""The answer of a tool as structured content and as compact JSON text: its size, and its characters."""
+"""The answer of a tool as structured content and as compact JSON text: its size, its characters, its cursors.
 
+A cursor is a position, signed with what was asked, so that any other text is an error.
+"""
+
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +36,7 @@ _CONTINUATION_BYTES = 500
 # Members that the caller sent, compares or sends again are not changed.
 _EXACT = frozenset({"query", "id", "ids", "url", "material", "anchor", "content_hash", "next_cursor"})
 _LONGEST_FAILURE = 2000
+_CURSOR_DIGITS = 8
 _RELATIVE_LINKS = "Links are relative (BaseUrl is not set): put the address of the site in front."
 # An answer whose best result has a lower similarity is more probably wrong than right.
 _WEAK = 0.5
@@ -208,3 +213,32 @@ def _visible(value: Any) -> Any:
 def _compact(answer: Answer) -> str:
     # The text of a chunk stays exact.
     return with_escapes(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
+
+
+def cursor_of(position: str, *asked: object) -> str:
+    """Returns the cursor of a position in the answer to what was `asked`."""
+    return f"{_digest(position, asked)}.{position}"
+
+
+def position_of(cursor: str, *asked: object, name: str = "cursor") -> str:
+    """Returns the position of a cursor, which is the argument `name`.
+
+    Raises `Invalid` if it does not belong to what was `asked`.
+    """
+    digest, _, position = cursor.partition(".")
+    if digest != _digest(position, asked):
+        raise Invalid(
+            f"'{name}' does not belong to this call. Use the cursor of the last answer with the same other arguments, "
+            f"or leave '{name}' out to begin again"
+        )
+    return position
+
+
+def numbers_of(cursor: str, *asked: object) -> tuple[int, int]:
+    """Returns the position of a cursor that is two numbers."""
+    first, _, second = position_of(cursor, *asked).partition("-")
+    return int(first), int(second)
+
+
+def _digest(position: str, asked: tuple[object, ...]) -> str:
+    return hashlib.sha256(json.dumps([position, *asked]).encode()).hexdigest()[:_CURSOR_DIGITS]

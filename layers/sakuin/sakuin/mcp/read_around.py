@@ -6,8 +6,7 @@ from mcp_types import Tool
 
 from sakuin.arguments import ReadAroundArguments, schema_of
 from sakuin.errors import Invalid, NotFound
-from sakuin.mcp.answers import NOTE, Answer, add_fitting, visible_answer
-from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.answers import NOTE, Answer, add_fitting, cursor_of, position_of, visible_answer
 from sakuin.mcp.schemas import NEXT_CURSOR, OBJECT, READ_ONLY, TRUNCATED, answer, records
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, Endpoint

@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from sakuin.arguments import ChangesArguments, sentence
 from sakuin.errors import Invalid
 from sakuin.mcp.answers import Answer
+from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.mcp.documents import ENDPOINT as PUBLIC_PATH
+from sakuin.mcp.documents import Document, Documents, is_document
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.resources.documents import ENDPOINT as PUBLIC_PATH
-from sakuin.mcp.resources.documents import is_document
+from sakuin.mcp.messages import questions_in
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.tables.model import Endpoint
+from sakuin.platform.asgi import parsed_json
 
 PATH = "/mcp"
 # Paths of the library, and the tools that answer there.
@@ -71,24 +73,36 @@ def target_of(path: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class RestSearch:
-    """Answers for the tools of the library, for Search Tools, and what changed."""
+    """Answers for the tools of the library and Search Tools, with changes, and with documents of the public library."""
 
     knowledge: KnowledgeTools
     tools: SearchTools
     changes: ChangeFeed
 
-    def __call__(self, target: Target, endpoint: Endpoint | None, arguments: Any, folder: str = "") -> bytes:
-        """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search.
+    def __call__(
+        self, target: Target, caller: Caller, body: bytes, query: bytes, address: str, take: Callable[[int], None]
+    ) -> Document:
+        """Returns the media type of the answer and its bytes; raises the errors of the search.
 
-        `folder` is the only one of the pages that the caller may read, if it is not empty.
+        `query` are the parameters of a GET; `address` is that of the deployment. `take` takes so many searches of the
+        caller; it raises `OverLimit`.
         """
+        take(1)
+        if target.document:
+            return Documents(self.knowledge)(target.document, parameters_of(query), address, partial(take, 1))
+        arguments = parameters_of(query) if target.is_feed else parsed_json(body)
+        if more := questions_in(arguments) - 1:
+            take(more)
+        return "application/json", _answer(self._search(target, caller), arguments)
+
+    def _search(self, target: Target, caller: Caller) -> Callable[[dict[str, Any]], Answer]:
+        endpoint, tool_id = caller.endpoint, target.tool_id
         if target.is_feed:
-            feed = self.changes.within(folder)
-            return _answer(lambda asked: feed(endpoint, ChangesArguments.model_validate(asked)), arguments)
-        if endpoint is None or target.tool_id is None:
-            return _answer(partial(self.knowledge.within(folder).answer, target.tool), arguments)
-        tool_id = target.tool_id
-        return _answer(lambda checked: self.tools.search(endpoint, tool_id, checked), arguments)
+            feed = self.changes.within(caller.folder)
+            return lambda asked: feed(endpoint, ChangesArguments.model_validate(asked))
+        if endpoint is None or tool_id is None:
+            return partial(self.knowledge.within(caller.folder).answer, target.tool)
+        return partial(self.tools.search, endpoint, tool_id)
 
 
 def parameters_of(query: bytes) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from sakuin.mcp.answers import (
     add_fitting,
     answered,
     counted,
+    cursor_of,
     failed,
     is_weak,
     noted,
+    numbers_of,
     record_nothing,
 )
-from sakuin.mcp.cursors import cursor_of, numbers_of
 from sakuin.mcp.read_around import TOOL as READ_AROUND
 from sakuin.mcp.read_around import ReadAround, is_offered, removed
 from sakuin.mcp.schemas import (

@@ -21,8 +21,10 @@ from sakuin.errors import (
 from sakuin.platform.keys import challenge, insufficient_scope
 
 if TYPE_CHECKING:
-    # Workers have no Mangum.
-    from sakuin.platform.asgi import Scope, Send
+    # Workers have neither Starlette nor Mangum.
+    from starlette.responses import Response
+
+    from sakuin.platform.asgi import Scope
 
 _RETRY_SECONDS = 5
 _STATUS = {
@@ -87,13 +89,12 @@ def request_id_of(scope: "Scope") -> str:
     return str(scope.get("aws.event", {}).get("requestContext", {}).get("requestId", ""))
 
 
-async def send_error(scope: "Scope", send: "Send", error: HttpError) -> None:
-    """Sends the answer."""
+def error_response(scope: "Scope", error: HttpError) -> "Response":
+    """Returns the answer to a request."""
+    from starlette.responses import Response
+
     body = json.dumps(error.body(request_id_of(scope)), ensure_ascii=False).encode("utf-8", "backslashreplace")
-    sent = {"content-type": "application/json", "content-length": str(len(body)), **error.headers}
-    headers = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return Response(body, error.status, error.headers, "application/json")
 
 
 def _retry_after(error: SakuinError) -> dict[str, str]:

@@ -198,6 +198,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.language.vocabulary import vocabulary_of
     from sakuin.language.vocabulary_files import vocabulary_id
     from sakuin.mcp.app import McpApp
+    from sakuin.mcp.callers import Users
     from sakuin.mcp.changes.event_types import page_events, tool_events
     from sakuin.mcp.changes.events import WebhookMethods
     from sakuin.mcp.changes.feed import ChangeFeed
@@ -206,11 +207,9 @@ def handler(clients: Clients) -> Handler:
     from sakuin.mcp.knowledge.tools import KnowledgeTools
     from sakuin.mcp.playground import AnswerPlayground
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
-    from sakuin.mcp.resources.documents import Documents
     from sakuin.mcp.rest import RestSearch
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
-    from sakuin.mcp.users import Users
     from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
@@ -276,7 +275,6 @@ def handler(clients: Clients) -> Handler:
         users=Users(sign_in, lambda token: tokens().searcher_of(token), records.endpoint_of_user),
         longest_body=limits.mcp_request_bytes,
         rest=RestSearch(tools, search_tools, feed),
-        documents=Documents(tools),
         address=sign_in.address,
         set_caller=counts.set_caller,
     )

@@ -29,11 +29,11 @@ def subscriptions_of(clients: Clients) -> "Subscriptions":
 def webhook_work(clients: Clients) -> "SendWebhooks":
     """Returns what processes its messages."""
     from sakuin.knowledge.postgres_search import ReadKnowledge
+    from sakuin.mcp.callers import Callers
     from sakuin.mcp.changes.event_types import page_events, tool_events
     from sakuin.mcp.changes.feed import ChangeFeed
     from sakuin.mcp.changes.questions import KeptVectors, StandingQuestions
     from sakuin.mcp.changes.send_webhooks import SendWebhooks
-    from sakuin.mcp.changes.subscriptions import Callers
     from sakuin.mcp.changes.webhooks import Webhooks
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.platform.keys import LibraryKeys, StoredKeys

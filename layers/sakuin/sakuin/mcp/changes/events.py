@@ -18,8 +18,9 @@ from mcp_types import INVALID_PARAMS, RequestParams
 from pydantic import BaseModel, Field
 
 from sakuin.errors import Gone, Invalid, NotFound, OverLimit, SakuinError
+from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.event_types import EventTypes, Happened
-from sakuin.mcp.changes.subscriptions import Caller, Subscription, Subscriptions, subscription_id
+from sakuin.mcp.changes.subscriptions import Subscription, Subscriptions, subscription_id
 from sakuin.mcp.changes.webhooks import Callback, CallbackFailed, Webhooks
 from sakuin.mcp.messages import protocol_error
 

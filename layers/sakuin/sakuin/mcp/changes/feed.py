@@ -10,7 +10,7 @@ from sakuin.arguments import ChangeKind, ChangesArguments
 from sakuin.errors import Gone, Invalid
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import split_chunk_id
-from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.answers import cursor_of, position_of
 from sakuin.mcp.schemas import Schema, record
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import Endpoint

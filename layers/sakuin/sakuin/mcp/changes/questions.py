@@ -12,8 +12,8 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin.knowledge.model import Filters
 from sakuin.knowledge.names import split_chunk_id
 from sakuin.knowledge.search import KnowledgeSearches, RankedMatches
+from sakuin.mcp.answers import cursor_of, position_of
 from sakuin.mcp.changes.feed import ChangeFeed, last_read
-from sakuin.mcp.cursors import cursor_of, position_of
 from sakuin.mcp.schemas import record
 from sakuin.platform.embedding import QuestionEmbedder, Vector
 from sakuin.platform.supabase.client import vector_text

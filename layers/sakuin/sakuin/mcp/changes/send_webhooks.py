@@ -16,9 +16,10 @@ import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sakuin.errors import Gone, Invalid, OverLimit, Unauthorized
+from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.due_subscriptions import message_of
 from sakuin.mcp.changes.event_types import EventTypes, Happened
-from sakuin.mcp.changes.subscriptions import Caller, Subscription, Subscriptions
+from sakuin.mcp.changes.subscriptions import Subscription, Subscriptions
 from sakuin.mcp.changes.webhooks import CallbackFailed, Webhooks, new_id
 from sakuin.platform.sqs import SqsQueue
 

@@ -1,71 +1,20 @@
-"""Subscriptions to events, and the keys and users to whom they belong."""
+"""Subscriptions to events."""
 
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from sakuin.errors import Unauthorized
 from sakuin.mcp.changes.webhooks import Callback
-from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.client import Client, call
-from sakuin.tables.model import Endpoint
 
-_KEY, _USER = "key:", "user:"
 # Equal to `most_failures` in SQL.
 MOST_FAILURES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks for events: the endpoint, and the folder of the library that is read, if it is not empty.
-
-    `principal` is a key or a user, empty for everybody; `payer` is whose quotas are used.
-    """
-
-    endpoint: Endpoint | None
-    folder: str
-    principal: str = ""
-    payer: str = ""
-
-
-def of_key(key_hash: str) -> str:
-    """Returns the principal of a key."""
-    return _KEY + key_hash
-
-
-def of_user(user_id: str) -> str:
-    """Returns the principal of a user."""
-    return _USER + user_id
-
-
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """Finds what a principal may read now, as for its requests."""
-
-    keys: KeyRing
-    folder_of: Callable[[str], str]
-    endpoint_of_key: Callable[[str, str], tuple[Sequence[str], Endpoint | None]]
-    endpoint_of_user: Callable[[str, str], Endpoint | None]
-    opens_library: Callable[[], bool]
-
-    def find(self, principal: str, mcp_id: str | None) -> Caller:
-        """Returns the caller; `Unauthorized` if the key or the user has no access any more."""
-        is_key = principal.startswith(_KEY)
-        id = principal.removeprefix(_KEY if is_key else _USER)
-        endpoint = None
-        if mcp_id is not None:
-            endpoint = self.endpoint_of_key(mcp_id, id)[1] if is_key else self.endpoint_of_user(mcp_id, id)
-        elif id in self.keys.hashes(newer=True) if is_key else self.opens_library():
-            return Caller(None, self.folder_of(id) if is_key else "", principal)
-        if endpoint is None:
-            raise Unauthorized
-        return Caller(endpoint, "", principal)
 
 
 @dataclass(frozen=True, slots=True)

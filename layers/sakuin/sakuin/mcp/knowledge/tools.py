@@ -37,8 +37,7 @@ from sakuin.mcp.answers import (
     visible_answer,
 )
 from sakuin.mcp.knowledge import schemas
-from sakuin.mcp.knowledge.lists import list_concepts, list_materials
-from sakuin.mcp.knowledge.reading import find_text, get_chunk_by_id, read_page
+from sakuin.mcp.knowledge.reading import find_text, get_chunk_by_id, list_concepts, list_materials, read_page
 from sakuin.mcp.knowledge.search import search_knowledge
 from sakuin.mcp.schemas import COUNTS, READ_ONLY
 from sakuin.platform.telemetry import NO_METER, Meter

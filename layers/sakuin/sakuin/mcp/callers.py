@@ -1,4 +1,4 @@
-"""Keys of MCP endpoints: the check of a key, and recent wrong keys, which cost no database call."""
+"""Who asks: keys of MCP endpoints, with recent wrong keys, which cost no database call; users who signed in."""
 
 import hashlib
 import re
@@ -6,20 +6,53 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sakuin.errors import OverLimit
+from sakuin.errors import Forbidden, OverLimit, Unauthorized
 from sakuin.platform.keys import hash_of_key, is_key, known_hash
+from sakuin.platform.secrets import KeyRing
+from sakuin.platform.supabase.sign_in import SignIn
 from sakuin.tables.model import Endpoint
 
 # Gives, for an id and the hash of a key, the hashes of the endpoint's keys, and the endpoint if it is one of them. The
 # number of hashes is always the same: the time must not show whether there is an endpoint.
 EndpointOf = Callable[[str, str], tuple[Sequence[str], Endpoint | None]]
+# Gives the endpoint for its id and a user who is a member of its project; None for anyone else and for no endpoint.
+EndpointOfUser = Callable[[str, str], Endpoint | None]
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# A JWT (RFC 7519): three parts, and the first begins with `{"`.
+_TOKEN = re.compile(r"eyJ[\w-]*\.[\w-]+\.[\w-]*", re.ASCII)
 _SECONDS = 5.0
 # Wrong keys for one endpoint, in one worker, within `_SECONDS`.
 _MAX_FAILURES = 20
 # Entries in memory; the oldest are removed first.
 _MAX_ENTRIES = 1000
+# The principals of keys and of users.
+_KEY, _USER = "key:", "user:"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the endpoint, None for the library, of which the `folder` alone is read, if it is not empty.
+
+    `principal` is a key or a user, empty for everybody; `payer` is whose quotas are used: the project of an endpoint,
+    else the hash of the key or the user. `key` names the key in counters, without a person.
+    """
+
+    endpoint: Endpoint | None
+    folder: str
+    principal: str = ""
+    payer: str = ""
+    key: str = ""
+
+
+def of_key(key_hash: str) -> str:
+    """Returns the principal of a key."""
+    return _KEY + key_hash
+
+
+def of_user(user_id: str) -> str:
+    """Returns the principal of a user."""
+    return _USER + user_id
 
 
 @dataclass(slots=True)
@@ -89,3 +122,59 @@ class EndpointKeys:
             self.wrong.add(mcp_id, key, hashes)
             return None
         return endpoint, matching
+
+
+def is_token(text: str) -> bool:
+    """Returns whether the text has the form of an access token."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """The users of the deployment. `user_of` gives the UUID of a token's user; it raises `Unauthorized`."""
+
+    sign_in: SignIn
+    user_of: Callable[[str], str]
+    endpoint: EndpointOfUser
+
+    def find(self, token: str, mcp_id: str | None) -> tuple[str, Endpoint | None]:
+        """Returns the token's user, and the endpoint; None for the library.
+
+        `Unauthorized` for a wrong token. `Forbidden` if the user may not search there, whether or not there is such an
+        endpoint.
+        """
+        if not self.sign_in.accepts_users():
+            raise Unauthorized
+        user = self.user_of(token)
+        if mcp_id is None:
+            if not self.sign_in.opens_library:
+                raise Forbidden("This library opens with a key only. Ask its operator for one (LibraryForUsers)")
+            return user, None
+        endpoint = self.endpoint(mcp_id, user)
+        if endpoint is None:
+            raise Forbidden("You are no member of the project of such an endpoint. An owner can add you")
+        return user, endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Finds what a principal may read now, as for its requests."""
+
+    keys: KeyRing
+    folder_of: Callable[[str], str]
+    endpoint_of_key: EndpointOf
+    endpoint_of_user: EndpointOfUser
+    opens_library: Callable[[], bool]
+
+    def find(self, principal: str, mcp_id: str | None) -> Caller:
+        """Returns the caller; `Unauthorized` if the key or the user has no access any more."""
+        is_key = principal.startswith(_KEY)
+        id = principal.removeprefix(_KEY if is_key else _USER)
+        endpoint = None
+        if mcp_id is not None:
+            endpoint = self.endpoint_of_key(mcp_id, id)[1] if is_key else self.endpoint_of_user(mcp_id, id)
+        elif id in self.keys.hashes(newer=True) if is_key else self.opens_library():
+            return Caller(None, self.folder_of(id) if is_key else "", principal)
+        if endpoint is None:
+            raise Unauthorized
+        return Caller(endpoint, "", principal)

@@ -18,7 +18,7 @@ from sakuin.mcp.answers import visible_answer
 from sakuin.mcp.knowledge.reading import read_page
 from sakuin.mcp.knowledge.schemas import said_of
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.resources.skill import skill_of
+from sakuin.mcp.skill import skill_of
 
 FOLDER = "/public/"
 ENDPOINT = f"{FOLDER}mcp"

@@ -1,32 +1,39 @@
-"""The pages of the library as MCP resources, read as `read_page` reads them."""
+"""The pages of the library as MCP resources, read as `read_page` reads them, and the methods for them and the skill."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
+import anyio.to_thread
+from mcp import MCPError
+from mcp.server import Server
 from mcp_types import (
+    INVALID_PARAMS,
     ListResourcesResult,
     ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
     ReadResourceResult,
+    RequestParams,
     Resource,
     ResourceTemplate,
     TextResourceContents,
 )
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from sakuin.arguments import MAX_TOKENS, MaterialArguments, PageArguments
 from sakuin.errors import Invalid, NotFound, SakuinError
-from sakuin.mcp.answers import NOTE, counted, visible_answer
-from sakuin.mcp.cursors import cursor_of, position_of
+from sakuin.mcp.answers import NOTE, counted, cursor_of, position_of, visible_answer
 from sakuin.mcp.knowledge.reading import read_page
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.messages import protocol_error
-from sakuin.mcp.resources.skill import URI, skill_of
+from sakuin.mcp.skill import URI, skill_of
 
 PAGES = "sakuin://pages/"
 MARKDOWN = "text/markdown"
-_LIST_TTL_MS = 60_000
+_SKILLS = "io.modelcontextprotocol/skills"
+_TTL_MS = 60_000
 _MOST_PARAMETERS = 4
 _TEMPLATE = ResourceTemplate(
     name="page",
@@ -59,18 +66,18 @@ class Resources:
         first = [skill_of(self.tools).resource] if cursor is None else []
         following = cursor_of(materials[-1].material, *question) if has_more else None
         return ListResourcesResult(
-            resources=[*first, *pages], next_cursor=following, ttl_ms=_LIST_TTL_MS, cache_scope="private"
+            resources=[*first, *pages], next_cursor=following, ttl_ms=_TTL_MS, cache_scope="private"
         )
 
     def templates(self) -> ListResourceTemplatesResult:
         """Returns the form of the addresses of pages."""
-        return ListResourceTemplatesResult(resource_templates=[_TEMPLATE], ttl_ms=_LIST_TTL_MS, cache_scope="private")
+        return ListResourceTemplatesResult(resource_templates=[_TEMPLATE], ttl_ms=_TTL_MS, cache_scope="private")
 
     def read(self, uri: str) -> ReadResourceResult:
         """Returns a page, or as much of it as an answer has; then its last line names the address of the rest."""
         if uri == URI:
             contents = TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill_of(self.tools).text)
-            return ReadResourceResult(contents=[contents], ttl_ms=_LIST_TTL_MS, cache_scope="private")
+            return ReadResourceResult(contents=[contents], ttl_ms=_TTL_MS, cache_scope="private")
         try:
             arguments = _arguments(uri)
             with counted(self.tools.meter):
@@ -108,3 +115,45 @@ def _arguments(uri: str) -> dict[str, Any]:
     if unknown := parameters.keys() - {"section", "cursor"}:
         raise Invalid(f"{min(unknown)[:64]!r} is no parameter of a page. There are section and cursor")
     return {name: values[0] for name, values in parameters.items()} | {"page": page, "max_tokens": MAX_TOKENS}
+
+
+class SkillParams(RequestParams):
+    """The parameters of `skills/get`."""
+
+    uri: str = Field(max_length=2000)
+
+
+def add_resources(server: Server[Any], resources_of: Callable[[Any], Resources]) -> None:
+    """Has a server offer the resources of the caller of a request, and the skill."""
+
+    async def list_resources(context: Any, params: PaginatedRequestParams) -> ListResourcesResult:
+        return await anyio.to_thread.run_sync(resources_of(context).listed, params.cursor)
+
+    async def list_templates(context: Any, _params: PaginatedRequestParams) -> ListResourceTemplatesResult:
+        return resources_of(context).templates()
+
+    async def read_resource(context: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await anyio.to_thread.run_sync(resources_of(context).read, str(params.uri))
+
+    async def skill(context: Any) -> dict[str, Any]:
+        skill = await anyio.to_thread.run_sync(skill_of, resources_of(context).tools)
+        return skill.entry()
+
+    async def list_skills(context: Any, _params: PaginatedRequestParams) -> dict[str, Any]:
+        return _cached(skills=[await skill(context)])
+
+    async def get_skill(context: Any, params: SkillParams) -> dict[str, Any]:
+        if params.uri != URI:
+            raise MCPError(INVALID_PARAMS, f"There is no skill of this address. There is {URI}")
+        return _cached(skill=await skill(context))
+
+    server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
+    server.add_request_handler("resources/templates/list", PaginatedRequestParams, list_templates)
+    server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
+    server.add_request_handler("skills/list", PaginatedRequestParams, list_skills)
+    server.add_request_handler("skills/get", SkillParams, get_skill)
+    server.extensions[_SKILLS] = {}
+
+
+def _cached(**result: Any) -> dict[str, Any]:
+    return {"resultType": "complete", **result, "ttlMs": _TTL_MS, "cacheScope": "private"}
