@@ -10,7 +10,8 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import NamedSecret
-from sakuin.wiring.starting import restorable, starts_ahead, without_gc
+from sakuin.wiring.clients import starts_ahead
+from sakuin.wiring.handlers import restorable, without_gc
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -49,6 +50,7 @@ QUERY_DESCRIPTION = (
 # Limits the length of an error message.
 _SHOWN_PROBLEMS = 5
 _SHOWN_NAME = 64
+NO_JSON = "The body is not valid JSON"
 
 
 def _whole(least: int, most: int) -> BeforeValidator:
@@ -356,21 +358,37 @@ class ChangesArguments(_Arguments):
 
 def sentence(error: ValidationError) -> Invalid:
     """Returns the error about wrong arguments, with the name of each."""
-    problems = (dict(problem) for problem in error.errors(include_url=False))
     # For an optional argument pydantic adds the useless problem that it is not null.
-    messages = [_problem(problem) for problem in problems if problem["type"] != "none_required"]
-    more = [f"and {len(messages) - _SHOWN_PROBLEMS} more"] if len(messages) > _SHOWN_PROBLEMS else []
-    return Invalid("; ".join([*messages[:_SHOWN_PROBLEMS], *more]))
+    problems = [problem for problem in error.errors(include_url=False) if problem["type"] != "none_required"]
+    return Invalid(sentence_of(problems, slice(0, 1), "an argument of this tool", whole="arguments"))
 
 
-def _problem(problem: dict[str, Any]) -> str:
-    # The name of an unknown field comes from the caller.
-    field = one_line(str(problem["loc"][0]))[:_SHOWN_NAME] if problem["loc"] else "arguments"
+def sentence_of(
+    problems: Sequence[Mapping[str, Any]], place: slice, what: str = "a member of this request", *, whole: str = "body"
+) -> str:
+    """Returns what is wrong with fields, or with the `whole`, without the input, which may be invalid Unicode.
+
+    A field is named by the part `place` of its location. `what` it is not, if it is unknown.
+    """
+    sentences = []
+    for problem in problems[:_SHOWN_PROBLEMS]:
+        # The name of an unknown field comes from the caller. An index in a list is a number.
+        field = one_line(".".join(map(str, problem["loc"][place])))[:_SHOWN_NAME] or whole
+        sentences.append(_problem(problem, field, what))
+    more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
+    return "; ".join([*sentences, *more])
+
+
+def _problem(problem: Mapping[str, Any], field: str, what: str) -> str:
     match problem["type"]:
         case "extra_forbidden":
-            return f"{field!r} is not an argument of this tool"
+            return f"{field!r} is not {what}"
         case "missing":
             return f"{field!r} is required"
+        case "json_invalid":
+            return NO_JSON
+        case kind if kind.startswith("uuid_"):
+            return f"{field!r} must be a UUID"
         case "literal_error":
             return f"{field!r} must be {problem['ctx']['expected']}"
         case "value_error":

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.staticfiles import StaticFiles
 
+from sakuin.arguments import sentence_of
 from sakuin.console.forms import page_above, redirect
 from sakuin.console.pages.sign_in import sign_in_path
 from sakuin.console.shell import SentBefore, Shell
@@ -89,4 +90,4 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def show_wrong_request(request: Request, error: RequestValidationError) -> Response:
-        return answer(request, HttpError(422, "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())))
+        return answer(request, HttpError(422, sentence_of(error.errors(), slice(1, None))))

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.explain.ask_mcp import ExplanationAsked, FiltersAsked
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
-from sakuin.explain.requests import ExplanationAsked, FiltersAsked
 from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.markdown.excerpt import excerpt
 from sakuin.knowledge.model import EVERYTHING, Filters, Match

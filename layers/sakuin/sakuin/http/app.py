@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from sakuin.errors import NotFound
-from sakuin.explain.requests import ExplanationAsked
+from sakuin.explain.ask_mcp import ExplanationAsked
 from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
 from sakuin.http.openapi import DescribedApi
 from sakuin.http.pushes import PushKey, folder_of_key, push_router
@@ -23,34 +23,22 @@ from sakuin.platform.keys import RecordUse, admin_hash, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.forms import Time
 from sakuin.platform.supabase.schema import ADVICE, SchemaState
-from sakuin.platform.supabase.sign_in import LIBRARY, WELL_KNOWN, SignIn
+from sakuin.platform.supabase.sign_in import WELL_KNOWN, SignIn
 
 # Agents in browsers read it, too, and nothing in it is secret.
 _METADATA_HEADERS = {"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300"}
 
 
 def sign_in_router(sign_in: SignIn) -> APIRouter:
-    """Returns the well-known locations of the library, of each endpoint, and of all of them."""
+    """Returns the well-known location: that of all resources, with a path that of the library or of an endpoint."""
     # RFC 9728 describes them; they are no part of the REST API.
     routes = APIRouter(include_in_schema=False)
 
-    def metadata(request: Request, path: str) -> JSONResponse:
-        found: dict[str, Any] | None = sign_in.metadata(request.scope, path)
-        if found is None:
+    @routes.get(WELL_KNOWN + "{path:path}")
+    def get_metadata(request: Request, path: str) -> JSONResponse:
+        if (metadata := sign_in.metadata(request.scope, path)) is None:
             raise NotFound("Users cannot sign in here. Use a key")
-        return JSONResponse(found, headers=_METADATA_HEADERS)
-
-    @routes.get(WELL_KNOWN)
-    def get_metadata(request: Request) -> JSONResponse:
-        return metadata(request, "")
-
-    @routes.get(WELL_KNOWN + LIBRARY)
-    def get_metadata_of_library(request: Request) -> JSONResponse:
-        return metadata(request, LIBRARY)
-
-    @routes.get(WELL_KNOWN + LIBRARY + "/{mcp_id}")
-    def get_metadata_of_endpoint(request: Request, mcp_id: str) -> JSONResponse:
-        return metadata(request, f"{LIBRARY}/{mcp_id}")
+        return JSONResponse(metadata, headers=_METADATA_HEADERS)
 
     return routes
 

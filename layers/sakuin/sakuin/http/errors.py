@@ -1,14 +1,14 @@
 """The errors of the REST API: one body for all, and their descriptions in OpenAPI."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
+from sakuin.arguments import NO_JSON, sentence_of
 from sakuin.errors import Invalid, SakuinError
 from sakuin.language.unicode_text import one_line
 from sakuin.platform.asgi import Application, Receive, Scope, Send, read_body, replayed
@@ -25,11 +25,8 @@ MEANINGS = {
     429: "A quota is used up: wait for Retry-After seconds, or without that header remove something",
     503: "An outside system did not answer: try again after Retry-After seconds",
 }
-_SHOWN_PROBLEMS = 5
 _LONGEST_NAME = 64
 TOO_LARGE_PAGE = "/console/too-large"
-
-_NO_JSON = "The body is not valid JSON"
 
 
 class Error(BaseModel):
@@ -41,6 +38,12 @@ class Error(BaseModel):
         json_schema_extra={"enum": [*CODES.values(), ORIGIN_NOT_ALLOWED, QUOTA_EXCEEDED]},
     )
     request_id: str = Field(description="In the header `apigw-requestid` and in the log, too.")
+
+
+class Asked(BaseModel):
+    """A request whose misspelt members are not ignored."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -94,18 +97,16 @@ def add_error_handlers(app: FastAPI) -> None:
     async def answer_http_error(request: Request, error: HTTPException) -> Response:
         # FastAPI answers 400 to JSON that is nested too deeply.
         status = 422 if error.status_code == 400 else error.status_code
-        sentences = {404: "There is no such path", 405: "This path does not have this method", 422: _NO_JSON}
+        sentences = {404: "There is no such path", 405: "This path does not have this method", 422: NO_JSON}
         return error_response(
             request.scope, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {})
         )
 
     @app.exception_handler(RequestValidationError)
     async def answer_validation_error(request: Request, error: RequestValidationError) -> Response:
-        problems = error.errors()
-        more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
-        return error_response(
-            request.scope, HttpError(422, "; ".join([*map(_problem, problems[:_SHOWN_PROBLEMS]), *more]))
-        )
+        # The first part of a place is body, query or path.
+        sentence = sentence_of(error.errors(), slice(1, None))
+        return error_response(request.scope, HttpError(422, sentence))
 
 
 def check_query(request: Request) -> None:
@@ -113,25 +114,4 @@ def check_query(request: Request) -> None:
     names = {field.alias for field in request.scope["route"].dependant.query_params}
     if unknown := request.query_params.keys() - names:
         use = f"Use {', '.join(sorted(names))}" if names else "This route has none"
-        raise Invalid(f"Unknown query parameter {_shown(min(unknown))}. {use}")
-
-
-def _problem(problem: Mapping[str, Any]) -> str:
-    """Returns a sentence with the place, and without the input, which may be invalid Unicode."""
-    # The first part is body, query or path; an index in a list is a number.
-    place = ".".join(map(str, problem["loc"][1:])) or "the body"
-    match problem["type"]:
-        case "missing":
-            return f"{_shown(place)} is required"
-        case "extra_forbidden":
-            return f"{_shown(place)} is not a member of this request"
-        case "json_invalid":
-            return _NO_JSON
-        case kind if kind.startswith("uuid_"):
-            return f"{_shown(place)} must be a UUID"
-        case _:
-            return f"{_shown(place)}: {problem['msg']}"
-
-
-def _shown(name: str) -> str:
-    return ascii(one_line(name)[:_LONGEST_NAME])
+        raise Invalid(f"Unknown query parameter {one_line(min(unknown))[:_LONGEST_NAME]!a}. {use}")

@@ -1,22 +1,128 @@
-"""The routes of Tables."""
+"""The routes of Tables. A document is read from raw bytes: the JSON may be nested deeply or invalid Unicode."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError, WithJsonSchema
 
 from sakuin.errors import Invalid
-from sakuin.http import views
-from sakuin.http.documents import NewTable, NextDocument, Raw, TableChange, body_of, read_request, table_change
-from sakuin.http.errors import may_fail, member_routes
+from sakuin.http.errors import Asked, may_fail, member_routes
+from sakuin.platform.s3 import UploadTarget
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
-from sakuin.tables.document import written_table
+from sakuin.tables.document import parsed_table, written_table
 from sakuin.tables.model import Table
+
+
+async def _raw(request: Request) -> bytes:
+    return await request.body()
+
 
 # An answer of Lambda has at most 6 MB, and escaping makes it longer.
 _MAX_ANSWER = 4_500_000
+# The body as it was sent.
+Raw = Annotated[bytes, Depends(_raw)]
+# `patched` checks operations.
+Operation = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                "op": {"enum": ["add", "replace", "set", "remove"]},
+                "path": {"type": "string"},
+                "value": {},
+            },
+            "required": ["op", "path"],
+        }
+    ),
+]
+
+
+class TablesView(BaseModel):
+    """A project's Tables."""
+
+    tables: Sequence[Table]
+
+
+class TableUploadAsked(Asked):
+    """A new Table whose document is uploaded."""
+
+    name: str
+    size: int = Field(ge=1, description="Bytes of the document, exactly.")
+    chunk_threshold_chars: int | None = Field(default=None, description="The length from which strings are indexed.")
+
+
+class UploadAsked(Asked):
+    """The announcement of a Table's next document."""
+
+    size: int = Field(ge=1, description="Bytes of the document, exactly.")
+
+
+class UploadView(BaseModel):
+    """The announced Table, and the target of its document."""
+
+    table: Table
+    upload: UploadTarget
+
+
+class NewTable(Asked):
+    """A new Table."""
+
+    name: StrictStr
+    data: Any
+    chunk_threshold_chars: StrictInt | None = Field(
+        default=None, description="The length from which strings are indexed."
+    )
+
+
+class NextDocument(Asked):
+    """The next document of a Table."""
+
+    data: Any
+    expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
+
+
+class TableChange(Asked):
+    """Another name, another threshold, operations on the document, or several of them."""
+
+    name: StrictStr | None = None
+    chunk_threshold_chars: StrictInt | None = Field(
+        default=None, description="The length from which strings are indexed."
+    )
+    operations: list[Operation] = Field(default=[])
+    expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
+
+
+_Request = TypeVar("_Request", bound=Asked)
+
+
+def read_request(request: type[_Request], body: bytes) -> _Request:
+    """Reads a request; a list is one of operations. Raises `Invalid`, and FastAPI's error for wrong members."""
+    fields = parsed_table(body)
+    try:
+        return request.model_validate({"operations": fields} if isinstance(fields, list) else fields)
+    except ValidationError as error:
+        # As of a body that FastAPI reads.
+        problems = [problem | {"loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
+        raise RequestValidationError(problems) from error
+
+
+def table_change(body: bytes) -> TableChange:
+    """Reads a change of a Table."""
+    change = read_request(TableChange, body)
+    if change.name is None and change.chunk_threshold_chars is None and not change.operations:
+        raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
+    return change
+
+
+def body_of(request: type[Asked]) -> dict[str, Any]:
+    """Returns the request's part of the OpenAPI document."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": request.model_json_schema()}}}}
 
 
 def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing: Any) -> APIRouter:
@@ -31,13 +137,13 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
         return admin.create(caller, str(project_id), name=new.name, document=new.data, chunk_threshold_chars=threshold)
 
     @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
-    def upload_new_table(caller: user, project_id: UUID, asked: views.TableUploadAsked) -> views.UploadView:
+    def upload_new_table(caller: user, project_id: UUID, asked: TableUploadAsked) -> UploadView:
         """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
         return _upload(admin.announce(caller, str(project_id), **asked.model_dump()))
 
     @routes.get("/projects/{project_id}/tables")
-    def list_tables(caller: user, project_id: UUID) -> views.TablesView:
-        return views.TablesView(tables=records.tables(caller, str(project_id)))
+    def list_tables(caller: user, project_id: UUID) -> TablesView:
+        return TablesView(tables=records.tables(caller, str(project_id)))
 
     @routes.get("/tables/{table_id}")
     def get_table(caller: user, table_id: UUID) -> Table:
@@ -80,13 +186,13 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
         records.delete_table(caller, str(table_id))
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
-    def upload_table(caller: user, table_id: UUID, asked: views.UploadAsked) -> views.UploadView:
+    def upload_table(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
         """Returns the URL (`upload.url`) for the next document of a Table."""
         return _upload(admin.announce_document(caller, str(table_id), size=asked.size))
 
     return routes
 
 
-def _upload(announced: tuple[Any, Any]) -> views.UploadView:
+def _upload(announced: tuple[Any, Any]) -> UploadView:
     table, target = announced
-    return views.UploadView(table=table, upload=target)
+    return UploadView(table=table, upload=target)

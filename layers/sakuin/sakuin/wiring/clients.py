@@ -30,7 +30,6 @@ from sakuin.platform.telemetry import (
     vendor_subsegment,
 )
 from sakuin.settings import Settings
-from sakuin.wiring.starting import starts_ahead
 
 if TYPE_CHECKING:
     import httpx2
@@ -83,6 +82,11 @@ def start_telemetry(activity: str) -> Telemetry:
     metrics = Metrics(namespace="Sakuin")
     logger, redaction = redacting_logger()
     return Telemetry(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
+
+
+def starts_ahead(environ: Mapping[str, str]) -> bool:
+    """Returns whether no request waits for this start: for a snapshot or provisioned concurrency."""
+    return environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand"
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,21 @@
 """The Lambda handlers of requests, queues and the schedule, with logs, metrics and redaction."""
 
+import gc
 import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities import parameters
 
 from sakuin.errors import SakuinError
 from sakuin.mcp.changes.due_subscriptions import MESSAGES_AT_ONCE, send_due
-from sakuin.platform.aws import Handler
+from sakuin.platform.aws import Handler, session
 from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, hide
@@ -130,3 +134,60 @@ def queue_handler(name: QueueName, work: QueueWork[Any], clients: Clients) -> Ha
             send_due(clients.supabase, webhooks, MESSAGES_AT_ONCE, match=name == "webhook")
 
     return instrument(handler.handle, telemetry, tell_subscriptions)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# Registers a function that is called when a snapshot becomes a worker.
+Register = Callable[[Callable[[], None]], object]
+
+
+def without_gc(build: Callable[P, T]) -> Callable[P, T]:
+    """Returns `build` without garbage collection.
+
+    Imports make objects that stay. To check them again and again takes a sixth of a start. Frozen objects are not
+    checked later either.
+    """
+
+    @wraps(build)
+    def build_without_gc(*args: P.args, **kwargs: P.kwargs) -> T:
+        gc.disable()
+        try:
+            return build(*args, **kwargs)
+        finally:
+            gc.freeze()
+            gc.enable()
+
+    return build_without_gc
+
+
+def restorable(build: Callable[[], Handler], register: Register | None = None) -> Handler:
+    """Returns the handler of `build`, which is built again after each restore.
+
+    A snapshot may be weeks old: its connections are closed, its keys may be rotated, and all workers would share its
+    random values.
+    """
+    build = without_gc(build)
+    handlers = [build()]
+
+    def rebuild() -> None:
+        session.cache_clear()
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools has no annotation
+        # The handler of the snapshot stays referenced, because its event loop has a task that never ends.
+        handlers.append(build())
+
+    (register or _register_with_lambda)(rebuild)
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        return handlers[-1](event, context)
+
+    return handler
+
+
+def _register_with_lambda(rebuild: Callable[[], None]) -> None:
+    try:
+        hooks = import_module("snapshot_restore_py")
+    except ModuleNotFoundError:
+        # Lambda's runtime has this module. Without it nothing is restored.
+        return
+    hooks.register_after_restore(rebuild)

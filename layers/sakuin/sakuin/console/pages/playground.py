@@ -11,8 +11,7 @@ from sakuin.console.cards import readable, shown_values
 from sakuin.console.gaps import Places
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
-from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
-from sakuin.explain.requests import ExplanationAsked
+from sakuin.explain.ask_mcp import ExplanationAsked, PlaygroundAnswer, PlaygroundQuestion
 from sakuin.knowledge.model import FilterValues
 from sakuin.platform.http_errors import http_error
 from sakuin.texts.catalogue import coded
