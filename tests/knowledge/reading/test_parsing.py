@@ -1,5 +1,7 @@
 """The tree of a page, beside that of bs4's own builder."""
 
+import gc
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,6 +9,8 @@ import soupsieve
 from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
+from sakuin.errors import UnreadablePage
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.reading.parsing import parsed
 
 PIECES = [
@@ -46,3 +50,20 @@ def test_css_selectors_find_the_same_elements(selector: str) -> None:
 
 def test_a_comment_does_not_divide_a_text() -> None:
     assert [str(text) for text in parsed("<p>a<!-- note -->b")[0].find_all(string=True)] == ["ab"]
+
+
+@pytest.mark.parametrize("most", [10, 1_000])
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_garbage_is_not_collected_while_a_page_is_read(is_enabled: bool, most: int) -> None:
+    collections: list[str] = []
+    (gc.enable if is_enabled else gc.disable)()
+    gc.callbacks.append(lambda phase, _info: collections.append(phase))
+    try:
+        with suppress(UnreadablePage):
+            read_page(b"<h2>a</h2>b" * 1_000, most_explanations=most)
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.callbacks.pop()
+        gc.enable()
+    # One after it: its start and its stop.
+    assert len(collections) <= 2
