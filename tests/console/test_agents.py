@@ -138,7 +138,7 @@ def test_whom_supabase_signs_out_has_to_sign_in_again(place: Place) -> None:
 
 def test_signing_out_ends_this_session_at_supabase_and_no_other(place: Place) -> None:
     place.sign_in()
-    elsewhere = place.auth.sessions.start(place.user, "password")
+    elsewhere = place.auth.sessions.start(place.user)
 
     place.console.send("/", "/sign-out")
 

@@ -29,12 +29,9 @@ async def register(sessions: Sessions, request: Request) -> JSONResponse:
         raise Refused(400, "validation_failed", f"400: {problem}")
     client = Client(
         name=str(fields.get("client_name") or ""),
-        uri=str(fields.get("client_uri") or ""),
-        logo_uri=str(fields.get("logo_uri") or ""),
         redirect_uris=fields["redirect_uris"],
         grant_types=fields.get("grant_types") or list(GRANT_TYPES),
         auth_method=fields.get("token_endpoint_auth_method") or "client_secret_basic",
-        created_at=sessions.now(),
     )
     secret = {} if client.is_public else {"client_secret": secrets.token_urlsafe(32)}
     client.secret_hash = _hash(secret["client_secret"]) if secret else ""
@@ -118,7 +115,6 @@ def _problem_of_redirect(uri: object) -> str:
 
 
 def _view(client: Client) -> dict[str, Any]:
-    created = moment(client.created_at)
     members = {
         "client_id": client.id,
         "client_type": "public" if client.is_public else "confidential",
@@ -127,11 +123,6 @@ def _view(client: Client) -> dict[str, Any]:
         "grant_types": client.grant_types,
         "response_types": ["code"],
         "client_name": client.name,
-        "client_uri": client.uri,
-        "logo_uri": client.logo_uri,
-        "registration_type": "dynamic",
-        "created_at": created,
-        "updated_at": created,
     }
     return {name: value for name, value in members.items() if value}
 

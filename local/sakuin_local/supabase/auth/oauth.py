@@ -104,7 +104,7 @@ class OAuthServer:
 
     async def token(self, request: Request) -> JSONResponse:
         """Returns the tokens for a code or a refresh token."""
-        fields = await _fields(request)
+        fields = dict(parse_qsl((await request.body()).decode()))
         client, grant = authenticated_client(self.sessions, request, fields), fields.get("grant_type")
         if not grant:
             raise _refused("invalid_request", "grant_type is required")
@@ -129,9 +129,7 @@ class OAuthServer:
         if problem := self._problem_of_code(wanted, client, fields):
             raise _refused("invalid_grant", problem)
         del records.authorizations[wanted.id]
-        user = records.users[str(wanted.user_id)]
-        method = "oauth_provider/authorization_code"
-        return self.sessions.start(user, method, client_id=client.id, scope=wanted.scope)
+        return self.sessions.start(records.users[str(wanted.user_id)], client_id=client.id, scope=wanted.scope)
 
     def _problem_of_code(self, wanted: Authorization, client: Client, fields: dict[str, Any]) -> str:
         if self.sessions.now() > wanted.expires_at:
@@ -183,12 +181,6 @@ def oauth_routes(server: OAuthServer) -> tuple[list[Route], list[Route]]:
         [Route("/oauth/authorize", server.authorize), Route("/oauth/token", server.token, methods=["POST"])],
         [Route(one, server.read), Route(f"{one}/consent", server.decide, methods=["POST"])],
     )
-
-
-async def _fields(request: Request) -> dict[str, Any]:
-    if "application/json" in request.headers.get("content-type", ""):
-        return await json_body(request)
-    return dict(parse_qsl((await request.body()).decode()))
 
 
 def _problem(asked: Any, scope: str) -> str:

@@ -28,8 +28,6 @@ class Session(BaseModel):
 
     id: str = Field(default_factory=lambda: str(uuid4()))
     user_id: str
-    method: str
-    started_at: float
     refreshed_at: float
     client_id: str | None = None
     scope: str = ""
@@ -57,12 +55,9 @@ class Client(BaseModel):
 
     id: str = Field(default_factory=lambda: str(uuid4()))
     name: str
-    uri: str
-    logo_uri: str
     redirect_uris: list[str]
     grant_types: list[str]
     auth_method: str
-    created_at: float
     secret_hash: str = Field(default="", repr=False)
 
     @property
@@ -72,9 +67,8 @@ class Client(BaseModel):
 
     @property
     def view(self) -> dict[str, str]:
-        """What users see of the client; empty members are left out."""
-        members = {"id": self.id, "name": self.name, "uri": self.uri, "logo_uri": self.logo_uri}
-        return {name: value for name, value in members.items() if value}
+        """What users see of the client; an empty name is left out."""
+        return {"id": self.id, "name": self.name} if self.name else {"id": self.id}
 
 
 class Authorization(BaseModel):

@@ -56,12 +56,9 @@ class Sessions:
     access_seconds: int = ACCESS_SECONDS
     now: Callable[[], float] = time.time
 
-    def start(self, user: User, method: str, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
+    def start(self, user: User, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
         """Starts a session of a user; returns its tokens."""
-        now = self.now()
-        session = Session(
-            user_id=user.id, method=method, started_at=now, refreshed_at=now, client_id=client_id, scope=scope
-        )
+        session = Session(user_id=user.id, refreshed_at=self.now(), client_id=client_id, scope=scope)
         self.records.sessions[session.id] = session
         return self._tokens(session)
 
@@ -111,7 +108,7 @@ class Sessions:
         self.records.save()
 
     def access_token(self, session: Session, seconds: int) -> str:
-        """Returns an access token of a session for so many seconds."""
+        """Returns an access token of a session for so many seconds, with the claims that the product reads."""
         user, now = self.records.users[session.user_id], int(self.now())
         of_client = {"client_id": session.client_id, "scope": session.scope} if session.client_id else {}
         return self.key.sign(
@@ -122,12 +119,8 @@ class Sessions:
                 "exp": now + seconds,
                 "iat": now,
                 "email": user.email,
-                "phone": "",
-                "app_metadata": {"provider": "email", "providers": ["email"]},
-                "user_metadata": {},
                 "role": "authenticated",
                 "aal": "aal1",
-                "amr": [{"method": session.method, "timestamp": int(session.started_at)}],
                 "session_id": session.id,
                 "is_anonymous": False,
                 **of_client,

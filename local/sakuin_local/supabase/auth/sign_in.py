@@ -25,8 +25,8 @@ def sign_in_routes(sessions: Sessions) -> list[Route]:
             user = records.users[records.sessions[tokens["refresh_token"].split(".")[0]].user_id]
         else:
             user = _user_with_password(fields)
-            tokens = sessions.start(user, "password")
-        return JSONResponse({**tokens, "user": _user_view(user)})
+            tokens = sessions.start(user)
+        return JSONResponse({**tokens, "user": {"id": user.id, "email": user.email}})
 
     def _user_with_password(fields: dict[str, Any]) -> User:
         if not fields.get("email"):
@@ -75,16 +75,3 @@ def sign_in_routes(sessions: Sessions) -> list[Route]:
         Route("/user/oauth/grants", grants),
         Route("/user/oauth/grants", revoke_grant, methods=["DELETE"]),
     ]
-
-
-def _user_view(user: User) -> dict[str, Any]:
-    return {
-        "id": user.id,
-        "aud": "authenticated",
-        "role": "authenticated",
-        "email": user.email,
-        "phone": "",
-        "app_metadata": {"provider": "email", "providers": ["email"]},
-        "user_metadata": {},
-        "is_anonymous": False,
-    }
