@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from sakuin.errors import Misconfigured
+from sakuin_cli.terminal import Terminal
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +45,8 @@ def register(app: typer.Typer) -> None:
         parameters = dict(_name_and_value(each) for each in parameter or ())
         samples = not no_samples and pages is None
         options = Options(data=data, port=port, fresh=fresh, samples=samples, pages=pages, parameters=parameters)
-        raise typer.Exit(run(options, output=Console(), progress=Console(stderr=True)))
+        progress = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        raise typer.Exit(run(options, output=Terminal(as_json=False).out, progress=progress))
 
 
 def _name_and_value(parameter: str) -> tuple[str, str]:

@@ -67,5 +67,5 @@ class Steps:
             return
         self._progress.update(task, completed=1)
         if not self._console.is_terminal:
-            self._console.print(f"✓ {title}, {time.monotonic() - started:.1f} s", highlight=False)
+            self._console.print(f"✓ {title}, {time.monotonic() - started:.1f} s")
         future.set_result(result)

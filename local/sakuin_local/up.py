@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
+from sakuin_cli.commands.search import show_answer
 
 from sakuin_local import samples
 from sakuin_local.data_folder import claimed
@@ -52,23 +52,20 @@ def up(options: Options, *, output: Console, progress: Console) -> int:
     try:
         with claimed(folder, fresh=options.fresh) as ended:
             if ended:
-                progress.print(f"ended programs of an earlier run: {', '.join(ended)}", highlight=False)
+                progress.print(f"ended programs of an earlier run: {', '.join(ended)}")
             _run(folder, options, stop, output, progress)
     except Stopped:
         progress.print("stopped")
     except LocalError as error:
-        progress.print(Text.assemble(("✗ ", "red"), str(error)), soft_wrap=True)
+        progress.print(Text.assemble(("✗ ", "red"), str(error)))
         return 1
     return 0
 
 
 def _run(folder: Path, options: Options, stop: threading.Event, output: Console, progress: Console) -> None:
-    def show(line: str) -> None:
-        progress.print(line, highlight=False, soft_wrap=True)
-
     with Steps(progress, stop) as steps:
         stack_of_folder = running_stack(
-            folder, steps, port=options.port, given=options.parameters, show=show, has_site=True
+            folder, steps, port=options.port, given=options.parameters, show=progress.print, has_site=True
         )
         with stack_of_folder as stack:
             api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
@@ -91,11 +88,11 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
                 _show_answer(output, answer.result())
             _show_connection(output, stack)
             _show_console(output, stack, folder)
-            output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
+            output.print(f"ready {stack.url}/mcp")
             if stack.was_killed:
-                threading.Thread(target=_reconcile, args=(stack, show), daemon=True).start()
+                threading.Thread(target=_reconcile, args=(stack, progress.print), daemon=True).start()
             while not stop.wait(HOW_OFTEN_S):
-                stack.parts.revive(show)
+                stack.parts.revive(progress.print)
             progress.print("stopping …")
 
 
@@ -142,22 +139,14 @@ def _call(stack: Stack, method: str, path: str, *, expected: int, **request: Any
 def _show_answer(console: Console, answer: Mapping[str, Any]) -> None:
     """Prints the best results."""
     console.print(Text.assemble("\nAn agent that asks ", (f'"{QUESTION}"', "bold"), " gets:\n"))
-    results = answer.get("results", [])
-    if not results:
-        console.print(Padding("nothing yet: no pages are indexed (`sakuin push FOLDER`)", (0, 2)))
-    for result in results[:SHOWN]:
-        title = ((f"  {result['similarity']:.2f} ", "green"), (result["title"], "bold"), (f"  {result['type']}", "dim"))
-        # A link must stay on one line.
-        console.print(Text.assemble(*title, "\n  ", (result["url"], "cyan")), soft_wrap=True)
-        learns = "".join(f"  · {learned}\n" for learned in result["learns"])
-        console.print(Padding(Text.assemble(learns, (result["excerpt"], "dim")), (0, 2, 1, 2)))
+    show_answer(console, {**answer, "results": answer["results"][:SHOWN]})
 
 
 def _show_connection(console: Console, stack: Stack) -> None:
     """Prints the command that connects Claude Code, on one line."""
     line = f'claude mcp add --transport http sakuin {stack.url}/mcp --header "Authorization: Bearer {stack.api_key}"'
     console.print("Connect Claude Code:\n")
-    console.print(line, soft_wrap=True, highlight=False, markup=False)
+    console.print(line)
     console.print()
 
 
@@ -165,9 +154,9 @@ def _show_console(console: Console, stack: Stack, folder: Path) -> None:
     """Prints a link that signs in to the console as an admin, and how to sign in as a user."""
     asked = {"Authorization": f"Bearer {stack.environment['SAKUIN_ADMIN_KEY']}"}
     link = _call(stack, "POST", "/v1/console-links", expected=201, headers=asked).json()
-    console.print(f"Open the console (this link signs you in once):\n\n{stack.url}{link['path']}\n", soft_wrap=True)
+    console.print(f"Open the console (this link signs you in once):\n\n{stack.url}{link['path']}\n")
     user = f"{stack.environment['SAKUIN_USER_EMAIL']} with SAKUIN_USER_PASSWORD of {folder / 'env'}"
-    console.print(f"or sign in there as a user: {user}\n", soft_wrap=True, highlight=False, markup=False)
+    console.print(f"or sign in there as a user: {user}\n")
 
 
 def _stop_on_signals() -> threading.Event:

@@ -63,10 +63,11 @@ def search(
     if as_json or tool != KNOWLEDGE:
         terminal.document(answer)
     else:
-        _show(terminal.out, answer)
+        show_answer(terminal.out, answer)
 
 
-def _show(out: "Console", answer: Mapping[str, Any]) -> None:
+def show_answer(out: "Console", answer: Mapping[str, Any]) -> None:
+    """Prints the answer of `search_knowledge`."""
     from rich.text import Text
 
     if degraded := answer.get("degraded"):
