@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import boto3
 import pytest
@@ -9,9 +10,8 @@ from botocore.config import Config
 from openai import DefaultHttpxClient, OpenAI
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import call, connected
-from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
+from sakuin.platform.telemetry import REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
 from sakuin.platform.turbopuffer.client import connected as store_connected
-from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
@@ -36,14 +36,30 @@ def vendor() -> Iterator[ScriptedServer]:
         yield server
 
 
-def test_openai_gets_the_work_s_id_in_the_header_that_it_logs(vendor: ScriptedServer) -> None:
-    meter, session = Times(), DefaultHttpxClient()
-    instrument_client(session, meter, lambda: "work-1", header=OPENAI_HEADER, system="Embedding")
-    client = OpenAI(api_key="k", base_url=vendor.url, max_retries=0, http_client=session)
+def ask_openai(url: str, session: Any) -> None:
+    client = OpenAI(api_key="k", base_url=url, max_retries=0, http_client=session)
+    client.embeddings.create(model="m", input=["a"])
+
+
+def ask_turbopuffer(url: str, session: Any) -> None:
+    store_connected(url, "key", session).namespace("n").query(rank_by=("id", "asc"), top_k=1)
+
+
+@pytest.mark.parametrize(
+    ("ask", "session", "header", "system"),
+    [
+        # The header that OpenAI logs.
+        (ask_openai, DefaultHttpxClient, "x-client-request-id", "Embedding"),
+        (ask_turbopuffer, StoreSession, "x-request-id", "Store"),
+    ],
+)
+def test_a_vendor_gets_the_work_s_id(vendor: ScriptedServer, ask: Any, session: Any, header: str, system: str) -> None:
+    meter, made = Times(), session()
+    instrument_client(made, meter, lambda: "work-1", header=header, system=system)
     with pytest.raises(Exception, match="400"):
-        client.embeddings.create(model="m", input=["a"])
-    assert vendor.headers[0]["x-client-request-id"] == "work-1"
-    assert [name for name, _ in meter.taken] == ["Embedding"]
+        ask(vendor.url, made)
+    assert vendor.headers[0][header] == "work-1"
+    assert [name for name, _ in meter.taken] == [system]
 
 
 def test_supabase_gets_the_work_s_current_id(vendor: ScriptedServer) -> None:
@@ -54,16 +70,6 @@ def test_supabase_gets_the_work_s_current_id(vendor: ScriptedServer) -> None:
             call(client, "search_knowledge", {})
     assert [sent.get("x-request-id") for sent in vendor.headers] == ["work-1", "work-2", None]
     assert [name for name, milliseconds in meter.taken if milliseconds > 0] == ["Database"] * 3
-
-
-def test_turbopuffer_gets_the_work_s_id(vendor: ScriptedServer) -> None:
-    meter, session = Times(), StoreSession()
-    instrument_client(session, meter, lambda: "work-1", header=REQUEST_HEADER, system="Store")
-    client = store_connected(vendor.url, "key", session)
-    with pytest.raises(APIStatusError):
-        client.namespace("n").query(rank_by=("id", "asc"), top_k=1)
-    assert vendor.headers[0]["x-request-id"] == "work-1"
-    assert [name for name, _ in meter.taken] == ["Store"]
 
 
 def test_a_message_of_a_queue_carries_the_work_s_id(vendor: ScriptedServer) -> None:

@@ -42,19 +42,13 @@ def answered(stack: Stack, mcp_id: str | None, bearer: str, tool: str, **argumen
     return statuses.count(200)
 
 
-def test_each_user_has_one_minute_at_the_library(stack: Stack, tenant: Tenant) -> None:
+def test_each_user_has_one_minute_at_the_library_and_a_project_one_for_all(stack: Stack, tenant: Tenant) -> None:
     agent, another = stack.token(tenant.user, client_id=str(uuid4())), stack.token(tenant.ids["user_id"])
-    asked = [answered(stack, None, token, "list_materials") for token in (agent, tenant.token, another)]
-    assert asked == [PER_MINUTE, 0, PER_MINUTE]
-
-
-def test_a_project_has_one_minute_for_its_users_and_its_key(stack: Stack, tenant: Tenant) -> None:
-    agent, another = stack.token(tenant.user, client_id=str(uuid4())), stack.token(tenant.ids["user_id"])
-    asked = [
-        answered(stack, tenant.ids["mcp_id"], bearer, tenant.tool, query=tenant.words)
-        for bearer in (agent, tenant.token, another, tenant.key)
-    ]
-    assert asked == [PER_MINUTE, 0, 0, 0]
+    users = (agent, tenant.token, another)
+    at_library = [answered(stack, None, token, "list_materials") for token in users]
+    mcp_id, tool = tenant.ids["mcp_id"], tenant.tool
+    at_endpoint = [answered(stack, mcp_id, bearer, tool, query=tenant.words) for bearer in (*users, tenant.key)]
+    assert (at_library, at_endpoint) == ([PER_MINUTE, 0, PER_MINUTE], [PER_MINUTE, 0, 0, 0])
 
 
 def test_its_metadata_and_its_401_have_the_address_of_the_deployment(stack: Stack) -> None:

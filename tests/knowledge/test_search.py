@@ -55,17 +55,10 @@ def test_an_agent_can_say_what_is_learnt_from_the_result_alone(world: World) -> 
     assert "解の公式" in said
 
 
-@pytest.mark.scenario("knowledge-index/a-link-carries-its-anchor")
-def test_a_link_is_the_page_and_the_anchor(world: World) -> None:
-    world.base_url = ""
-    link = "/二次方程式の解き方_教材.html#rule-quadratic-formula"
-    assert world.search("解の公式").results[0].url == link
-    assert world.read.url("二次方程式の解き方_教材", "rule-quadratic-formula") == link
-
-
-@pytest.mark.scenario("knowledge-index/a-link-carries-the-base-url")
-def test_a_link_begins_with_the_base_url(world: World) -> None:
-    link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+@pytest.mark.parametrize("base_url", ["", "/school_asset"])
+def test_a_link_is_the_page_and_the_anchor_below_the_base_url(world: World, base_url: str) -> None:
+    world.base_url = base_url
+    link = f"{base_url}/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert world.search("解の公式").results[0].url == link
     assert world.read.url("二次方程式の解き方_教材", "rule-quadratic-formula") == link
 

@@ -105,20 +105,17 @@ def test_a_key_that_is_refused_is_not_sent_twice(vendor: Vendor, ask: Any) -> No
     assert vendor.shown == ["old"]
 
 
-def test_a_user_s_own_token_stays(vendor: Vendor) -> None:
-    vendor.takes = "token"
-    session = httpx.Client(base_url=vendor.url, auth=auth_of(httpx.Auth, RenewedKey("old", lambda: "new")))
-    session.get("/", headers={"Authorization": "Bearer token"}).raise_for_status()
-    assert vendor.shown == ["token"]
+def away() -> str:
+    raise Unavailable("The secret cannot be read")
 
 
-def test_while_the_secret_cannot_be_read_the_key_of_before_is_used(vendor: Vendor) -> None:
-    def away() -> str:
-        raise Unavailable("The secret cannot be read")
-
-    session = httpx.Client(base_url=vendor.url, auth=auth_of(httpx.Auth, RenewedKey("old", away)))
-    session.get("/", headers={"Authorization": "Bearer old"}).raise_for_status()
-    assert vendor.shown == ["old"]
+# A user's own token stays, and the key of before while the secret cannot be read.
+@pytest.mark.parametrize(("token", "read"), [("token", lambda: "new"), ("old", away)])
+def test_a_key_stays_that_no_secret_replaces(vendor: Vendor, token: str, read: Callable[[], str]) -> None:
+    vendor.takes = token
+    session = httpx.Client(base_url=vendor.url, auth=auth_of(httpx.Auth, RenewedKey("old", read)))
+    session.get("/", headers={"Authorization": f"Bearer {token}"}).raise_for_status()
+    assert vendor.shown == [token]
 
 
 def test_an_unknown_key_makes_a_worker_read_the_secret_again_but_not_for_each_request() -> None:

@@ -17,20 +17,18 @@ def explanation(title: str, kind: ChunkType = "rule", content: str = "") -> Expl
     return Explanation(anchor="rule-a", type=kind, title=title, content=content or title, position=0)
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        *("移項のルール", "和の計算", "頂点を求める", "解の求め方（公式）", "係数を比べる方法", "How to factor"),
+def test_items_that_say_what_to_do_name_an_action_and_those_that_state_a_fact_none() -> None:
+    actions = (
+        "移項のルール",
+        "和の計算",
+        "頂点を求める",
+        "解の求め方（公式）",
+        "係数を比べる方法",
+        "How to factor",
         "Find the axis",
-    ],
-)
-def test_items_that_say_what_to_do_name_an_action(item: str) -> None:
-    assert names_action(item)
-
-
-@pytest.mark.parametrize("item", ["D=0 で重解", "傾きの意味", "右上がりになる", "a > 0", "The quadratic formula", ""])
-def test_items_that_state_a_fact_name_none(item: str) -> None:
-    assert not names_action(item)
+    )
+    facts = "D=0 で重解", "傾きの意味", "右上がりになる", "a > 0", "The quadratic formula", ""
+    assert [item for item in (*actions, *facts) if names_action(item)] == [*actions]
 
 
 @given(st.text(min_size=1, max_size=40), st.sampled_from(get_args(ChunkType)), st.text(max_size=80))
@@ -40,11 +38,11 @@ def test_three_to_five_distinct_items_are_stored_for_anything(title: str, kind: 
     assert items == complete_learns((), explanation(title, kind, text), EMPTY)
 
 
-def test_items_are_built_from_the_name_and_the_steps() -> None:
-    items = write_learns(
-        explanation("頂点の求め方", "method", "頂点の求め方 y=x^2+2x\n1. 平方完成の形に直す\n2. 符号を読む"), EMPTY
-    )
+def test_items_are_built_from_the_name_and_the_steps_and_five_are_stored() -> None:
+    steps = explanation("頂点の求め方", "method", "頂点の求め方 y=x^2+2x\n1. 平方完成の形に直す\n2. 符号を読む")
+    items = write_learns(steps, EMPTY)
     assert items[:4] == ("頂点の求め方", "平方完成の形に直す手順", "符号を読む手順", "頂点を求める手順")
+    assert len(complete_learns(items, steps, EMPTY)) == 5
 
 
 EXERCISE = re.compile(r"例題|問題|解き直す|答え|計算|Work through|answer")
@@ -109,22 +107,14 @@ def test_exercises_stay_where_the_page_has_formulas() -> None:
     assert not any(EXERCISE.search(item) for item in items_of("解の個数", "解の個数を数えます。", "example"))
 
 
-def test_up_to_five_actions_of_a_text_are_stored() -> None:
-    steps = explanation("頂点の求め方", "method", "頂点の求め方 y=x^2+2x\n1. 平方完成の形に直す\n2. 符号を読む")
-    assert len(complete_learns(write_learns(steps, EMPTY), steps, EMPTY)) == 5
-
-
 def test_code_makes_no_text_mathematical() -> None:
     code = explanation("関数", "example", "関数\n```\nx = 1\n```\nここで値を返します。")
     assert not any(EXERCISE.search(item) for item in write_learns(code, Page(title="関数", explanations=(code,))))
 
 
-def test_the_authors_items_come_first_and_are_completed_to_three() -> None:
+def test_the_authors_items_come_first_completed_to_three_or_cut_to_five() -> None:
     items = complete_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
     assert (items[0], len(items)) == ("移項の方法", 3)
-
-
-def test_more_than_five_items_are_cut_and_three_are_left_alone() -> None:
     seven = [f"{number}を解く" for number in range(7)]
-    assert complete_learns(seven, explanation("甲"), EMPTY) == tuple(seven[:5])
-    assert complete_learns(["甲", "乙", "丙"], explanation("甲"), EMPTY) == ("甲", "乙", "丙")
+    for given_items, stored in ((seven, seven[:5]), (["甲", "乙", "丙"], ["甲", "乙", "丙"])):
+        assert complete_learns(given_items, explanation("甲"), EMPTY) == tuple(stored)

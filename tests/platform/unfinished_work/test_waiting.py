@@ -1,5 +1,7 @@
 """Work that waits for a time or for a vendor, and its probes."""
 
+from collections.abc import Callable
+
 import pytest
 from sakuin.platform.retry import Defer
 
@@ -84,40 +86,28 @@ def test_a_vendor_that_answers_lets_the_others_go_in_portions(work: Work) -> Non
     assert [work.due(limit=2), work.due(limit=2)] == [["b", "c"], ["d"]]
 
 
-def test_work_without_a_call_releases_no_other_work(work: Work) -> None:
-    work.defer("a", "b", seconds=600)
-    work.finish("a", vendor_answered=False)
-    assert (work.due(), work.states()) == ([], {"b": "waiting"})
-
-
-def test_a_probe_that_failed_holds_the_others_back_and_another_is_next(work: Work) -> None:
+@pytest.mark.parametrize(
+    ("then", "seconds", "due"),
+    [
+        # Its vendor failed again: the others wait, too, and another one is next.
+        (lambda work: work.defer("a", seconds=300), [250, 60], [[], ["b"]]),
+        # Its queue delivers it again: it is still the probe.
+        (lambda work: work.retry("a", vendor="openai", seconds=30), [61], [[]]),
+        # It failed for another reason.
+        (lambda work: work.retry("a"), [0], [["b"]]),
+        (lambda work: work.finish("a"), [0], [["b", "c"]]),
+    ],
+)
+def test_what_came_of_a_probe_decides_about_the_others(
+    work: Work, then: Callable[[Work], None], seconds: list[int], due: list[list[str]]
+) -> None:
     work.defer("a", "b", "c")
     work.passes(61)
     assert work.due() == ["a"]
-    work.defer("a", seconds=300)
-    work.passes(250)
-    assert work.due() == []
-    work.passes(60)
-    assert work.due() == ["b"]
-
-
-def test_a_probe_that_its_queue_delivers_again_is_still_the_probe(work: Work) -> None:
-    work.defer("a", "b")
-    work.passes(61)
-    assert work.due() == ["a"]
-    work.retry("a", vendor="openai", seconds=30)
-    work.passes(61)
-    assert work.due() == []
-    work.finish("a")
-    assert work.due() == ["b"]
-
-
-def test_a_probe_that_fails_for_another_reason_blocks_no_probe(work: Work) -> None:
-    work.defer("a", "b")
-    work.passes(61)
-    assert work.due() == ["a"]
-    work.retry("a", vendor=None)
-    assert work.due() == ["b"]
+    then(work)
+    for passing, names in zip(seconds, due, strict=True):
+        work.passes(passing)
+        assert work.due() == names
 
 
 def test_a_retry_in_an_hour_blocks_no_probe(work: Work) -> None:
@@ -127,8 +117,11 @@ def test_a_retry_in_an_hour_blocks_no_probe(work: Work) -> None:
     assert work.due() == ["b"]
 
 
-def test_any_answer_of_a_vendor_releases_the_waiting_work(work: Work) -> None:
+def test_any_answer_of_a_vendor_releases_the_waiting_work_and_no_work_without_a_call(work: Work) -> None:
     work.defer("a", "b", seconds=600)
+    work.retry("new", vendor="openai")
+    work.finish("new", vendor_answered=False)
+    assert work.due() == []
     work.retry("new", vendor="openai")
     work.finish("new")
     assert work.due() == ["a", "b"]

@@ -47,20 +47,18 @@ def test_a_key_of_digits_is_a_key_in_an_object() -> None:
     assert resolve({"01": {"-": "x"}}, "/01/-") == "x"
 
 
-def test_a_scope_does_not_hold_its_namesake() -> None:
-    assert not is_within("/articles2", "/articles")
-    assert not is_within("/articles", "/articles/0")
-    assert is_within("/articles", "/articles")
-    assert is_within("/articles//x", "/articles/")
-    assert is_within("/articles/0/content", "")
-
-
-def test_a_pointer_is_shown_from_its_scope() -> None:
-    assert relative("/articles/0/content", "/articles") == "/0/content"
-    assert relative("/articles", "/articles") == ""
-    assert relative("/a", "") == "/a"
-    with pytest.raises(Invalid):
-        relative("/articles2", "/articles")
+def test_a_scope_holds_what_is_below_it_and_not_its_namesake() -> None:
+    for pointer, scope, below in (
+        ("/articles/0/content", "/articles", "/0/content"),
+        ("/articles", "/articles", ""),
+        ("/articles//x", "/articles/", "/x"),
+        ("/a", "", "/a"),
+    ):
+        assert (is_within(pointer, scope), relative(pointer, scope)) == (True, below)
+    for pointer, scope in (("/articles2", "/articles"), ("/articles", "/articles/0")):
+        assert not is_within(pointer, scope)
+        with pytest.raises(Invalid):
+            relative(pointer, scope)
 
 
 def test_ancestors_go_from_the_root_to_the_node() -> None:

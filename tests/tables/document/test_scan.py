@@ -26,21 +26,13 @@ def test_the_threshold_itself_is_large_and_one_below_is_not() -> None:
     assert list(large_strings(document, "", threshold=200)) == [LargeString("/large", "あ" * 200)]
 
 
-def test_only_the_scope_is_scanned() -> None:
+def test_only_the_scope_is_scanned_also_if_it_is_a_string() -> None:
     large = "x" * 1000
-    document = {"articles": [{"content": large}], "articles2": [large], "secret": large}
+    document = {"articles": [{"content": large}], "articles2": [large], "secret": large, "small": "x"}
     assert pointers(document, "/articles") == ["/articles/0/content"]
-
-
-def test_a_scope_may_be_the_string_itself() -> None:
-    assert pointers({"a": "x" * 1000}, "/a") == ["/a"]
-    assert pointers("x" * 1000) == [""]
-    assert pointers({"a": "x"}, "/a") == []
-
-
-def test_a_scope_that_is_missing_is_not_found() -> None:
+    assert (pointers(document, "/secret"), pointers(document, "/small"), pointers(large)) == (["/secret"], [], [""])
     with pytest.raises(NotFound, match="/b"):
-        pointers({"a": "x"}, "/b")
+        pointers(document, "/b")
 
 
 def test_nodes_come_in_the_documents_order() -> None:
