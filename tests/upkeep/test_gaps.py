@@ -72,8 +72,5 @@ def test_a_remedy_has_the_words_that_no_text_has_and_the_nearest_results() -> No
     found = remedy(gap, {"results": [result]}, {"understood": {"known": ["面積", "率"]}})
     assert (found.heading, found.words) == (gap.name, ("円周率", "歴史"))
     assert [(each.id, each.title, each.url) for each in found.nearest] == [("a#b", "面積", "/a.html#b")]
-
-
-def test_a_gap_that_cannot_be_asked_again_has_no_words() -> None:
-    (gap,) = gaps_of([question("passport")])
+    # It cannot be asked again.
     assert remedy(gap, None, None).words == ()

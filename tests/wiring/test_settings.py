@@ -35,28 +35,25 @@ def test_a_number_that_is_none_names_its_setting() -> None:
         Settings.read(ENVIRONMENT | {"LEASE_SECONDS": "a minute"})
 
 
-@pytest.mark.parametrize(("given", "model"), [("", ""), (" ", ""), ("gpt-4.1-mini", "gpt-4.1-mini")])
-def test_a_space_stands_for_no_language_model(given: str, model: str) -> None:
-    assert Settings.read(ENVIRONMENT | {"LEARNS_MODEL": given}).learns_model == model
-
-
-@pytest.mark.parametrize(("given", "folder"), [("", ""), ("/", ""), ("site", "site/"), ("/a/site/", "a/site/")])
-def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
-    assert Settings.read(ENVIRONMENT | {"MATERIAL_PREFIX": given}).material_prefix == folder
-
-
 @pytest.mark.parametrize(
-    ("given", "selectors"),
+    ("variable", "texts"),
     [
-        ("", DEFAULT_BOX_SELECTORS),
-        (" , ", DEFAULT_BOX_SELECTORS),
-        (".note-box", (".note-box",)),
-        (".rule-box,  aside.hint ", (".rule-box", "aside.hint")),
-        ("div:is(.a, .b), [data-box='x,y'], .c", ("div:is(.a, .b)", "[data-box='x,y']", ".c")),
+        # A space stands for no model.
+        ("LEARNS_MODEL", {"": "", " ": "", "gpt-4.1-mini": "gpt-4.1-mini"}),
+        ("MATERIAL_PREFIX", {"": "", "/": "", "site": "site/", "/a/site/": "a/site/"}),
+        (
+            "BOX_SELECTORS",
+            {
+                **{"": DEFAULT_BOX_SELECTORS, " , ": DEFAULT_BOX_SELECTORS, ".note-box": (".note-box",)},
+                ".rule-box,  aside.hint ": (".rule-box", "aside.hint"),
+                "div:is(.a, .b), [data-box='x,y'], .c": ("div:is(.a, .b)", "[data-box='x,y']", ".c"),
+            },
+        ),
     ],
 )
-def test_box_selectors_stand_between_commas_and_none_are_the_usual_ones(given: str, selectors: tuple[str, ...]) -> None:
-    assert Settings.read(ENVIRONMENT | {"BOX_SELECTORS": given}).box_selectors == selectors
+def test_a_setting_is_read_from_its_text(variable: str, texts: dict[str, object]) -> None:
+    for text, value in texts.items():
+        assert getattr(Settings.read(ENVIRONMENT | {variable: text}), variable.lower()) == value
 
 
 @pytest.mark.parametrize(
