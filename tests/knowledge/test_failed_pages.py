@@ -38,26 +38,22 @@ def test_the_material_is_marked_failed_and_stays_searchable(world: World) -> Non
     assert set(world.records.indexed_materials(["junior/x"])) == {"junior/x"}
 
 
-@pytest.mark.parametrize("event", [ObjectWritten(next_version()), ObjectRemoved(next_version(), marker=True)])
+@pytest.mark.parametrize(
+    "event",
+    [
+        *(ObjectWritten(next_version()), ObjectRemoved(next_version(), marker=True)),
+        # A file that is no page.
+        ObjectWritten(next_version("learns.yml")),
+    ],
+)
 def test_the_version_gets_a_failed_receipt(world: World, event: ObjectWritten | ObjectRemoved) -> None:
     give_up(world, event)
     (receipt,) = world.records.upload_results([(event.source.key, "version-2")])
     assert (receipt.outcome, str(receipt.reason)[:9]) == ("failed", "It failed")
 
 
-def test_a_file_that_is_no_page_has_its_receipt(world: World) -> None:
-    give_up(world, ObjectWritten(next_version("learns.yml")))
-    (receipt,) = world.records.upload_results([("learns.yml", "version-2")])
-    assert receipt.outcome == "failed"
-
-
-def test_what_a_newer_version_has_overtaken_changes_nothing(world: World) -> None:
-    old = Source("bucket", "junior/x.html", "version-0", padded("0"))
-    give_up(world, ObjectWritten(old))
-    assert world.state("junior/x").status == "ready"
-
-
-def test_a_reindex_has_no_version_to_blame(world: World) -> None:
+def test_an_overtaken_version_and_a_reindex_without_one_change_nothing(world: World) -> None:
+    give_up(world, ObjectWritten(Source("bucket", "junior/x.html", "version-0", padded("0"))))
     give_up(world, ReindexMaterial(material="junior/x", reason="a new model"))
     assert world.state("junior/x").status == "ready"
 

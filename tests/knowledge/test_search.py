@@ -55,6 +55,7 @@ def test_an_agent_can_say_what_is_learnt_from_the_result_alone(world: World) -> 
     assert "解の公式" in said
 
 
+@pytest.mark.scenario("knowledge-index/a-link-carries-the-base-url")
 @pytest.mark.parametrize("base_url", ["", "/school_asset"])
 def test_a_link_is_the_page_and_the_anchor_below_the_base_url(world: World, base_url: str) -> None:
     world.base_url = base_url

@@ -21,11 +21,12 @@ def results(world: TableWorld, endpoint: str, query: str = "説明", **arguments
     return found
 
 
-def test_the_object_of_a_string_is_the_nearest_with_short_fields() -> None:
+def test_the_object_of_a_string_is_the_nearest_with_short_fields_and_not_far_above() -> None:
     document = {"name": "店", "items": [{"title": "鍋", "body": {"paragraphs": ["長い", "文章"]}}, {"text": "文"}]}
     found = around(document, "/items/0/body/paragraphs/0", "/items/0/body/paragraphs/1", "/items/1/text")
     # The second item has one short field, its text.
     assert found == [("/items/0", {"title": "鍋"}), ("/items/1", {"text": "文"})]
+    assert around({"name": "n", "a": {"b": {"c": {"d": {"text": MANUAL}}}}}, "/a/b/c/d/text") == []
 
 
 def test_only_short_scalars_are_fields_and_few_of_them() -> None:
@@ -38,26 +39,16 @@ def test_only_short_scalars_are_fields_and_few_of_them() -> None:
     assert list(fields) == [f"f{number}" for number in range(len(fields))]
 
 
-def test_a_string_far_below_its_object_has_none() -> None:
-    assert around({"name": "n", "a": {"b": {"c": {"d": {"text": MANUAL}}}}}, "/a/b/c/d/text") == []
-
-
-def test_a_result_has_the_fields_of_its_object_in_their_order(tables: TableWorld) -> None:
+def test_a_result_has_the_fields_of_its_object_in_their_order_if_it_is_in_scope(tables: TableWorld) -> None:
     table = tables.table(DOCUMENT)
-    endpoint = tables.endpoint(tables.tool(table, "/manuals"))
+    whole, text = (tables.endpoint(tables.tool(table, scope)) for scope in ("/manuals", "/manuals/0/text"))
     tables.settle()
-    found = results(tables, endpoint)
+    found = results(tables, whole)
     assert found[0]["object"] == {"json_path": "/0", "fields": {"model": "DI-1000", "price": 498, "new": True}}
     assert list(found[0]["object"]["fields"]) == ["model", "price", "new"]
-
-
-def test_an_object_outside_of_the_scope_is_not_shown(tables: TableWorld) -> None:
-    endpoint = tables.endpoint(tables.tool(tables.table(DOCUMENT), "/manuals/0/text"))
-    tables.settle()
-    found = results(tables, endpoint)
-    assert found
-    assert all("object" not in each for each in found)
-    assert "DI-1000" not in json.dumps(found)
+    within = results(tables, text)
+    assert ["object" in each for each in within] == [False] * len(within) != []
+    assert "DI-1000" not in json.dumps(within)
 
 
 def test_a_field_that_changes_changes_in_the_results_without_embedding(tables: TableWorld) -> None:
@@ -74,21 +65,12 @@ def test_a_field_that_changes_changes_in_the_results_without_embedding(tables: T
 
 
 FAQ = [
-    {
-        "question": "Is there a warranty?",
-        "product": "Kettle K2",
-        "answer": "Two years from the day of purchase; keep the bill.",
-    },
-    {
-        "question": "Can I return it?",
-        "product": "Kettle K2",
-        "answer": "Within thirty days, unused and in its box, for free.",
-    },
-    {
-        "question": "How much does it hold?",
-        "product": "Pot P7",
-        "answer": "One litre and a half; never fill it above the mark.",
-    },
+    {"question": question, "product": product, "answer": answer}
+    for question, product, answer in (
+        ("Is there a warranty?", "Kettle K2", "Two years from the day of purchase; keep the bill."),
+        ("Can I return it?", "Kettle K2", "Within thirty days, unused and in its box, for free."),
+        ("How much does it hold?", "Pot P7", "One litre and a half; never fill it above the mark."),
+    )
 ]
 
 

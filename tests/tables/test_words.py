@@ -94,15 +94,17 @@ def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -
     assert known(world, beside, endpoint=world.endpoint(own)) == LexiconEntries()
 
 
-def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) -> None:
+def test_an_endpoint_without_the_tool_knows_and_is_told_nothing(world: TableWorld) -> None:
     tool = world.tool(world.table({"a": long("公式", 300)}), "")
+    own = world.tool(world.table({"a": long("傾き")}), "", name="beside")
     world.settle()
     unbound, closed = world.endpoint(tool), world.endpoint(tool)
     world.call("unbind_tool", mcp=unbound, tool=tool)
     world.sql("update mcp set status = 'disabled' where id = %s", closed)
-
     assert known(world, tool).spellings
-    assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == LexiconEntries()
+    for endpoint in (unbound, closed, world.endpoint(own)):
+        assert known(world, tool, endpoint=endpoint) == LexiconEntries()
+        assert world.records.term_frequencies(endpoint, tool, ["公式"], sample=5) == (Frequencies(0, {}), ())
 
 
 def test_an_index_that_is_forgotten_and_a_table_that_is_deleted_leave_no_words(world: TableWorld) -> None:
@@ -146,13 +148,3 @@ def test_the_sample_for_the_meaning_is_the_same_for_every_question(world: TableW
     assert len(samples[0]) == 4
     assert set(samples[0]) < set(world.rows(table))
     assert all(sample == samples[0] for sample in samples)
-
-
-def test_an_endpoint_without_the_tool_is_told_nothing(world: TableWorld) -> None:
-    _, tool, _ = world.indexed({"a": long("公式", 300)})
-    own = world.tool(world.table({"a": long("傾き")}), "", name="beside")
-    unbound, closed = world.endpoint(tool), world.endpoint(tool)
-    world.call("unbind_tool", mcp=unbound, tool=tool)
-    world.sql("update mcp set status = 'disabled' where id = %s", closed)
-    for endpoint in (unbound, closed, world.endpoint(own)):
-        assert world.records.term_frequencies(endpoint, tool, ["公式"], sample=5) == (Frequencies(0, {}), ())

@@ -120,10 +120,7 @@ def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, ta
     assert tables.status(tool)["last_error"].startswith("turbopuffer did not answer")
 
 
-@pytest.mark.parametrize("name", ["index_tool.event", "index_tool.body"])
-def test_a_sample_event_of_a_table_that_is_gone_is_no_failure(workers: Workers, name: str) -> None:
-    assert workers.tool(event(name)["Records"][0]["body"]) == [True]
-
-
-def test_a_sample_batch_of_a_table_that_is_gone_is_no_failure(workers: Workers) -> None:
+def test_a_sample_of_a_table_that_is_gone_is_no_failure(workers: Workers) -> None:
+    scans = [event(name)["Records"][0]["body"] for name in ("index_tool.event", "index_tool.body")]
+    assert workers.tool(*scans) == [True, True]
     assert workers.embed(event("embed_chunks.batch")["Records"][0]["body"]) == [True]

@@ -186,19 +186,15 @@ def test_the_calls_for_a_text_are_bounded_and_its_deterministic_list_stays(world
 
 
 def test_a_text_that_spoils_its_calls_keeps_no_neighbour_from_an_answer(world: World, model: Model) -> None:
-    model.poison = "rule-001"
-    world.put(KEY, numbered(4))
-    for _ in range(10):
-        pass_time(world, A_DAY)
-    assert sources(world) == ["model", "rules", "model", "model"]
-
-
-def test_answers_are_applied_while_another_group_fails(world: World, model: Model) -> None:
     model.poison = "rule-000"
     world.put(KEY, numbered(14))
     world.ask_model()
     pass_time(world, A_MINUTE)
+    # The answers of the other groups are applied at once, those of its own group later.
     assert [sources(world).count(source) for source in ("provisional", "model")] == [5, 9]
+    for _ in range(10):
+        pass_time(world, A_DAY)
+    assert sources(world) == ["rules", *["model"] * 13]
 
 
 def test_a_refusal_uses_up_no_calls(world: World, model: Model) -> None:
