@@ -722,7 +722,7 @@ class OfProject:
         return getattr(self.real, name)
 
     def stalled_tables(self, seconds: int) -> list[tuple[str, str]]:
-        return [found for found in self.real.stalled_tables(seconds) if found[0] == self.project]
+        return [stalled for stalled in self.real.stalled_tables(seconds) if stalled[0] == self.project]
 
 
 @cache

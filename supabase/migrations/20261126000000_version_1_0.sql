@@ -2881,6 +2881,10 @@ create table public.table_scan (
   -- How many chunks were stored since the scan began, at scanned_at: the speed of indexing.
   stored_chunks integer not null default 0,
   scanned_at timestamptz not null default now(),
+  -- How often maintenance started the scan (record_table_start).
+  started_generation bigint,
+  starts integer,
+  started_at timestamptz,
   primary key (table_id, fingerprint)
 );
 create index table_scan_fingerprint on public.table_scan (fingerprint);
@@ -3791,10 +3795,7 @@ create table public.index_version (
   live boolean not null default false,
   created_at timestamptz not null default now(),
   live_since timestamptz,
-  retired_at timestamptz,
-  -- The last evaluation by what was asked (search_knowledge or a Search Tool): {questions, k, figures, passed, whole, at}.
-  -- `whole`: the version was complete then.
-  evaluations jsonb not null default '{}'
+  retired_at timestamptz
 );
 create unique index index_version_live on public.index_version (live) where live;
 
@@ -3956,36 +3957,9 @@ begin
   return done;
 end $$;
 
--- Records an evaluation of a version: p_evaluation is {questions, k, figures, passed}.
-create function public.record_index_evaluation(p_fingerprint text, p_asked text, p_evaluation jsonb) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  state jsonb := (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
-begin
-  perform require(state is not null, 'P0002', format('There is no index %s', p_fingerprint));
-  update index_version v set evaluations = v.evaluations || jsonb_build_object(p_asked, p_evaluation
-    || jsonb_build_object('whole', is_whole(state), 'at', now()))
-  where v.fingerprint = p_fingerprint;
-  return (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
-end $$;
-
--- Whether nothing is missing in a version with this state.
-create function public.is_whole(p_state jsonb) returns boolean
-language sql immutable set search_path = public, extensions as $$
-  select (p_state->'pages'->'missing', p_state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb)
-$$;
-
--- Whether the complete version was evaluated, and no last evaluation missed a floor.
-create function public.is_evaluated(v public.index_version) returns boolean
-language sql immutable set search_path = public, extensions as $$
-  select coalesce(bool_or((e->>'whole')::boolean) and bool_and((e->>'passed')::boolean), false)
-  from jsonb_path_query(v.evaluations, '$.*') e
-$$;
-
--- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force; so is, with
--- p_needs_evaluation, one that was never live and is not evaluated. The former version is written to until it is deleted.
-create function public.activate_index_version(p_fingerprint text, p_force boolean, p_needs_evaluation boolean)
-returns jsonb
+-- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force. The former
+-- version is written to until it is deleted.
+create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   v index_version;
@@ -3997,13 +3971,9 @@ begin
   state := index_version_state(v);
   if not v.live then
     perform require(
-      p_force or is_whole(state), '23505',
+      p_force or (state->'pages'->'missing', state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb), '23505',
       format('The index %s is incomplete: %s of %s pages and %s of %s Tables are missing', v.fingerprint,
              state->'pages'->'missing', state->'pages'->'total', state->'tables'->'missing', state->'tables'->'total'));
-    perform require(
-      p_force or not p_needs_evaluation or v.live_since is not null or is_evaluated(v), '23505',
-      format('The index %1$s has no evaluation that missed no floor since it is complete. Measure it with '
-             '`sakuin eval QUERIES --index %1$s`, or activate it with --force', v.fingerprint));
     update index_version set live = false, retired_at = now() where live;
     update index_version set live = true, live_since = now(), retired_at = null where fingerprint = v.fingerprint;
     perform refresh_tool_status(3);
@@ -4977,51 +4947,49 @@ begin
   return jsonb_build_object('rows', n, 'left', (select count(*) from unfinished_work u where u.kind = 'deletion'));
 end $$;
 
--- ---------------------------------------------------------------- restarting stalled Tables
+-- ---------------------------------------------------------------- starting the indexing of Tables
 
-create table public.table_restart (
-  table_id uuid not null references public.context_table on delete cascade,
-  fingerprint text collate "C" not null,
-  generation bigint not null,
-  restarts integer not null,
-  restarted_at timestamptz not null default now(),
-  primary key (table_id, fingerprint)
-);
-
--- Records a restart of a Table's scan, and returns the restarts of its present generation within a day. Null if it was
--- restarted within the last p_seconds.
-create function public.record_table_restart(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
+-- Records that the scan of a Table is started, and returns how often that was within a day for its present generation. Null
+-- if it was started within the last p_seconds.
+create function public.record_table_start(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
-  insert into table_restart as r (table_id, fingerprint, generation, restarts)
-  select t.id, p_fingerprint, t.generation, 1 from context_table t where t.id = p_table
+  insert into table_scan as s (table_id, fingerprint, started_generation, starts, started_at)
+  select t.id, p_fingerprint, t.generation, 1, now() from context_table t where t.id = p_table
   on conflict (table_id, fingerprint) do update set
-    restarts = case when r.generation = excluded.generation and r.restarted_at > now() - interval '1 day'
-                    then r.restarts + 1 else 1 end,
-    generation = excluded.generation, restarted_at = now()
-  where r.generation <> excluded.generation or r.restarted_at <= now() - make_interval(secs => p_seconds)
-  returning r.restarts
+    starts = case when s.started_generation = excluded.started_generation and s.started_at > now() - interval '1 day'
+                  then s.starts + 1 else 1 end,
+    started_generation = excluded.started_generation, started_at = now(), heartbeat_at = now()
+  where s.started_generation is distinct from excluded.started_generation
+    or s.started_at <= now() - make_interval(secs => p_seconds)
+  returning s.starts
 $$;
 
--- Tables whose indexing has stopped: no progress for p_seconds, and no message. For the live version: Tools that wait.
--- For another version: Tables that are neither complete nor given up. For any version: Tables with stored chunks that
--- no Tool needs.
-create function public.stalled_tables(p_fingerprint text, p_seconds integer) returns jsonb
+-- Tables that nobody indexes: no progress for p_seconds, and no message. For the live version: Tools that wait. For another
+-- version: Tables that are not complete, among them those that it never had, and those that were given up a day ago; of
+-- these so many that p_limit are under way. For any version: Tables with stored chunks that no Tool needs.
+create function public.stalled_tables(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  with still as (
-    select o.table_id from tool o
+  with lacking as materialized (
+    select t.id, greatest(p.heartbeat_at, t.updated_at) as at,
+      p.table_id is not null and p.failed_generation is distinct from t.generation as is_under_way
+    from indexed_table t left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+    where not is_live_for_tables(p_fingerprint)
+      and case when p.complete_generation is distinct from t.generation
+          then not is_table_complete(t.id, p_fingerprint) end
+      and (p.failed_generation is distinct from t.generation or p.heartbeat_at < now() - interval '1 day')
+  ), still as (
+    select o.table_id as id from tool o
     where is_live_for_tables(p_fingerprint) and o.enabled
       and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
       and coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'),
                    timestamp_or_null(o.metadata->'search_index'->>'configured_at'))
           < now() - make_interval(secs => p_seconds)
     union
-    select t.id from table_scan p join indexed_table t on t.id = p.table_id
-    where not is_live_for_tables(p_fingerprint) and p.fingerprint = p_fingerprint
-      and p.failed_generation is distinct from t.generation
-      -- The event of a change starts its scan.
-      and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
-      and case when p.complete_generation is distinct from t.generation
-          then not is_table_complete(t.id, p_fingerprint) end
+    -- The event of a change starts its scan.
+    select l.id from lacking l where l.is_under_way and l.at < now() - make_interval(secs => p_seconds)
+    union
+    (select l.id from lacking l where not l.is_under_way and not has_unfinished_work(l.id, p_fingerprint)
+     order by l.id limit greatest(p_limit - (select count(*) from lacking u where u.is_under_way), 0))
     union
     select t.id from context_table t
     where t.updated_at < now() - make_interval(secs => p_seconds)
@@ -5030,7 +4998,7 @@ language sql stable set search_path = public, extensions as $$
            or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
-  from still s join context_table t on t.id = s.table_id
+  from still s join context_table t using (id)
   where not has_unfinished_work(t.id, p_fingerprint) and unindexed_tables(t.id, p_fingerprint) = '[]'
 $$;
 
@@ -5050,31 +5018,6 @@ language sql set search_path = public, extensions as $$
     update material m set build_requested_at = now() from unbuilt u where u.material = m.material
   )
   select coalesce(array_agg(u.material order by u.material), '{}') from unbuilt u
-$$;
-
--- Claims Tables that a version which is not live has never indexed, or has given up p_seconds ago. Together with those
--- under way there are at most p_limit. Stalled Tables are restarted (stalled_tables).
-create function public.claim_tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
-language sql set search_path = public, extensions as $$
-  with under_way as materialized (
-    select count(*) as n from table_scan p join indexed_table t on t.id = p.table_id
-    where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
-      and case when p.complete_generation is distinct from t.generation
-          then not is_table_complete(t.id, p_fingerprint) end
-  ), unbuilt as materialized (
-    select t.id, t.project_id from indexed_table t
-    left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
-    where not is_live_for_tables(p_fingerprint)
-      and case when p.table_id is null
-            or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds)
-          then not has_unfinished_work(t.id, p_fingerprint) end
-    order by t.id limit greatest(p_limit - (select n from under_way), 0)
-  ), noted as (
-    insert into table_scan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
-    on conflict (table_id, fingerprint) do update set heartbeat_at = now()
-  )
-  select coalesce(jsonb_agg(jsonb_build_object('project_id', u.project_id, 'table_id', u.id) order by u.id), '[]')
-  from unbuilt u
 $$;
 
 -- ---------------------------------------------------------------- rate limits

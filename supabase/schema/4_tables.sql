@@ -112,6 +112,10 @@ create table public.table_scan (
   -- How many chunks were stored since the scan began, at scanned_at: the speed of indexing.
   stored_chunks integer not null default 0,
   scanned_at timestamptz not null default now(),
+  -- How often maintenance started the scan (record_table_start).
+  started_generation bigint,
+  starts integer,
+  started_at timestamptz,
   primary key (table_id, fingerprint)
 );
 create index table_scan_fingerprint on public.table_scan (fingerprint);

@@ -11,10 +11,7 @@ create table public.index_version (
   live boolean not null default false,
   created_at timestamptz not null default now(),
   live_since timestamptz,
-  retired_at timestamptz,
-  -- The last evaluation by what was asked (search_knowledge or a Search Tool): {questions, k, figures, passed, whole, at}.
-  -- `whole`: the version was complete then.
-  evaluations jsonb not null default '{}'
+  retired_at timestamptz
 );
 create unique index index_version_live on public.index_version (live) where live;
 
@@ -176,36 +173,9 @@ begin
   return done;
 end $$;
 
--- Records an evaluation of a version: p_evaluation is {questions, k, figures, passed}.
-create function public.record_index_evaluation(p_fingerprint text, p_asked text, p_evaluation jsonb) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  state jsonb := (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
-begin
-  perform require(state is not null, 'P0002', format('There is no index %s', p_fingerprint));
-  update index_version v set evaluations = v.evaluations || jsonb_build_object(p_asked, p_evaluation
-    || jsonb_build_object('whole', is_whole(state), 'at', now()))
-  where v.fingerprint = p_fingerprint;
-  return (select index_version_state(v) from index_version v where v.fingerprint = p_fingerprint);
-end $$;
-
--- Whether nothing is missing in a version with this state.
-create function public.is_whole(p_state jsonb) returns boolean
-language sql immutable set search_path = public, extensions as $$
-  select (p_state->'pages'->'missing', p_state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb)
-$$;
-
--- Whether the complete version was evaluated, and no last evaluation missed a floor.
-create function public.is_evaluated(v public.index_version) returns boolean
-language sql immutable set search_path = public, extensions as $$
-  select coalesce(bool_or((e->>'whole')::boolean) and bool_and((e->>'passed')::boolean), false)
-  from jsonb_path_query(v.evaluations, '$.*') e
-$$;
-
--- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force; so is, with
--- p_needs_evaluation, one that was never live and is not evaluated. The former version is written to until it is deleted.
-create function public.activate_index_version(p_fingerprint text, p_force boolean, p_needs_evaluation boolean)
-returns jsonb
+-- Makes a version live, for pages and Tables at once. An incomplete version is an error, unless p_force. The former
+-- version is written to until it is deleted.
+create function public.activate_index_version(p_fingerprint text, p_force boolean) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   v index_version;
@@ -217,13 +187,9 @@ begin
   state := index_version_state(v);
   if not v.live then
     perform require(
-      p_force or is_whole(state), '23505',
+      p_force or (state->'pages'->'missing', state->'tables'->'missing') = ('0'::jsonb, '0'::jsonb), '23505',
       format('The index %s is incomplete: %s of %s pages and %s of %s Tables are missing', v.fingerprint,
              state->'pages'->'missing', state->'pages'->'total', state->'tables'->'missing', state->'tables'->'total'));
-    perform require(
-      p_force or not p_needs_evaluation or v.live_since is not null or is_evaluated(v), '23505',
-      format('The index %1$s has no evaluation that missed no floor since it is complete. Measure it with '
-             '`sakuin eval QUERIES --index %1$s`, or activate it with --force', v.fingerprint));
     update index_version set live = false, retired_at = now() where live;
     update index_version set live = true, live_since = now(), retired_at = null where fingerprint = v.fingerprint;
     perform refresh_tool_status(3);

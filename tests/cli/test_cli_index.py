@@ -79,18 +79,10 @@ def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_bot
     refused = indexes.sakuin("index", "activate")
     assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
-    refused = indexes.sakuin("index", "activate")
-    assert (refused.code, f"sakuin eval QUERIES --index {OTHER.id}" in refused.err) == (1, True)
-    assert indexes.sakuin("eval", labels(indexes), "--index", "next", "--min", "hit@5=2").code == 1
-    assert indexes.sakuin("index", "activate").code == 1
-    assert indexes.sakuin("eval", labels(indexes), "--index", "next").code == 0
     activated = indexes.sakuin("index", "activate", "--json")
     assert (activated.code, activated.document["fingerprint"], activated.document["live"]) == (0, OTHER.id, True)
     back = indexes.sakuin("index", "activate", SETTINGS.id[:8], "--json")
     assert back.document["fingerprint"] == SETTINGS.id
-    evaluation = activated.document["evaluations"]["search_knowledge"]
-    assert (evaluation["questions"], evaluation["figures"]["hit@5"], evaluation["whole"]) == (1, 1.0, True)
-    assert "search_knowledge  1 questions: hit@5 1.00" in indexes.sakuin("index", "status").out
 
 
 def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:

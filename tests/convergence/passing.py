@@ -10,9 +10,8 @@ A_MINUTE, AN_HOUR, A_DAY = 65, 3600, 86_400
 _WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
     b"update message_lease set since = since - %(t)s, until = until - %(t)s",
-    b"update table_restart set restarted_at = restarted_at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
-    b"update table_scan set heartbeat_at = heartbeat_at - %(t)s",
+    b"update table_scan set heartbeat_at = heartbeat_at - %(t)s, started_at = started_at - %(t)s",
     b"update chunk_vector set unused_since = unused_since - %(t)s where unused_since is not null",
     b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
     b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"

@@ -98,7 +98,7 @@ _places = st.sampled_from(
 _places_of_schedule = st.sampled_from(
     (
         *("", END, END, "sqs", "bus", "rpc/mark_events_sent", "rpc/claim_due_work", "rpc/stalled_tables"),
-        *("rpc/record_table_restart", "rpc/mark_abandoned_namespaces", "turbopuffer"),
+        *("rpc/record_table_start", "rpc/mark_abandoned_namespaces", "turbopuffer"),
     )
 )
 

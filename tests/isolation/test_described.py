@@ -24,8 +24,6 @@ from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, TOOL_CHANGES, Ids
 from tests.isolation.stack import Stack, stack_of
 from tests.worlds import SETTINGS, World
 
-EVALUATION: dict[str, Any] = {"index": "next", "asked": "search_knowledge", "questions": 1, "k": 5}
-EVALUATION |= {"figures": {}, "passed": True}
 # What is sent to the routes that members do not have.
 BODIES: dict[str, Any] = {
     "POST /v1/receipts": {"versions": []},
@@ -36,7 +34,6 @@ BODIES: dict[str, Any] = {
     "POST /v1/dead-letters": {"action": "discard"},
     "POST /v1/reconcile": {"kind": "pages"},
     "POST /v1/index/activate": {},
-    "POST /v1/index/evaluations": EVALUATION,
     "POST /v1/index/vectors": {"queries": ["公式"]},
     "POST /v1/explain": {"query": "公式"},
     **{name: {"query": "公式"} for name in SEARCHES},
@@ -243,8 +240,6 @@ def call_about_index_versions(call: Caller) -> None:
     activate, delete = "POST /v1/index/activate", "DELETE /v1/index/{name}"
     assert call(activate, {"index": other.id}, bearer=admin) == 409
     assert call(activate, {"index": live.id, "force": True}, bearer=admin) == 200
-    evaluated = EVALUATION | {"index": other.id}
-    assert call("POST /v1/index/evaluations", evaluated, bearer=admin) == 200
     assert call(delete, bearer=admin, ids={"name": live.id}) == 409
     assert call(delete, bearer=admin, ids={"name": never.id}) == 200
 
@@ -254,7 +249,6 @@ def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: S
     for name, operation in operations.items():
         refuse(call, name, takes_a_body="requestBody" in operation)
     call("POST /v1/index/activate", {"index": "0" * 64}, bearer=stack.admin_key)
-    call("POST /v1/index/evaluations", EVALUATION | {"index": "0" * 64}, bearer=stack.admin_key)
     call("POST /v1/explain", {"query": "x", "tool": "x", "mcp_id": str(uuid4())}, bearer=stack.admin_key)
     call("POST /v1/dead-letters", {"action": "discard", "ids": ["nothing"]}, bearer=stack.admin_key)
     call_without_database(call, operations)

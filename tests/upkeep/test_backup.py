@@ -31,7 +31,7 @@ DERIVED = {
         *("material", "knowledge_chunks", "competing_key", "upload_result", "pending_learns", "authored_file"),
         *("chunk_words", "posting", "reading", "site_synonyms", "stored_row"),
     },
-    "documents of Tables": {"node", "chunks", "table_scan", "table_reading", "table_object", "table_restart"},
+    "documents of Tables": {"node", "chunks", "table_scan", "table_reading", "table_object"},
     "a paid model": {"learns_cache", "embedded_text", "unused_vector", "knowledge_vector", "chunk_vector"},
     "the parameter Limits": {"quota"},
     "use that begins again": {

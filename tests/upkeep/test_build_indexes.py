@@ -1,12 +1,12 @@
 """Building the index of changed settings beside the live one, and activating it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sakuin.errors import Conflict, NotFound, Unavailable
 from sakuin.retrieval.index_version import find_version
-from sakuin.upkeep.index_versions import BuildResult, IndexVersionAdmin, IndexVersionState
+from sakuin.upkeep.index_versions import BuildResult, IndexVersionAdmin
 from sakuin.wiring import maintain
 
 from tests.builders import a_page
@@ -15,19 +15,6 @@ from tests.worlds import SETTINGS, World, Worlds
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, query_prefix="query: ", passage_prefix="passage: "))
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
 SQUARE = {"rule-square": "平方完成: x の係数の半分の2乗を足して引きます。"}
-
-
-@dataclass
-class NoTables:
-    """`TableQueues` that must not be used."""
-
-    asked: list[str] = field(default_factory=list)
-
-    def index(self, project_id: str, table_id: str, **_how: object) -> None:
-        raise AssertionError
-
-    def embed(self, project_id: str, table_id: str, batches: object) -> None:
-        raise AssertionError
 
 
 @pytest.fixture
@@ -43,7 +30,7 @@ def world(a_world: Worlds) -> World:
 def built(world: World, *, activates: bool = False) -> BuildResult:
     """Runs the schedule once."""
     build: Any = maintain.building(world.clients)
-    return replace(build, queues_of=lambda _name: NoTables(), activates=activates)()
+    return replace(build, activates=activates)()
 
 
 def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:
@@ -55,17 +42,8 @@ def admin(world: World) -> IndexVersionAdmin:
     return IndexVersionAdmin(world.indexes, world.settings)
 
 
-EVALUATION = {"questions": 1, "k": 5, "figures": {"hit@5": 1.0}, "passed": True}
-
-
-def activated(world: World, name: str) -> IndexVersionState:
-    """Activates an index version after an evaluation."""
-    admin(world).record_evaluation(name, "search_knowledge", EVALUATION)
-    return admin(world).activate(name)
-
-
 def test_unchanged_settings_build_nothing(world: World) -> None:
-    assert built(world) == BuildResult(pages=0, tables=0, swept=0, activated=None)
+    assert built(world) == BuildResult(pages=0, swept=0, activated=None)
 
 
 def test_searches_answer_as_before_until_activation(world: World) -> None:
@@ -77,7 +55,7 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
         for body in messages:
             world.deliver(body)
             assert best(world) == before
-    assert activated(world, "next").settings == OTHER
+    assert admin(world).activate("next").settings == OTHER
     assert best(world)[0] == before[0]
     assert world.search.version == OTHER.pages
 

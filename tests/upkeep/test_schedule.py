@@ -47,7 +47,7 @@ class Parts:
 
     def build(self) -> BuildResult:
         self.built += 1
-        return BuildResult(pages=0, tables=0, swept=0, activated=None)
+        return BuildResult(pages=0, swept=0, activated=None)
 
     def reconcile(self, *, whole: bool, seconds: float) -> ReconciliationResult:
         self.asked.append(whole)

@@ -113,7 +113,7 @@ class Minute:
     def build(self) -> BuildResult:
         if self.is_killed:
             raise Killed
-        return BuildResult(self.turn("index versions"), 0, 0, None)
+        return BuildResult(self.turn("index versions"), 0, None)
 
     def run(self) -> None:
         self.invocation.clock.ends = FUNCTIONS["SakuinMaintain"]["Timeout"]

@@ -100,8 +100,6 @@ def eval(
         if save is not None:
             write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
         report = report_of(run, before=before, floors=floors)
-        if index is not None and run.questions:
-            client.call("POST", "index", "evaluations", json={"index": index, **report.as_evaluation()})
         if html is not None:
             from sakuin_cli.evaluation.page import page
 

@@ -33,14 +33,11 @@ def activate(
     fingerprint: Annotated[
         str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
     ] = "next",
-    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete or not evaluated.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Activate an index version that is complete and evaluated (`sakuin eval --index`).
-
-    The current one is kept, so that you can go back.
-    """
+    """Activate an index version that is complete. The current one is kept, so that you can go back."""
     with reporting_errors(as_json) as terminal:
         index = deployment(data).call("POST", "index", "activate", json={"index": fingerprint, "force": force})
     terminal.answer(_document(index), lambda: _show(terminal, index))
@@ -84,10 +81,6 @@ def _show(terminal: Terminal, index: "Record") -> None:
             "since": index["live_since"] or index["created_at"],
         }
     )
-    for asked, evaluation in index["evaluations"].items():
-        figures = ", ".join(f"{name} {value:.2f}" for name, value in evaluation["figures"].items())
-        complete = "" if evaluation["whole"] else ", incomplete then"
-        terminal.out.print(f"  {asked}  {evaluation['questions']} questions: {figures}{complete}")
     for part in (pages, tables):
         for one in part["named"]:
             terminal.out.print(f"  … {one['name']}  {one['reason']}")

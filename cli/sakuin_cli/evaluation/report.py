@@ -48,17 +48,6 @@ class Report:
         """Returns whether no floor is missed and no line is bad."""
         return not self.missed and not self.run.bad_lines
 
-    def as_evaluation(self) -> dict[str, Any]:
-        """Returns what is recorded with an index version: the figures of an agent's answers to all questions."""
-        every = self.agent[0]
-        return {
-            "asked": self.run.name,
-            "k": self.run.k,
-            "questions": every.questions,
-            "figures": {name: estimate.mean for name, estimate in every.figures.items()},
-            "passed": self.is_clean,
-        }
-
     def as_json(self) -> dict[str, Any]:
         run = self.run
         return {

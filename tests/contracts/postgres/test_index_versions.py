@@ -1,6 +1,5 @@
 """Index versions beside each other, and their pages."""
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -117,28 +116,6 @@ def test_only_a_complete_index_is_activated_unless_forced(library: Library) -> N
     assert library.indexes.activate(BLUE.id, force=True).settings == BLUE
     with pytest.raises(NotFound):
         library.indexes.activate("0" * 16)
-
-
-def test_an_index_that_was_never_live_is_activated_with_a_good_evaluation_of_all_of_it(library: Library) -> None:
-    library.indexes.add(BLUE)
-    library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.add(GREEN)
-
-    def is_activated(**evaluated: bool) -> bool:
-        for asked, passed in evaluated.items():
-            library.indexes.record_evaluation(GREEN.id, asked, {"passed": passed})
-        with suppress(Conflict):
-            library.indexes.activate(GREEN.id, needs_evaluation=True)
-        return library.indexes.states()[1].live
-
-    # Of an incomplete index it does not count.
-    assert not is_activated(search_knowledge=True)
-    library.again("m", "たすき掛け", by=GREEN, embedded=(BLUE, GREEN))
-    assert not is_activated()
-    assert not is_activated(search_knowledge=True, columns=False)
-    assert is_activated(columns=True)
-    assert library.indexes.activate(BLUE.id, needs_evaluation=True).live
-    assert library.indexes.states()[1].evaluations.keys() == {"search_knowledge", "columns"}
 
 
 def test_the_active_index_needs_each_vector_and_another_may_wait(library: Library) -> None:

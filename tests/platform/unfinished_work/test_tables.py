@@ -80,7 +80,7 @@ def test_rows_of_a_table_that_is_deleted_go(work: Work, table: str) -> None:
 def stuck(work: Work, table: str, index: str = AN_INDEX) -> tuple[bool, int]:
     """Returns whether unfinished work explains that a Table makes no progress, and how many Tables are stalled."""
     found = work.sql.execute(
-        "select has_unfinished_work(%s, %s), jsonb_array_length(stalled_tables(%s, 120))", [table, index, index]
+        "select has_unfinished_work(%s, %s), jsonb_array_length(stalled_tables(%s, 120, 9))", [table, index, index]
     ).fetchone()
     assert found is not None
     return found[0], found[1]

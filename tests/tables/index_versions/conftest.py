@@ -65,11 +65,10 @@ class Deployment:
         return TableIndex(self.world.client, settings.tables)
 
     def build(self) -> MaintenanceResult:
-        """Runs the schedule."""
-        done = self.world.maintain()
-        self._kept = None
+        """Runs the schedule: an index version first, whose Tables the next minute starts."""
         maintain.building(self.world.clients)()
-        return done
+        self._kept = None
+        return self.world.maintain()
 
     def kept(self) -> list[StoredIndexVersion]:
         """Returns the index versions as functions have them, which read them seldom."""

@@ -199,10 +199,11 @@ def test_no_more_tables_are_asked_for_than_may_be_under_way(deployment: Deployme
     deployment.indexes.add(GREEN)
 
     def asked() -> list[str]:
-        found = deployment.indexes.tables_to_build(GREEN.tables.id, seconds=86_400, limit=2)
-        for project, table in found:
+        stalled = deployment.index(GREEN).stalled_tables(120, limit=2)
+        for project, table in stalled:
+            assert deployment.index(GREEN).record_start(table, seconds=120) == 1
             deployment.world.queues_of(GREEN.tables.id).index(project, table)
-        return [table for _, table in found]
+        return [table for _, table in stalled]
 
     assert (asked(), asked()) == (tables[:2], [])
     deployment.settle()

@@ -16,22 +16,6 @@ from sakuin.upkeep.index_versions import BuiltPart, IndexVersionAdmin, IndexVers
 _LONGEST = 20_000
 
 
-class Evaluation(BaseModel):
-    """The figures of an evaluation."""
-
-    questions: int = Field(ge=1)
-    k: int = Field(ge=1, le=50, description="How many results count.")
-    figures: dict[str, float] = Field(max_length=50, description="What an agent gets, for all questions, by measure.")
-    passed: bool = Field(description="Whether no floor was missed and no question was invalid.")
-
-
-class EvaluationView(Evaluation):
-    """An evaluation of an index version."""
-
-    whole: bool = Field(description="Whether the index version was complete then.")
-    at: Time
-
-
 class IndexVersionView(BaseModel):
     """An index version."""
 
@@ -41,7 +25,6 @@ class IndexVersionView(BaseModel):
     created_at: Time
     live_since: Time | None = Field(description="When it was last activated; null: never.")
     retired_at: Time | None
-    evaluations: dict[str, EvaluationView] = Field(description="The last one by `search_knowledge` or Search Tool.")
     pages: BuiltPart
     tables: BuiltPart
 
@@ -56,14 +39,7 @@ class ActivationAsked(BaseModel):
     """The index version to activate: a fingerprint, its beginning, or "next"."""
 
     index: str = Field(default="next", min_length=1, max_length=64)
-    force: bool = Field(default=False, description="Activate it even if it is not complete or not evaluated.")
-
-
-class EvaluationMade(Evaluation):
-    """An evaluation, and the index version that it was made of: a fingerprint, its beginning, or "next"."""
-
-    index: str = Field(min_length=1, max_length=64)
-    asked: str = Field(min_length=1, max_length=64, description="`search_knowledge`, or the name of a Search Tool.")
+    force: bool = Field(default=False, description="Activate it even if it is not complete.")
 
 
 class VectorsAsked(BaseModel):
@@ -102,12 +78,6 @@ def index_router(admin: IndexVersionAdmin) -> APIRouter:
     def activate_index_version(asked: ActivationAsked) -> IndexVersionView:
         """Activates an index version for pages and Tables. The previous one is still updated."""
         return _view(admin.activate(asked.index, force=asked.force))
-
-    @routes.post("/index/evaluations", responses=may_fail(404))
-    def record_evaluation(made: EvaluationMade) -> IndexVersionView:
-        """Records an evaluation of an index version, which its activation needs."""
-        figures = made.model_dump(exclude={"index", "asked"})
-        return _view(admin.record_evaluation(made.index, made.asked, figures))
 
     @routes.delete("/index/{name}", responses=may_fail(409))
     def delete_index_version(name: str) -> DroppedView:

@@ -35,6 +35,8 @@ from sakuin.tables.scan import storable
 ROWS_A_REQUEST = 20_000
 _OBJECTS_A_REQUEST = 2_000
 _ORPHANED_INDEXES = 1_000
+# Of a version that is built.
+_TABLES_IN_PROGRESS = 200
 
 
 def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
@@ -269,22 +271,22 @@ class TableIndex:
         """
         self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
 
-    def stalled_tables(self, seconds: int) -> Sequence[tuple[str, str]]:
+    def stalled_tables(self, seconds: int, *, limit: int = _TABLES_IN_PROGRESS) -> Sequence[tuple[str, str]]:
         """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.
 
-        It includes Tables without Tools that still have rows. For an index version that is not live, it excludes Tables
-        that were never requested, or whose indexing failed.
+        It includes Tables without Tools that still have rows. For an index version that is not live, it includes Tables
+        that it never had, while fewer than `limit` are in progress, and those whose indexing failed a day ago.
         """
-        rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
+        rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds, p_limit=limit)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
-    def record_restart(self, table_id: str, *, seconds: int) -> int | None:
-        """Counts a restart of a Table's indexing. Returns the number of restarts, this one included.
+    def record_start(self, table_id: str, *, seconds: int) -> int | None:
+        """Counts a start of a Table's indexing by maintenance. Returns the number of starts, this one included.
 
-        It is None if the Table was restarted within `seconds`, or deleted. The count starts again with a new
-        generation, and after a day.
+        It is None if it was started within `seconds`, or deleted. The count starts again with a new generation, and
+        after a day.
         """
-        count: int | None = self._of_table(table_id, "record_table_restart", p_seconds=seconds)
+        count: int | None = self._of_table(table_id, "record_table_start", p_seconds=seconds)
         return count
 
     def namespace_suffix(self) -> str:

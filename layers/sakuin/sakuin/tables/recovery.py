@@ -50,7 +50,7 @@ class RecordTableFailure:
 
 @dataclass(frozen=True, slots=True)
 class RestartTables:
-    """Restarts stalled Tables: those without unfinished work that could complete them.
+    """Starts the indexing of stalled Tables: incomplete ones, without unfinished work that could complete them.
 
     `indexes` are the kept index versions, by fingerprint. `has_backlog` returns whether the queues of Tables have
     messages, waiting or in progress. `give_up` records a reason on the Tools of a Table.
@@ -62,7 +62,7 @@ class RestartTables:
     give_up: Callable[[str, str, str | None], None]
 
     def __call__(self) -> int:
-        """Restarts stalled Tables and returns their number. Records an error on those that keep stalling."""
+        """Starts stalled Tables and returns their number. Records an error on those that keep stalling."""
         return sum(run_all(self.indexes().items(), lambda each: self._restart(*each)))
 
     def _restart(self, fingerprint: str, index: TableIndex) -> int:
@@ -71,7 +71,7 @@ class RestartTables:
         seconds = SECONDS_WITH_BACKLOG if self.has_backlog() else SECONDS_WITHOUT_BACKLOG
         restarted = 0
         for project_id, table_id in index.stalled_tables(seconds):
-            attempts = index.record_restart(table_id, seconds=seconds)
+            attempts = index.record_start(table_id, seconds=seconds)
             if attempts is not None and attempts <= MAX_FAILURES:
                 self.queues_of(fingerprint).index(project_id, table_id)
                 restarted += 1

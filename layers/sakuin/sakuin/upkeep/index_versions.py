@@ -10,14 +10,10 @@ from sakuin.knowledge.postgres import KnowledgeIndex, fingerprint_row
 from sakuin.platform.embedding import Embedder, EmbeddingModel, Vector
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, find_version
-from sakuin.tables.messages import TableQueues
 
-# A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
+# A page that is not indexed after so long is requested again.
 _PAGE_SECONDS = 900
-# A Table whose indexing failed is requested again after a day.
-_TABLE_SECONDS = 86_400
 _PAGES_PER_RUN = 500
-_TABLES_IN_PROGRESS = 200
 _VECTORS_PER_RUN = 2_000
 _REFRESH_SECONDS = 4
 # Workers may search the previous index version for seconds after an activation.
@@ -43,17 +39,13 @@ class BuiltPart:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersionState:
-    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live.
-
-    `evaluations`: the last one by what was asked, `search_knowledge` or a Search Tool.
-    """
+    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live."""
 
     settings: IndexVersion
     live: bool
     created_at: str
     live_since: str | None
     retired_at: str | None
-    evaluations: Mapping[str, Mapping[str, Any]]
     pages: BuiltPart
     tables: BuiltPart
 
@@ -98,18 +90,10 @@ class IndexVersions:
         """Returns the progress of each, the oldest first."""
         return [_state(row) for row in call(self.client, "index_version_states", {})]
 
-    def activate(self, fingerprint: str, *, force: bool = False, needs_evaluation: bool = False) -> IndexVersionState:
-        """Activates this index version; the previous one stays.
-
-        Unless forced, `Conflict` if it is not complete, or with `needs_evaluation` was never live and is not evaluated.
-        """
-        arguments = {"p_fingerprint": fingerprint, "p_force": force, "p_needs_evaluation": needs_evaluation}
+    def activate(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
+        """Activates this index version; the previous one stays. `Conflict` if it is not complete, unless forced."""
+        arguments = {"p_fingerprint": fingerprint, "p_force": force}
         return _state(call(self.client, "activate_index_version", arguments))
-
-    def record_evaluation(self, fingerprint: str, asked: str, evaluation: Mapping[str, Any]) -> IndexVersionState:
-        """Records `{questions, k, figures, passed}` as the last evaluation of `search_knowledge` or a Search Tool."""
-        arguments = {"p_fingerprint": fingerprint, "p_asked": asked, "p_evaluation": dict(evaluation)}
-        return _state(call(self.client, "record_index_evaluation", arguments))
 
     def delete(self, fingerprint: str, *, seconds: int) -> None:
         """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
@@ -119,14 +103,6 @@ class IndexVersions:
         """Returns materials missing in an index version with this text template, not returned within `seconds`."""
         arguments = {"p_text_template": text_template, "p_seconds": seconds, "p_limit": limit}
         return list(call(self.client, "claim_pages_to_build", arguments))
-
-    def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
-        """Returns `(project, table)` never requested for this index over Tables, or failed `seconds` ago.
-
-        With the Tables in progress at most `limit`; none for the active one.
-        """
-        arguments = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
-        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", arguments)]
 
     def refresh_tools(self, *, seconds: int) -> int:
         """Updates the status of Tools for the active index version, for at most `seconds`; returns the Tables."""
@@ -150,7 +126,6 @@ def _state(row: Mapping[str, Any]) -> IndexVersionState:
         created_at=row["created_at"],
         live_since=row["live_since"],
         retired_at=row["retired_at"],
-        evaluations=row["evaluations"],
         pages=BuiltPart(pages["total"], pages["missing"], missing_pages),
         tables=BuiltPart(tables["total"], tables["missing"], missing_tables),
     )
@@ -164,13 +139,8 @@ class IndexVersionAdmin:
     deployed: IndexVersion
 
     def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
-        """Activates the named index version, if it is evaluated."""
-        fingerprint = find_version(self.indexes.all(), name).settings.id
-        return self.indexes.activate(fingerprint, force=force, needs_evaluation=True)
-
-    def record_evaluation(self, name: str, asked: str, evaluation: Mapping[str, Any]) -> IndexVersionState:
-        """Records an evaluation of the named index version."""
-        return self.indexes.record_evaluation(find_version(self.indexes.all(), name).settings.id, asked, evaluation)
+        """Activates the named index version."""
+        return self.indexes.activate(find_version(self.indexes.all(), name).settings.id, force=force)
 
     def delete(self, name: str) -> str:
         """Deletes the named index version and returns its fingerprint."""
@@ -205,10 +175,9 @@ class LiveVectors:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """The requested pages and Tables, the deleted vectors, and the activated index version."""
+    """The requested pages, the deleted vectors, and the activated index version."""
 
     pages: int
-    tables: int
     swept: int
     activated: str | None
 
@@ -217,32 +186,23 @@ class BuildResult:
 class BuildIndexVersions:
     """Builds the index version of the deployed settings beside the active one. Repeated, concurrent runs are safe.
 
-    `queues_of` gives the queues of an index over Tables. `activates`: a complete index version that was never active
-    is activated.
+    Maintenance starts the indexing of Tables (`RestartTables`). `activates`: a complete index version that was never
+    active is activated.
     """
 
     indexes: IndexVersions
     deployed: IndexVersion
     pages: MaterialQueue
-    queues_of: Callable[[str], TableQueues]
     activates: bool = False
 
     def __call__(self) -> BuildResult:
-        """Requests missing pages and Tables that are not requested yet."""
+        """Requests missing pages that are not requested yet."""
         self.indexes.add(self.deployed)
         pages = self.indexes.pages_to_build(self.deployed.text_template, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
         self.pages.reindex(pages, reason="an index is built")
-        tables = sum(self._request_tables(each.tables) for each in self.indexes.all() if not each.live)
         activated = self._activate_complete() if self.activates else None
         self.indexes.refresh_tools(seconds=_REFRESH_SECONDS)
-        return BuildResult(len(pages), tables, self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN), activated)
-
-    def _request_tables(self, fingerprint: str) -> int:
-        missing = self.indexes.tables_to_build(fingerprint, seconds=_TABLE_SECONDS, limit=_TABLES_IN_PROGRESS)
-        queues = self.queues_of(fingerprint)
-        for project_id, table_id in missing:
-            queues.index(project_id, table_id)
-        return len(missing)
+        return BuildResult(len(pages), self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN), activated)
 
     def _activate_complete(self) -> str | None:
         for state in self.indexes.states():

@@ -138,7 +138,6 @@ def building(clients: Clients) -> "BuildIndexVersions":
         indexes=IndexVersions(clients.supabase),
         deployed=own_index(clients.settings),
         pages=clients.material_queue(),
-        queues_of=queues_by_version(clients),
         activates=clients.settings.activate_when_built,
     )
 
