@@ -51,7 +51,7 @@ OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("vectors that no version uses", "select sweep_vectors(2000)"),
     ("due and unfinished work", "select claim_due_work(100, 180), unfinished_counts()"),
     ("pages that wait for learns", "select claim_learns(2, 300)"),
-    ("events to send", "select unsent_events(100), mark_events_sent('{}', '{}')"),
+    ("events to send", "select mark_events_sent('{}', '{}')"),
     ("a portion of what is deleted", "select delete_portion(5000)"),
     ("the number of pages", "select recorded_pages()"),
     ("the counts of a status", "select material_counts(), competing_keys()"),

@@ -14,27 +14,17 @@ create extension if not exists fuzzystrmatch with schema extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
--- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
--- analyzer and the vocabulary: versions that differ in these only share their vectors.
+-- The indexes over pages. `fingerprint` is a hash of all that one is built with, `space` one without the analyzer and the
+-- vocabulary: versions that differ in these only share their vectors.
 create table public.page_index_version (
   fingerprint text collate "C" primary key,
   space text collate "C" not null,
-  model text not null,
-  dimensions integer not null,
-  query_prefix text not null,
-  passage_prefix text not null,
-  text_template text not null,
-  analyzer text not null,
-  vocabulary text not null
+  text_template text not null
 );
 
 create function public.record_page_index_version(p_version jsonb) returns void
 language sql set search_path = public, extensions as $$
-  insert into page_index_version (
-    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer, vocabulary)
-  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer,
-         v.vocabulary
-  from jsonb_populate_record(null::page_index_version, p_version) v
+  insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_version)
   on conflict do nothing
 $$;
 
@@ -535,14 +525,6 @@ language sql set search_path = public, extensions as $$
   update learns_cache c set unused_since = null where c.cache_key = any (p_keys) and c.unused_since is not null;
   select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
   where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
-$$;
-
--- Stores answers: {key: [items]}.
-create function public.store_learns(p_learns jsonb) returns void
-language sql set search_path = public, extensions as $$
-  insert into learns_cache as c (cache_key, learns)
-  select a.key, array(select jsonb_array_elements_text(a.value)) from jsonb_each(p_learns) a order by a.key
-  on conflict (cache_key) do update set learns = excluded.learns
 $$;
 
 -- Claims due pages for p_seconds, so that at most p_slots are under way.
@@ -2742,23 +2724,7 @@ language sql set search_path = public, extensions as $$
     where known.last_used_on < excluded.last_used_on
 $$;
 
-create function public.delete_key_use() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
-  return null;
-end $$;
-create trigger delete_key_use after delete on public.mcp
-  for each row execute function public.delete_key_use();
-
 -- ---------------------------------------------------------------- the outbox
-
--- The first p_limit events to send, by age. Those that the bus rejected come last, so that they block no others.
-create function public.unsent_events(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(o) - array['sent_at', 'rejected_at'] order by o.rejected_at nulls first, o.id), '[]')
-  from (select * from outbox where sent_at is null order by rejected_at nulls first, id limit p_limit) o
-$$;
 
 -- Records which events the bus accepted and which it rejected.
 create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void
@@ -4850,11 +4816,6 @@ create function public.renew_lease(
     since = case when l.until < now() then excluded.since else l.since end
 $$;
 
-create function public.end_lease(p_message text) returns void
-language sql set search_path = public, extensions as $$
-  delete from message_lease l where l.message_id = p_message
-$$;
-
 -- The leases of the last quarter of an hour, the oldest first: [{queue, body, since, is_over}].
 create function public.message_leases(p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
@@ -5122,55 +5083,19 @@ language sql stable set search_path = public, extensions as $$
     group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
 $$;
 
--- Deletes the questions of all days but the last p_days (0 deletes all), and what was said of explanations without a
--- question 30 days ago. Returns how many rows.
-create function public.delete_refused_questions(p_days integer) returns integer
-language sql set search_path = public, extensions as $$
-  with gone as (
-    delete from refused_question q where q.day <= (now() at time zone 'utc')::date - p_days returning 1
-  ), gone_feedback as (
-    delete from feedback f
-    where f.day <= (now() at time zone 'utc')::date - case when f.question = '' then 30 else p_days end returning 1
-  )
-  select ((select count(*) from gone) + (select count(*) from gone_feedback))::integer
-$$;
-
--- ---------------------------------------------------------------- the daily budgets of tokens
-
--- The tokens of a day (UTC): what indexing embedded, and what the language model that writes learns read and wrote.
-create table public.embedding_day (
-  day date not null,
-  kind text collate "C" not null check (kind in ('embedding', 'learns')),
-  tokens bigint not null default 0 check (tokens >= 0),
-  primary key (day, kind)
-);
-
-create function public.tokens_today(p_kind text) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce((select tokens from embedding_day
-                   where day = (now() at time zone 'utc')::date and kind = p_kind), 0)
-$$;
-
--- Returns the day's sum.
-create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
-language sql set search_path = public, extensions as $$
-  insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
-  on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
-  returning tokens
-$$;
-
 -- ---------------------------------------------------------------- counters of a day
 
 -- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
 -- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
--- one shard, so that few wait for the same row.
+-- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding), and what
+-- the language model that writes learns read and wrote (tokens:learns).
 create table public.daily_count (
   day date not null,
   project_id uuid,
   key text collate "C" not null check (length(key) <= 64),
   name text collate "C" not null check (length(name) <= 32),
   shard smallint not null check (shard between 0 and 7),
-  total bigint not null check (total > 0),
+  total bigint not null check (total >= 0),
   unique nulls not distinct (day, project_id, key, name, shard)
 );
 
@@ -5187,15 +5112,28 @@ language sql set search_path = public, extensions as $$
   on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
 $$;
 
--- The last p_days: {days: {day: {name: total}}, with the tokens as tokens:embedding and tokens:learns,
+create function public.tokens_today(p_kind text) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce(sum(c.total), 0)::bigint from daily_count c
+  where (c.day, c.key, c.name) = ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind) and c.project_id is null
+$$;
+
+-- Returns the day's sum.
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
+language sql set search_path = public, extensions as $$
+  insert into daily_count as d (day, key, name, shard, total)
+  values ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind, 0, p_tokens)
+  on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
+  returning total
+$$;
+
+-- The last p_days: {days: {day: {name: total}},
 -- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
 create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with since as (select (now() at time zone 'utc')::date - p_days as day),
   sums as (
     select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
-    union all
-    select e.day, 'tokens:' || e.kind, e.tokens from embedding_day e, since s where e.day > s.day
   ),
   callers as (
     select c.project_id, c.key, sum(c.total) filter (where c.name = 'asked') as asked,
@@ -5213,11 +5151,20 @@ language sql stable set search_path = public, extensions as $$
                 from callers x left join project p on p.id = x.project_id))
 $$;
 
--- Deletes the counters of all days but the last p_days, and returns how many rows.
-create function public.delete_daily_counts(p_days integer) returns integer
+-- Deletes all days but the last p_days, and questions of all but the last p_question_days (0 deletes all). Returns how many rows.
+create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint
 language sql set search_path = public, extensions as $$
-  with gone as (delete from daily_count where day <= (now() at time zone 'utc')::date - p_days returning 1)
-  select count(*)::integer from gone
+  with today as (
+    select (now() at time zone 'utc')::date as day
+  ), counts as (
+    delete from daily_count c using today t where c.day <= t.day - p_days returning 1
+  ), questions as (
+    delete from refused_question q using today t where q.day <= t.day - p_question_days returning 1
+  ), judgements as (
+    delete from feedback f using today t
+    where f.day <= t.day - case when f.question = '' then p_days else p_question_days end returning 1
+  )
+  select (select count(*) from counts) + (select count(*) from questions) + (select count(*) from judgements)
 $$;
 
 -- ---------------------------------------------------------------- counts of projects
@@ -5276,12 +5223,6 @@ language sql set search_path = public, extensions as $$
   returning jsonb_build_object('after', r.after)
 $$;
 
--- Saves how far the run has come. Its worker continues.
-create function public.save_reconciliation_progress(p_after text) returns void
-language sql set search_path = public, extensions as $$
-  update reconciliation_run r set after = p_after where r.single
-$$;
-
 -- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
 -- p_after null: it has come to its end.
 create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
@@ -5295,14 +5236,6 @@ language sql set search_path = public, extensions as $$
                             where d.n <= 500), '[]'),
     failed = p_failed
   where r.single
-$$;
-
--- The last run, or the present one: {began_at, ended_at, found, differences, failed}; null before the first.
-create function public.reconciliation_report() returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object('began_at', r.began_at, 'ended_at', r.ended_at, 'found', r.found,
-                            'differences', r.differences, 'failed', r.failed)
-  from reconciliation_run r where r.began_at is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
@@ -5779,23 +5712,20 @@ create policy remove_members on public.project_member for delete to sakuin_membe
 create policy see_projects on public.project for select to sakuin_member
   using (deleted_at is null and ((select is_service()) or id in (select acting_projects('viewer'))));
 
-create policy see_tables on public.context_table for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_tables on public.context_table to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
-
-create policy see_tools on public.tool for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_tools on public.tool to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')))
-  with check (((select is_service()) or project_id in (select acting_projects('editor')))
-              and exists (select from public.context_table t
-                          where t.id = tool.table_id and t.project_id = tool.project_id));
-
-create policy see_endpoints on public.mcp for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_endpoints on public.mcp to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
+-- Members see what belongs to their projects; editors change it.
+do $$
+declare
+  t text;
+begin
+  foreach t in array array['context_table', 'tool', 'mcp', 'project_synonyms'] loop
+    execute format('create policy see on public.%I for select to sakuin_member
+      using ((select is_service()) or project_id in (select acting_projects(''viewer'')))', t);
+    execute format('create policy change on public.%I to sakuin_member
+      using ((select is_service()) or project_id in (select acting_projects(''editor'')))', t);
+  end loop;
+end $$;
+create policy its_table on public.tool as restrictive to sakuin_member using (true)
+  with check (exists (select from public.context_table t where t.id = tool.table_id and t.project_id = tool.project_id));
 
 -- The endpoint and the Tool are visible only to those who may see their projects.
 create policy see_bindings on public.mcp_binding for select to sakuin_member
@@ -5806,11 +5736,6 @@ create policy change_bindings on public.mcp_binding to sakuin_member
   with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
                       where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id
                         and ((select is_service()) or e.project_id in (select acting_projects('editor')))));
-
-create policy see_synonyms on public.project_synonyms for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_synonyms on public.project_synonyms to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
 
 create policy see_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)

@@ -14,27 +14,17 @@ create extension if not exists fuzzystrmatch with schema extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
--- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
--- analyzer and the vocabulary: versions that differ in these only share their vectors.
+-- The indexes over pages. `fingerprint` is a hash of all that one is built with, `space` one without the analyzer and the
+-- vocabulary: versions that differ in these only share their vectors.
 create table public.page_index_version (
   fingerprint text collate "C" primary key,
   space text collate "C" not null,
-  model text not null,
-  dimensions integer not null,
-  query_prefix text not null,
-  passage_prefix text not null,
-  text_template text not null,
-  analyzer text not null,
-  vocabulary text not null
+  text_template text not null
 );
 
 create function public.record_page_index_version(p_version jsonb) returns void
 language sql set search_path = public, extensions as $$
-  insert into page_index_version (
-    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer, vocabulary)
-  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer,
-         v.vocabulary
-  from jsonb_populate_record(null::page_index_version, p_version) v
+  insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_version)
   on conflict do nothing
 $$;
 
@@ -535,14 +525,6 @@ language sql set search_path = public, extensions as $$
   update learns_cache c set unused_since = null where c.cache_key = any (p_keys) and c.unused_since is not null;
   select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
   where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
-$$;
-
--- Stores answers: {key: [items]}.
-create function public.store_learns(p_learns jsonb) returns void
-language sql set search_path = public, extensions as $$
-  insert into learns_cache as c (cache_key, learns)
-  select a.key, array(select jsonb_array_elements_text(a.value)) from jsonb_each(p_learns) a order by a.key
-  on conflict (cache_key) do update set learns = excluded.learns
 $$;
 
 -- Claims due pages for p_seconds, so that at most p_slots are under way.

@@ -1113,23 +1113,7 @@ language sql set search_path = public, extensions as $$
     where known.last_used_on < excluded.last_used_on
 $$;
 
-create function public.delete_key_use() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
-  return null;
-end $$;
-create trigger delete_key_use after delete on public.mcp
-  for each row execute function public.delete_key_use();
-
 -- ---------------------------------------------------------------- the outbox
-
--- The first p_limit events to send, by age. Those that the bus rejected come last, so that they block no others.
-create function public.unsent_events(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(o) - array['sent_at', 'rejected_at'] order by o.rejected_at nulls first, o.id), '[]')
-  from (select * from outbox where sent_at is null order by rejected_at nulls first, id limit p_limit) o
-$$;
 
 -- Records which events the bus accepted and which it rejected.
 create function public.mark_events_sent(p_ids bigint[], p_rejected bigint[]) returns void

@@ -285,11 +285,6 @@ create function public.renew_lease(
     since = case when l.until < now() then excluded.since else l.since end
 $$;
 
-create function public.end_lease(p_message text) returns void
-language sql set search_path = public, extensions as $$
-  delete from message_lease l where l.message_id = p_message
-$$;
-
 -- The leases of the last quarter of an hour, the oldest first: [{queue, body, since, is_over}].
 create function public.message_leases(p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
@@ -557,55 +552,19 @@ language sql stable set search_path = public, extensions as $$
     group by q.tool_id, q.question order by asked desc, last_day desc, q.question limit p_limit) x
 $$;
 
--- Deletes the questions of all days but the last p_days (0 deletes all), and what was said of explanations without a
--- question 30 days ago. Returns how many rows.
-create function public.delete_refused_questions(p_days integer) returns integer
-language sql set search_path = public, extensions as $$
-  with gone as (
-    delete from refused_question q where q.day <= (now() at time zone 'utc')::date - p_days returning 1
-  ), gone_feedback as (
-    delete from feedback f
-    where f.day <= (now() at time zone 'utc')::date - case when f.question = '' then 30 else p_days end returning 1
-  )
-  select ((select count(*) from gone) + (select count(*) from gone_feedback))::integer
-$$;
-
--- ---------------------------------------------------------------- the daily budgets of tokens
-
--- The tokens of a day (UTC): what indexing embedded, and what the language model that writes learns read and wrote.
-create table public.embedding_day (
-  day date not null,
-  kind text collate "C" not null check (kind in ('embedding', 'learns')),
-  tokens bigint not null default 0 check (tokens >= 0),
-  primary key (day, kind)
-);
-
-create function public.tokens_today(p_kind text) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce((select tokens from embedding_day
-                   where day = (now() at time zone 'utc')::date and kind = p_kind), 0)
-$$;
-
--- Returns the day's sum.
-create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
-language sql set search_path = public, extensions as $$
-  insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
-  on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
-  returning tokens
-$$;
-
 -- ---------------------------------------------------------------- counters of a day
 
 -- What happened on a day (UTC), without a text or a person: questions of a project (null: the library) and the key that
 -- asked, and how many of them, and of uploads, took how long (ms:500 is up to 500 milliseconds). Each worker writes to
--- one shard, so that few wait for the same row.
+-- one shard, so that few wait for the same row. Tokens have one row: what indexing embedded (tokens:embedding), and what
+-- the language model that writes learns read and wrote (tokens:learns).
 create table public.daily_count (
   day date not null,
   project_id uuid,
   key text collate "C" not null check (length(key) <= 64),
   name text collate "C" not null check (length(name) <= 32),
   shard smallint not null check (shard between 0 and 7),
-  total bigint not null check (total > 0),
+  total bigint not null check (total >= 0),
   unique nulls not distinct (day, project_id, key, name, shard)
 );
 
@@ -622,15 +581,28 @@ language sql set search_path = public, extensions as $$
   on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
 $$;
 
--- The last p_days: {days: {day: {name: total}}, with the tokens as tokens:embedding and tokens:learns,
+create function public.tokens_today(p_kind text) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce(sum(c.total), 0)::bigint from daily_count c
+  where (c.day, c.key, c.name) = ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind) and c.project_id is null
+$$;
+
+-- Returns the day's sum.
+create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
+language sql set search_path = public, extensions as $$
+  insert into daily_count as d (day, key, name, shard, total)
+  values ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind, 0, p_tokens)
+  on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
+  returning total
+$$;
+
+-- The last p_days: {days: {day: {name: total}},
 -- callers: [{project_id, project, key, asked, refused, weak}], the p_callers that asked most}.
 create function public.daily_counts(p_days integer, p_callers integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with since as (select (now() at time zone 'utc')::date - p_days as day),
   sums as (
     select c.day, c.name, sum(c.total) as total from daily_count c, since s where c.day > s.day group by c.day, c.name
-    union all
-    select e.day, 'tokens:' || e.kind, e.tokens from embedding_day e, since s where e.day > s.day
   ),
   callers as (
     select c.project_id, c.key, sum(c.total) filter (where c.name = 'asked') as asked,
@@ -648,11 +620,20 @@ language sql stable set search_path = public, extensions as $$
                 from callers x left join project p on p.id = x.project_id))
 $$;
 
--- Deletes the counters of all days but the last p_days, and returns how many rows.
-create function public.delete_daily_counts(p_days integer) returns integer
+-- Deletes all days but the last p_days, and questions of all but the last p_question_days (0 deletes all). Returns how many rows.
+create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint
 language sql set search_path = public, extensions as $$
-  with gone as (delete from daily_count where day <= (now() at time zone 'utc')::date - p_days returning 1)
-  select count(*)::integer from gone
+  with today as (
+    select (now() at time zone 'utc')::date as day
+  ), counts as (
+    delete from daily_count c using today t where c.day <= t.day - p_days returning 1
+  ), questions as (
+    delete from refused_question q using today t where q.day <= t.day - p_question_days returning 1
+  ), judgements as (
+    delete from feedback f using today t
+    where f.day <= t.day - case when f.question = '' then p_days else p_question_days end returning 1
+  )
+  select (select count(*) from counts) + (select count(*) from questions) + (select count(*) from judgements)
 $$;
 
 -- ---------------------------------------------------------------- counts of projects
@@ -711,12 +692,6 @@ language sql set search_path = public, extensions as $$
   returning jsonb_build_object('after', r.after)
 $$;
 
--- Saves how far the run has come. Its worker continues.
-create function public.save_reconciliation_progress(p_after text) returns void
-language sql set search_path = public, extensions as $$
-  update reconciliation_run r set after = p_after where r.single
-$$;
-
 -- Releases the run with what its worker found: p_differences is [{rule, where, message, repair}], p_failed [reason].
 -- p_after null: it has come to its end.
 create function public.release_reconciliation(p_after text, p_differences jsonb, p_failed jsonb) returns void
@@ -730,14 +705,6 @@ language sql set search_path = public, extensions as $$
                             where d.n <= 500), '[]'),
     failed = p_failed
   where r.single
-$$;
-
--- The last run, or the present one: {began_at, ended_at, found, differences, failed}; null before the first.
-create function public.reconciliation_report() returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object('began_at', r.began_at, 'ended_at', r.ended_at, 'found', r.found,
-                            'differences', r.differences, 'failed', r.failed)
-  from reconciliation_run r where r.began_at is not null
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket

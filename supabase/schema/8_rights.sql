@@ -47,23 +47,20 @@ create policy remove_members on public.project_member for delete to sakuin_membe
 create policy see_projects on public.project for select to sakuin_member
   using (deleted_at is null and ((select is_service()) or id in (select acting_projects('viewer'))));
 
-create policy see_tables on public.context_table for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_tables on public.context_table to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
-
-create policy see_tools on public.tool for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_tools on public.tool to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')))
-  with check (((select is_service()) or project_id in (select acting_projects('editor')))
-              and exists (select from public.context_table t
-                          where t.id = tool.table_id and t.project_id = tool.project_id));
-
-create policy see_endpoints on public.mcp for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_endpoints on public.mcp to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
+-- Members see what belongs to their projects; editors change it.
+do $$
+declare
+  t text;
+begin
+  foreach t in array array['context_table', 'tool', 'mcp', 'project_synonyms'] loop
+    execute format('create policy see on public.%I for select to sakuin_member
+      using ((select is_service()) or project_id in (select acting_projects(''viewer'')))', t);
+    execute format('create policy change on public.%I to sakuin_member
+      using ((select is_service()) or project_id in (select acting_projects(''editor'')))', t);
+  end loop;
+end $$;
+create policy its_table on public.tool as restrictive to sakuin_member using (true)
+  with check (exists (select from public.context_table t where t.id = tool.table_id and t.project_id = tool.project_id));
 
 -- The endpoint and the Tool are visible only to those who may see their projects.
 create policy see_bindings on public.mcp_binding for select to sakuin_member
@@ -74,11 +71,6 @@ create policy change_bindings on public.mcp_binding to sakuin_member
   with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
                       where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id
                         and ((select is_service()) or e.project_id in (select acting_projects('editor')))));
-
-create policy see_synonyms on public.project_synonyms for select to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('viewer')));
-create policy change_synonyms on public.project_synonyms to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects('editor')));
 
 create policy see_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)

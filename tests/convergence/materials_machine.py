@@ -80,7 +80,7 @@ _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
         *("openai", "POST knowledge_vector", "rpc/stage_words", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
-        *("rpc/record_unfinished", "rpc/finish_work", "rpc/begin_learns", "rpc/store_learns", "rpc/release_learns"),
+        *("rpc/record_unfinished", "rpc/finish_work", "rpc/begin_learns", "POST learns_cache", "rpc/release_learns"),
         *range(1, 9),
     )
 )

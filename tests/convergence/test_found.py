@@ -183,7 +183,7 @@ def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
         yield schedule
 
 
-@pytest.mark.parametrize("place", ["openai learns", "rpc/store_learns", "rpc/apply_material"])
+@pytest.mark.parametrize("place", ["openai learns", "POST learns_cache", "rpc/apply_material"])
 def test_a_page_that_changes_while_a_model_is_asked_keeps_its_new_text(page: MaterialsMachine, place: str) -> None:
     page.step(Work(0, False, place, Fate.GO))
     page.step(Upload(PAGE, {"rule-a": B}))

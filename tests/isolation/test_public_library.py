@@ -87,4 +87,6 @@ def test_a_flood_takes_nothing_from_those_who_have_a_key(public: Stack, tenant: 
     answers = [searched("/mcp", public.knowledge_key) for _ in range(PER_MINUTE)]
     assert [answer.status for answer in answers] == [200] * PER_MINUTE
     # Questions are no part of the day's budget of indexing.
-    assert public.sql.execute("select coalesce(sum(tokens), 0) from embedding_day").fetchone() == (0,)
+    assert public.sql.execute(
+        "select coalesce(sum(total), 0) from daily_count where name like 'tokens:%'"
+    ).fetchone() == (0,)

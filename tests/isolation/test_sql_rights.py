@@ -155,12 +155,12 @@ def test_a_later_migration_s_function_is_open_to_people_only_through_public(late
 
 def test_a_table_without_its_grant_is_reported_as_that(stack: Stack) -> None:
     service = connected(stack.database.rest_url, stack.database.service_key)
-    stack.sql.execute("revoke select on embedding_day from service_role")
+    stack.sql.execute("revoke select on daily_count from service_role")
     try:
-        with pytest.raises(Refused, match=r"permission denied for table embedding_day.*supabase db push"):
+        with pytest.raises(Refused, match=r"permission denied for table daily_count.*supabase db push"):
             call(service, "tokens_today", {"p_kind": "embedding"})
     finally:
-        stack.sql.execute("grant select on embedding_day to service_role")
+        stack.sql.execute("grant select on daily_count to service_role")
 
 
 @pytest.mark.parametrize("role", ["public", "anon", "authenticated"])

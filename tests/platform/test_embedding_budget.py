@@ -31,7 +31,7 @@ class CostlyEmbedder(MemoryEmbedder):
 @pytest.fixture
 def ledger(service: Client, sql: psycopg.Connection) -> EmbeddingLedger:
     """A day on which nothing was spent."""
-    sql.execute("delete from embedding_day")
+    sql.execute("delete from daily_count")
     return EmbeddingLedger(service)
 
 

@@ -31,7 +31,7 @@ class Days:
 
     def next_day(self) -> None:
         """Passes midnight and runs maintenance."""
-        self.world.sql("delete from embedding_day")
+        self.world.sql("delete from daily_count")
         self.world.passes(86_400)
         self.world.minute()
         self.settle()

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.supabase.client import Client
+from sakuin.upkeep.daily_counts import DailyCountRecords
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, recorder
 from sakuin_local.supabase.database import Database
 
@@ -13,6 +14,10 @@ from sakuin_local.supabase.database import Database
 @pytest.fixture
 def questions(empty_database: Database, service: Client) -> RefusedQuestions:
     return RefusedQuestions(service, most_a_day=2)
+
+
+def deleted(questions: RefusedQuestions, *, keep_days: int) -> int:
+    return DailyCountRecords(questions.client).delete_old(question_days=keep_days)
 
 
 def counted(questions: RefusedQuestions) -> dict[str, int]:
@@ -32,10 +37,10 @@ def test_days_add_up_and_the_oldest_go(questions: RefusedQuestions, sql: psycopg
         "select (now() at time zone 'utc')::date - ago, 'a', 10 from unnest(array[29, 30, 31]) ago"
     )
     assert counted(questions) == {"a": 31}
-    assert questions.delete(keep_days=30) == 2
+    assert deleted(questions, keep_days=30) == 2
     (kept,) = questions.most_frequent(None, limit=10)
     assert (kept.asked, kept.first_day < kept.last_day) == (11, True)
-    assert questions.delete(keep_days=0) == 2
+    assert deleted(questions, keep_days=0) == 2
     assert counted(questions) == {}
 
 
@@ -72,6 +77,6 @@ def test_feedback_goes_with_the_questions_and_without_one_after_thirty_days(
         "insert into feedback select (now() at time zone 'utc')::date - ago, 'a#rule-a', question, 1, 0"
         " from unnest(array[29, 30]) ago, unnest(array['', 'q']) question"
     )
-    questions.delete(keep_days=keep_days)
+    deleted(questions, keep_days=keep_days)
     rows = sql.execute("select question, (now() at time zone 'utc')::date - day from feedback").fetchall()
     assert set(rows) == left

@@ -96,7 +96,7 @@ def test_tokens_are_counted_where_the_answer_has_their_number(server: OpenAIServ
 def test_vectors_come_without_the_ledger_of_tokens(
     server: OpenAIServer, service: Client, sql: psycopg.Connection
 ) -> None:
-    sql.execute("delete from embedding_day")
+    sql.execute("delete from daily_count")
     ledger, server.tokens = UnavailableLedger(EmbeddingLedger(service)), 7
     embedder = OpenAIEmbedder(server.session, MODEL, TokenCounter(ledger))
     assert len(embedder.passages(TEXTS)) == 3

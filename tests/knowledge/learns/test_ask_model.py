@@ -209,14 +209,14 @@ def test_a_refusal_uses_up_no_calls(world: World, model: Model) -> None:
 
 
 def test_a_spent_budget_waits_for_the_next_day(world: World, model: Model, sql: psycopg.Connection) -> None:
-    sql.execute("delete from embedding_day")
+    sql.execute("delete from daily_count")
     ledger = EmbeddingLedger(world.client, "learns")
     ledger.add(10)
     world.model = BudgetedLearnsModel(model, ledger, 10)
     world.put(KEY, ONE)
     world.ask_model()
     pass_time(world, A_MINUTE)
-    sql.execute("delete from embedding_day")
+    sql.execute("delete from daily_count")
     assert (model.asked, sources(world)) == (0, ["provisional"])
     pass_time(world, A_DAY)
     assert sources(world) == ["model"]

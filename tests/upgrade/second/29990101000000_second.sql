@@ -21,11 +21,5 @@ $$;
 revoke execute on function public.search_candidates from public;
 grant execute on function public.search_candidates to sakuin_search;
 
--- What an event of the outbox says: one more member.
-alter function public.unsent_events(integer) rename to events_to_send;
-create function public.unsent_events(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(e.value || '{"since": "now"}' order by e.ordinality), '[]')
-  from jsonb_array_elements(to_jsonb(events_to_send(p_limit))) with ordinality e
-$$;
-revoke execute on function public.unsent_events from public;
+-- An event of the outbox: one more member.
+alter table public.outbox add column priority integer not null default 0;

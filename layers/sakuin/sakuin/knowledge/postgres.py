@@ -375,7 +375,9 @@ class LearnsRecords:
 
     def store(self, answers: Mapping[str, Items]) -> None:
         """Stores answers. Idempotent."""
-        call(self.client, "store_learns", {"p_learns": {key: list(items) for key, items in answers.items()}})
+        # In one order, so that two workers cannot deadlock.
+        rows = [{"cache_key": key, "learns": list(items)} for key, items in sorted(answers.items())]
+        answer(self.client.table("learns_cache").upsert(rows))
 
     def claim(self) -> Sequence[str]:
         """Claims pages that are due, so that at most `PAGES_AT_ONCE` are worked on."""
@@ -405,18 +407,7 @@ class LearnsRecords:
 
 def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
     """Returns an index version as a row of `page_index_version`."""
-    model = version.model
-    return {
-        "fingerprint": version.id,
-        "space": version.space,
-        "model": model.name,
-        "dimensions": model.dimensions,
-        "query_prefix": model.query_prefix,
-        "passage_prefix": model.passage_prefix,
-        "text_template": version.text_template,
-        "analyzer": version.analyzer,
-        "vocabulary": version.vocabulary,
-    }
+    return {"fingerprint": version.id, "space": version.space, "text_template": version.text_template}
 
 
 def material_state(row: Mapping[str, Any]) -> MaterialState:

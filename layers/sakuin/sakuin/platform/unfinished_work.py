@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from sakuin.platform.retry import Defer
-from sakuin.platform.supabase.client import Client, call
+from sakuin.platform.supabase.client import Client, answer, call
 
 WorkState = Literal["retrying", "waiting", "failed"]
 
@@ -171,7 +171,7 @@ class UnfinishedWorkStore:
 
     def end_lease(self, message_id: str) -> None:
         """Deletes the lease of a message that its worker has finished. A missing one is not an error."""
-        call(self.client, "end_lease", {"p_message": message_id})
+        answer(self.client.table("message_lease").delete().eq("message_id", message_id))
 
     def leases(self, *, limit: int = 100) -> Sequence[LeasedMessage]:
         """Returns the leases that are recorded, the oldest first."""

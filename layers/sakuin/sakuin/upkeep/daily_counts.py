@@ -188,6 +188,9 @@ class DailyCountRecords:
         counters = tuple(found["days"].get(day.isoformat(), {}) for day in days)
         return Usage(days, counters, tuple(CallerCounts(**each) for each in found["callers"]))
 
-    def delete_old(self) -> int:
-        """Deletes the counters of all days but the last ones. Returns the number of deleted rows."""
-        return int(call(self.client, "delete_daily_counts", {"p_days": DAYS}))
+    def delete_old(self, *, question_days: int = DAYS) -> int:
+        """Deletes counters and judgements of all days but the last ones, and questions of all but `question_days`.
+
+        Returns the number of deleted rows.
+        """
+        return int(call(self.client, "delete_old_days", {"p_days": DAYS, "p_question_days": question_days}))

@@ -9,7 +9,7 @@ from typing import Any
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.reconcile import GRACE, ReconcileMaterials
 from sakuin.platform.reconciliation import ComparedPage, Difference
-from sakuin.platform.supabase.client import Client, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.reconcile import ReconcileVersions
 
 KINDS = ("keys", "pages", "words", "learns", "tables")
@@ -61,7 +61,7 @@ class ReconciliationRuns:
 
     def save(self, after: str | None) -> None:
         """Saves the progress, from which another worker continues if this one dies."""
-        call(self.client, "save_reconciliation_progress", {"p_after": after})
+        answer(self.client.table("reconciliation_run").update({"after": after}).eq("single", True))
 
     def release(self, after: str | None, differences: Sequence[Difference] = (), failed: Sequence[str] = ()) -> None:
         """Saves the progress and the findings, and ends the lease; with None it ends the run."""
@@ -74,11 +74,10 @@ class ReconciliationRuns:
 
     def report(self) -> RunReport | None:
         """Returns what the last or the present run has found; None before the first."""
-        row = call(self.client, "reconciliation_report", {})
-        if row is None:
-            return None
-        differences = tuple(Difference(**one) for one in row["differences"])
-        return RunReport(row["began_at"], row["ended_at"], row["found"], differences, tuple(row["failed"]))
+        for row in answer(self.client.table("reconciliation_run").select("began_at,ended_at,found,differences,failed")):
+            differences = tuple(Difference(**one) for one in row["differences"])
+            return RunReport(row["began_at"], row["ended_at"], row["found"], differences, tuple(row["failed"]))
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from sakuin.language.unicode_text import one_line
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.vectors import text_hash
 
-# `maintain` deletes what is older.
-DAYS = 30
 # Of a longer question the beginning is kept.
 _LONGEST = 300
 # Different questions in a day about the library or one Tool: somebody may ask without end.
@@ -60,10 +58,6 @@ class RefusedQuestions:
         names = None if tools is None else sorted(tools)
         rows = call(self.client, "refused_questions", {"p_tools": names, "p_limit": limit})
         return [RefusedQuestion(**row) for row in rows]
-
-    def delete(self, *, keep_days: int) -> int:
-        """Deletes the questions of all days but the last ones. Returns the number of deleted rows."""
-        return int(call(self.client, "delete_refused_questions", {"p_days": keep_days}))
 
 
 def recorder(questions: RefusedQuestions, redact: Callable[[str], str]) -> Callable[[str, str | None, bool], None]:

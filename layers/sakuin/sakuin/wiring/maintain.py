@@ -72,9 +72,8 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure, RestartTables
-    from sakuin.upkeep.daily_counts import DailyCountRecords
+    from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
     from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
-    from sakuin.upkeep.refused_questions import DAYS, RefusedQuestions
 
     settings, client = clients.settings, clients.supabase
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
@@ -90,8 +89,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
 
     def delete_questions() -> int:
         """Deletes old counters and refused questions, or all questions if none are wanted."""
-        keep_days = DAYS if settings.record_refused_questions else 0
-        return RefusedQuestions(client).delete(keep_days=keep_days) + DailyCountRecords(client).delete_old()
+        return DailyCountRecords(client).delete_old(question_days=DAYS if settings.record_refused_questions else 0)
 
     def delete_changes() -> int:
         """Deletes changes of what has been gone for long."""

@@ -11,8 +11,8 @@ from sakuin.console.pages.playground import LIBRARY
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import NotFound
 from sakuin.texts.catalogue import coded
+from sakuin.upkeep.daily_counts import DAYS
 from sakuin.upkeep.gaps import gap_with
-from sakuin.upkeep.refused_questions import DAYS
 
 _JUDGEMENTS = 20
 

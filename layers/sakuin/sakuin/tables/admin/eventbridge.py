@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sakuin.errors import Unavailable
-from sakuin.platform.supabase.client import Client, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.model import OutboxEvent
 from sakuin.texts.catalogue import coded
 
@@ -63,13 +63,9 @@ class Outbox:
 
     def unsent_events(self, *, limit: int) -> Sequence[OutboxEvent]:
         """Returns the oldest unsent events; those that the bus rejected come last."""
-        rows = call(self.client, "unsent_events", {"p_limit": limit})
-        return [
-            OutboxEvent(
-                row["id"], row["event"], row["project_id"], row["table_id"], row["tool_id"], row.get("request_id")
-            )
-            for row in rows
-        ]
+        events = self.client.table("outbox").select("id,event,project_id,table_id,tool_id,request_id")
+        unsent = events.is_("sent_at", "null").order("rejected_at", nullsfirst=True).order("id")
+        return [OutboxEvent(**row) for row in answer(unsent.limit(limit))]
 
     def mark_sent(self, ids: Collection[int], *, rejected: Collection[int] = ()) -> None:
         """Records which events the bus accepted and which it rejected. Idempotent; no ids is not an error."""
