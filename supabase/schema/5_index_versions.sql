@@ -216,35 +216,24 @@ end $$;
 -- Deletes some vectors of pages that no version uses, and returns how many rows changed. First all materials forget that
 -- they are complete: a version that returns meanwhile must not believe it.
 create function public.sweep_vectors(p_limit integer) returns bigint
-language sql set search_path = public, extensions as $$
-  with unused as materialized (
+language plpgsql set search_path = public, extensions as $$
+declare
+  unused constant text[] := array(
     select f.space from page_index_version f where exists (select from index_version v where v.live)
-    except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
-  ), believing as materialized (
-    select m.material from material m where m.complete_spaces && array(select u.space from unused u) limit p_limit
-  ), corrected as (
-    update material m
-    set complete_spaces = array(select unnest(m.complete_spaces) except select u.space from unused u)
-    from believing b where m.material = b.material
-    returning 1
-  ), texts as (
-    delete from embedded_text t where not exists (select from believing) and t.ctid = any (array(
-      select x.ctid from embedded_text x where x.space = any (array(select u.space from unused u)) limit p_limit))
-    returning 1
-  ), rows as (
-    delete from stored_row r where r.ctid = any (array(
-      select x.ctid from stored_row x where x.space = any (array(select u.space from unused u)) limit p_limit))
-    returning 1
-  ), vectors as (
-    delete from knowledge_vector v where v.ctid = any (array(
-      select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u))
-        and not exists (select from embedded_text t where t.space = x.space and t.text_hash = x.text_hash)
-      limit p_limit))
-    returning 1
-  )
-  select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts)
-         + (select count(*) from rows)
-$$;
+    except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge);
+  of_them constant text := format('x.space = any (%L)', unused);
+  n bigint;
+begin
+  update material m set complete_spaces = array(select unnest(m.complete_spaces) except select unnest(unused))
+  where m.material = any (array(select x.material from material x where x.complete_spaces && unused limit p_limit));
+  get diagnostics n = row_count;
+  if n = 0 then n := delete_some('embedded_text', of_them, p_limit); end if;
+  if n = 0 then
+    n := delete_some('knowledge_vector', of_them || ' and not exists (
+      select from embedded_text t where (t.space, t.text_hash) = (x.space, x.text_hash))', p_limit);
+  end if;
+  return n + delete_some('stored_row', of_them, p_limit);
+end $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}], at most p_limit.
 create function public.orphaned_table_indexes(p_fingerprint text, p_limit integer) returns jsonb

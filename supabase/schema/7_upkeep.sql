@@ -304,43 +304,33 @@ language sql set search_path = public, extensions as $$
   values ('deletion', p_id, 'waiting', p_reason, now()) on conflict do nothing
 $$;
 
+-- Deletes at most p_limit rows x of a table for which p_where is true, and returns how many.
+create function public.delete_some(p_table regclass, p_where text, p_limit integer) returns bigint
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  n bigint;
+begin
+  execute format('delete from %1$s d where d.ctid = any (array(select x.ctid from %1$s x where %2$s limit %3$s))',
+                 p_table, p_where, p_limit);
+  get diagnostics n = row_count;
+  return n;
+end $$;
+
 -- Deletes up to p_limit rows of each kind that a Table stores, for a fingerprint or (null) for all. Returns how many.
 -- Chunks go first: a string whose chunks are missing is indexed again, should its index version return.
 create function public.delete_table_rows(p_table uuid, p_fingerprint text, p_limit integer) returns bigint
-language sql set search_path = public, extensions set enable_seqscan = off as $$
-  with stored as materialized (
-    select exists (select from chunks c where c.table_id = p_table
-                   and (p_fingerprint is null or c.fingerprint = p_fingerprint)) as has_chunks
-  ), old_chunks as (
-    delete from chunks c where c.ctid = any (array(
-      select x.ctid from chunks x
-      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
-    returning 1
-  ), old_nodes as (
-    delete from node n where n.ctid = any (array(
-      select x.ctid from node x
-      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not (select s.has_chunks from stored s) limit p_limit))
-    returning 1
-  ), old_readings as (
-    delete from table_reading r where r.ctid = any (array(
-      select x.ctid from table_reading x
-      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint)
-        and not (select s.has_chunks from stored s) limit p_limit))
-    returning 1
-  ), old_deletions as (
-    delete from pending_deletion d where d.ctid = any (array(
-      select x.ctid from pending_deletion x
-      where x.table_id = p_table and (p_fingerprint is null or x.fingerprint = p_fingerprint) limit p_limit))
-    returning 1
-  ), old_objects as (
-    delete from table_object o where o.ctid = any (array(
-      select x.ctid from table_object x where x.table_id = p_table and p_fingerprint is null limit p_limit))
-    returning 1
-  )
-  select (select count(*) from old_chunks) + (select count(*) from old_nodes) + (select count(*) from old_readings)
-       + (select count(*) from old_deletions) + (select count(*) from old_objects)
-$$;
+language plpgsql set search_path = public, extensions as $$
+declare
+  of_table constant text := format('x.table_id = %L', p_table);
+  of_version constant text := concat(of_table, ' and x.fingerprint = ' || quote_literal(p_fingerprint));
+  n bigint := delete_some('chunks', of_version, p_limit);
+begin
+  if n = 0 then
+    n := delete_some('node', of_version, p_limit) + delete_some('table_reading', of_version, p_limit);
+  end if;
+  n := n + delete_some('pending_deletion', of_version, p_limit);
+  return n + case when p_fingerprint is null then delete_some('table_object', of_table, p_limit) else 0 end;
+end $$;
 
 -- Deletes a portion of a deleted Table or project: {rows, left}, `left`: how many Tables and projects are not deleted
 -- completely. Null if nothing is left, or other workers have it.
@@ -354,18 +344,10 @@ begin
   select u.subject::uuid into gone from unfinished_work u where u.kind = 'deletion'
   order by u.retry_at, u.subject limit 1 for update skip locked;
   if gone is null then return null; end if;
-  n := delete_table_rows(gone, null, p_limit);
-  with old_tables as (
+  n := delete_table_rows(gone, null, p_limit)
     -- Each has up to 20 MB of its own, and becomes a deletion of its own.
-    delete from context_table t where t.id = any (array(
-      select x.id from context_table x where x.project_id = gone limit greatest(p_limit / 500, 1)))
-    returning 1
-  ), old_vectors as (
-    delete from chunk_vector v where v.ctid = any (array(
-      select x.ctid from chunk_vector x where x.project_id = gone limit p_limit))
-    returning 1
-  )
-  select n + (select count(*) from old_tables) + (select count(*) from old_vectors) into n;
+    + delete_some('context_table', format('x.project_id = %L', gone), greatest(p_limit / 500, 1))
+    + delete_some('chunk_vector', format('x.project_id = %L', gone), p_limit);
   if n = 0 then
     delete from project p where p.id = gone;
     delete from change c where c.owner = gone::text;
