@@ -73,18 +73,12 @@ class _Address:
 
 @contextmanager
 def running_stack(
-    folder: Path,
-    steps: Steps,
-    *,
-    port: int,
-    given: Mapping[str, str],
-    show: Callable[[str], None],
-    has_site: bool = False,
+    folder: Path, steps: Steps, *, port: int, given: Mapping[str, str], show: Callable[[str], None]
 ) -> Iterator[Stack]:
     """Starts everything and deploys the template, with the HTTP API at `port` (0: a free one), until the block ends.
 
-    `given` are parameters of the template in addition to those of this machine. `show` prints a line. With `has_site`
-    links lead to the uploaded pages at the same address.
+    `given` are parameters of the template in addition to those of this machine. `show` prints a line. Links lead to the
+    uploaded pages at the same address.
     """
     address = _Address()
     # A run that is not killed removes it.
@@ -126,9 +120,8 @@ def running_stack(
             put_secrets(aws, _secrets(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            links = {"BaseUrl": url} if has_site else {}
-            values = {**parameters(template, ports, minor=minor), "ApiUrl": url, **links, **given}
-            return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
+            values = {**parameters(template, ports, url, minor=minor), **given}
+            return deploy(aws, STACK, template, values)
 
         def emulator_process() -> Emulator:
             return start_emulator(folder, programs, aws)
@@ -167,7 +160,7 @@ def running_stack(
         yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts, was_killed)
 
 
-def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> dict[str, str]:
+def parameters(template: Template, ports: Mapping[str, int], url: str, *, minor: str) -> dict[str, str]:
     """Returns the template's parameters on this machine; a deployment in the cloud differs in these alone."""
     runtimes: list[str] = template["Parameters"]["PythonRuntime"]["AllowedValues"]
     runtime = f"python{minor}"
@@ -181,7 +174,8 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "EmbeddingModel": "multilingual-e5-small",
         "EmbeddingQueryPrefix": "query: ",
         "EmbeddingPassagePrefix": "passage: ",
-        "BaseUrl": "",
+        "ApiUrl": url,
+        "BaseUrl": url,
         "Webhooks": "private",
         # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",

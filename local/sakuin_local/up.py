@@ -64,10 +64,8 @@ def up(options: Options, *, output: Console, progress: Console) -> int:
 
 def _run(folder: Path, options: Options, stop: threading.Event, output: Console, progress: Console) -> None:
     with Steps(progress, stop) as steps:
-        stack_of_folder = running_stack(
-            folder, steps, port=options.port, given=options.parameters, show=progress.print, has_site=True
-        )
-        with stack_of_folder as stack:
+        started = running_stack(folder, steps, port=options.port, given=options.parameters, show=progress.print)
+        with started as stack:
             api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
             if options.samples:
                 answer = steps.start("sample pages, first search", lambda: _first_answer(stack, folder))

@@ -66,14 +66,16 @@ def test_packaging_changes_addresses_of_code_and_nothing_else() -> None:
 
 def test_every_parameter_given_here_is_one_of_the_templates() -> None:
     template = read_template(TEMPLATE)
-    given = parameters(template, {"rest": 1, "embeddings": 2, "turbopuffer": 3}, minor="3.12")
+    given = parameters(template, {"rest": 1, "embeddings": 2, "turbopuffer": 3}, "http://127.0.0.1:4", minor="3.12")
 
     assert set(given) <= set(template["Parameters"])
     assert {name for name, value in template["Parameters"].items() if "Default" not in value} <= set(given)
 
 
 def test_a_python_that_lambda_has_not_yet_is_deployed_as_the_newest_it_has() -> None:
-    given = parameters(read_template(TEMPLATE), {"rest": 1, "embeddings": 2, "turbopuffer": 3}, minor="3.99")
+    given = parameters(
+        read_template(TEMPLATE), {"rest": 1, "embeddings": 2, "turbopuffer": 3}, "http://127.0.0.1:4", minor="3.99"
+    )
 
     assert given["PythonRuntime"] == "python3.13"
 

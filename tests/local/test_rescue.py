@@ -1,7 +1,5 @@
 """The objects of a bucket that the emulator left without a stack."""
 
-from pathlib import Path
-
 import boto3
 import pytest
 from moto import mock_aws
@@ -9,7 +7,7 @@ from sakuin_local.aws import deployment
 from sakuin_local.aws.emulator import Emulator
 
 
-def test_what_is_uploaded_while_a_bucket_is_set_aside_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_uploaded_while_a_bucket_is_set_aside_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     with mock_aws():
         s3 = boto3.client("s3", "us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
         monkeypatch.setattr(deployment, "client", lambda *_: s3)
@@ -25,10 +23,10 @@ def test_what_is_uploaded_while_a_bucket_is_set_aside_is_kept(tmp_path: Path, mo
 
         s3.meta.events.register("before-call.s3.DeleteObject", upload)
         nobody = Emulator.__new__(Emulator)
-        deployment.set_aside(nobody, ("materials-",), tmp_path)
-        assert s3.list_buckets()["Buckets"] == []
+        deployment.set_aside(nobody, ("materials-",))
+        assert [each["Name"] for each in s3.list_buckets()["Buckets"]] == ["aside-materials-1"]
         s3.create_bucket(Bucket="materials-1")
-        deployment.put_back(nobody, tmp_path)
+        deployment.put_back(nobody)
         held = {each["Key"]: s3.get_object(Bucket="materials-1", Key=each["Key"])["Body"].read()
                 for each in s3.list_objects_v2(Bucket="materials-1")["Contents"]}  # fmt: skip
     assert held == {"a.html": b"3", "b.html": b"2"}

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import io
 import json
-import shutil
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 ARTIFACTS = "sakuin-artifacts"
 # Of waiters: seconds between two looks, and how many there are. botocore's types want whole seconds, it does not.
 _OFTEN: Any = {"Delay": 0.05, "MaxAttempts": 2400}
-# Of the copied objects of a bucket: key and content type by file name.
-_INDEX = "objects.json"
+# Before the name of a bucket.
+_ASIDE = "aside-"
 
 
 def put_secrets(emulator: Emulator, values: Mapping[str, str]) -> None:
@@ -43,7 +42,7 @@ def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template
     """Returns the template with its code uploaded; unchanged code keeps its name, so it is not deployed again."""
     template = with_batch_permissions(read_template(file))
     s3 = client(emulator, "s3")
-    _bucket_for_artifacts(s3)
+    _create_bucket(s3, ARTIFACTS)
     root = file.parent
 
     def upload(name: str, folder: Path) -> str:
@@ -56,12 +55,10 @@ def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template
     return packaged(template, root, upload)
 
 
-def deploy(
-    emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str], *, rescue: Path
-) -> dict[str, str]:
+def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str]) -> dict[str, str]:
     """Creates or updates the stack, waits until it is ready, and returns its outputs.
 
-    A crash of the emulator leaves buckets without a stack: their objects are saved in the folder `rescue` and restored.
+    A crash of the emulator leaves buckets without a stack: their objects are set aside and put back.
     """
     formation = client(emulator, "cloudformation")
     unknown = sorted(set(parameters) - set(template["Parameters"]))
@@ -71,12 +68,12 @@ def deploy(
     try:
         exists = _exists(formation, stack)
         if not exists:
-            set_aside(emulator, _bucket_names(template, stack), rescue)
+            set_aside(emulator, _bucket_names(template, stack))
         _submit(formation, stack, url, parameters, exists=exists)
         _wait_for_versions(emulator, formation, stack)
     except WaiterError as error:
         raise LocalError(f"the deployment failed: {error}\n{_failures(formation, stack)}") from error
-    put_back(emulator, rescue)
+    put_back(emulator)
     described = formation.describe_stacks(StackName=stack)["Stacks"][0]
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
 
@@ -96,7 +93,7 @@ def _template_url(emulator: Emulator, template: Template) -> str:
     body = json.dumps(template).encode()
     key = f"template-{hashlib.sha256(body).hexdigest()[:16]}.json"
     s3 = client(emulator, "s3")
-    _bucket_for_artifacts(s3)
+    _create_bucket(s3, ARTIFACTS)
     s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
     return f"https://s3.amazonaws.com/{ARTIFACTS}/{key}"
 
@@ -106,12 +103,6 @@ def _bucket_names(template: Template, stack: str) -> tuple[str, ...]:
     buckets = [each for each in template["Resources"].values() if each["Type"] == "AWS::S3::Bucket"]
     names = [each["Properties"]["BucketName"]["Fn::Sub"] for each in buckets]
     return tuple(name.replace("${AWS::StackName}", stack).split("${")[0] for name in names)
-
-
-def _bucket_for_artifacts(s3: "S3Client") -> None:
-    # After a crash the emulator reports buckets as existing that it otherwise accepts.
-    with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
-        s3.create_bucket(Bucket=ARTIFACTS)
 
 
 def _submit(
@@ -168,58 +159,43 @@ def _failures(formation: "CloudFormationClient", stack: str) -> str:
 # ---------------------------------------------------------------- buckets that a crash left without a stack
 
 
-def set_aside(emulator: Emulator, prefixes: tuple[str, ...], folder: Path) -> None:
-    """Moves the objects of these buckets into `folder` and removes the buckets: creating the stack needs their names.
+def set_aside(emulator: Emulator, prefixes: tuple[str, ...]) -> None:
+    """Moves the objects of these buckets into others and removes the buckets: creating the stack needs their names."""
+    s3 = client(emulator, "s3")
+    for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(prefixes)):
+        _move(s3, bucket, f"{_ASIDE}{bucket}")
+
+
+def put_back(emulator: Emulator) -> None:
+    """Moves objects back as new versions, whose events index them again."""
+    s3 = client(emulator, "s3")
+    for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(_ASIDE)):
+        _move(s3, bucket, bucket.removeprefix(_ASIDE))
+
+
+def _move(s3: "S3Client", source: str, target: str) -> None:
+    """Copies the objects of a bucket to another and removes the bucket with all versions.
 
     Nothing is lost if this is killed and repeated, or if somebody uploads meanwhile.
     """
-    s3 = client(emulator, "s3")
-    for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(prefixes)):
-        while not _moved(s3, bucket, folder / bucket):
+    _create_bucket(s3, target)
+    is_gone = False
+    while not is_gone:
+        pages = list(s3.get_paginator("list_object_versions").paginate(Bucket=source))
+        for version in (each for page in pages for each in page.get("Versions", ()) if each["IsLatest"]):
+            s3.copy_object(Bucket=target, Key=version["Key"], CopySource={"Bucket": source, "Key": version["Key"]})
+        for each in (each for page in pages for each in (*page.get("Versions", ()), *page.get("DeleteMarkers", ()))):
+            s3.delete_object(Bucket=source, Key=each["Key"], VersionId=each["VersionId"])
+        try:
+            s3.delete_bucket(Bucket=source)
+            is_gone = True
+        except ClientError as error:
             # Something was uploaded after the versions were listed.
-            pass
+            if error.response["Error"]["Code"] != "BucketNotEmpty":
+                raise
 
 
-def put_back(emulator: Emulator, folder: Path) -> int:
-    """Uploads the copied objects as new versions, whose events index them again; returns their number."""
-    s3, count = client(emulator, "s3"), 0
-    for index in sorted(folder.glob(f"*/{_INDEX}")):
-        for name, (key, content_type) in json.loads(index.read_text()).items():
-            body = (index.parent / name).read_bytes()
-            s3.put_object(Bucket=index.parent.name, Key=key, Body=body, ContentType=content_type)
-            count += 1
-        shutil.rmtree(index.parent)
-    return count
-
-
-def _moved(s3: "S3Client", bucket: str, copy: Path) -> bool:
-    """Copies the bucket's objects, then deletes the versions that it had; returns whether the bucket is gone."""
-    pages = s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
-    versions = [each for page in pages for each in (*page.get("Versions", []), *page.get("DeleteMarkers", []))]
-    _copy(s3, bucket, copy)
-    for each in versions:
-        s3.delete_object(Bucket=bucket, Key=each["Key"], VersionId=each["VersionId"])
-    try:
-        s3.delete_bucket(Bucket=bucket)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "BucketNotEmpty":
-            raise
-        return False
-    return True
-
-
-def _copy(s3: "S3Client", bucket: str, copy: Path) -> None:
-    """Adds the bucket's objects to the copy, behind those that an earlier run has copied."""
-    copy.mkdir(parents=True, exist_ok=True)
-    complete = copy / _INDEX
-    index: dict[str, tuple[str, str]] = json.loads(complete.read_text()) if complete.exists() else {}
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        for entry in page.get("Contents", []):
-            found = s3.get_object(Bucket=bucket, Key=entry["Key"])
-            # A key may not be a valid file name.
-            name = str(len(index))
-            (copy / name).write_bytes(found["Body"].read())
-            index[name] = (entry["Key"], found["ContentType"])
-    unfinished = copy / f"{_INDEX}.new"
-    unfinished.write_text(json.dumps(index))
-    unfinished.rename(complete)
+def _create_bucket(s3: "S3Client", name: str) -> None:
+    # After a crash the emulator reports buckets as existing that it otherwise accepts.
+    with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=name)
