@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "mcp": SHARED | PRODUCTS | {"arguments", "explain"},
     "upkeep": SHARED | PRODUCTS,
     "http": SHARED | PRODUCTS | {"upkeep", "mcp", "explain", "arguments"},
-    "console": SHARED | PRODUCTS | {"upkeep", "http", "mcp", "explain", "arguments"},
+    "console": SHARED | PRODUCTS | {"upkeep", "http", "mcp", "explain"},
     "settings": SHARED | PRODUCTS,
 }
 WIRING = "wiring"

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import psycopg
 import pytest
-from sakuin.console.cards import href
+from sakuin.console.forms import href
 from sakuin.console.gaps import Gaps, Places
 from sakuin.console.pages import gaps, playground
 from sakuin.console.pages.playground import Playground

@@ -1,21 +1,23 @@
 """The application of the console, which the function `api` has at `/console`."""
 
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.middleware.base import RequestResponseEndpoint
 from starlette.staticfiles import StaticFiles
 
-from sakuin.arguments import sentence_of
 from sakuin.console.forms import page_above, redirect
 from sakuin.console.pages.sign_in import sign_in_path
 from sakuin.console.shell import SentBefore, Shell
 from sakuin.errors import SakuinError, Unauthorized
-from sakuin.platform.http_errors import CODES, HttpError, http_error, request_id_of
+from sakuin.http.errors import add_error_handlers
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send
+from sakuin.platform.http_errors import HttpError, request_id_of
+from sakuin.texts.catalogue import coded
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -24,6 +26,8 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+# What the console says about a status.
+_SENTENCES = {404: "form.no_address", 413: "form.too_large"}
 
 
 class _OwnFiles(StaticFiles):
@@ -35,22 +39,27 @@ class _OwnFiles(StaticFiles):
         return response
 
 
+def _with_headers(app: Application) -> Application:
+    """Returns ASGI middleware that adds `_HEADERS` to answers that do not have them."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await app(scope, receive, send_with_headers)
+
+    return answer
+
+
 def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
     """Returns the application. Each of its answers is a page, a redirect or a file of the console itself."""
     app = FastAPI(openapi_url=None)
 
-    @app.middleware("http")
-    async def add_headers(request: Request, answer: RequestResponseEndpoint) -> Response:
-        response = await answer(request)
-        for name, value in _HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
-    @app.get("/too-large", include_in_schema=False)
-    def show_too_large(request: Request) -> Response:
-        """Answers a form that is larger than a request may be; without scripts nothing stops it before."""
-        return shell.own_error_page(request, 413, "too_large", "too_large_what")
-
+    app.add_middleware(_with_headers)
     app.mount("/static", _OwnFiles(packages=[("sakuin.console", "static")]))
     for router in routers:
         app.include_router(router)
@@ -60,11 +69,12 @@ def console_app(shell: Shell, *routers: APIRouter) -> FastAPI:
 
 def _add_error_pages(app: FastAPI, shell: Shell) -> None:
     def answer(request: Request, error: HttpError) -> Response:
-        code = error.code or CODES.get(error.status, "")
-        page = shell.error_page(request, error.status, error.detail, code, request_id_of(request.scope))
+        page = shell.error_page(request, error, request_id_of(request.scope))
         if "Retry-After" in error.headers:
             page.headers["Retry-After"] = error.headers["Retry-After"]
         return page
+
+    add_error_handlers(app, answer)
 
     @app.exception_handler(Unauthorized)
     async def ask_to_sign_in(request: Request, error: Unauthorized) -> Response:
@@ -74,20 +84,15 @@ def _add_error_pages(app: FastAPI, shell: Shell) -> None:
     async def lead_back(request: Request, error: SentBefore) -> Response:
         return redirect(page_above(request), done="sent_before")
 
-    @app.exception_handler(SakuinError)
-    async def show_error(request: Request, error: SakuinError) -> Response:
-        return answer(request, http_error(error, request.headers))
-
     @app.exception_handler(StarletteHTTPException)
     async def show_http_error(request: Request, error: HTTPException) -> Response:
-        if error.status_code == 404:
-            return await run_in_threadpool(shell.own_error_page, request, 404, "not_found", "no_page")
         if error.status_code == 405:
             # The answer to a form may be a page. Its address is opened when somebody goes there again or switches the
             # language.
             return redirect(page_above(request))
-        return answer(request, HttpError(error.status_code, str(error.detail)))
-
-    @app.exception_handler(RequestValidationError)
-    async def show_wrong_request(request: Request, error: RequestValidationError) -> Response:
-        return answer(request, HttpError(422, sentence_of(error.errors(), slice(1, None))))
+        if (sentence := _SENTENCES.get(error.status_code)) is None:
+            return answer(request, HttpError(error.status_code, str(error.detail)))
+        with suppress(SakuinError):
+            # There is a menu for somebody who is signed in.
+            await run_in_threadpool(shell.signed_in, request)
+        return shell.error_page(request, HttpError(error.status_code, coded(sentence)))

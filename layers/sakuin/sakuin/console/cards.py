@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from sakuin.console.forms import href
 from sakuin.explain.ask_mcp import PlaygroundAnswer
 from sakuin.language.unicode_text import visible, with_escapes
 from sakuin.retrieval.tokens import estimated_tokens
@@ -72,33 +72,6 @@ def readable(answer: PlaygroundAnswer, query: str, chosen: str = "") -> Readable
         tokens=estimated_tokens(answer.text),
         label=with_escapes(json.dumps({"query": query, "gold": gold, "category": "playground"}, ensure_ascii=False)),
     )
-
-
-def href(url: str) -> str | None:
-    """Returns the link if a browser may open it: of http(s), or a path of this origin."""
-    # Browsers read a backslash as a slash, and skip control characters.
-    if not url.isprintable() or "\\" in url:
-        return None
-    if url.startswith("/"):
-        return None if url.startswith("//") else url
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    return url if parts.scheme in ("http", "https") and parts.netloc else None
-
-
-def shown_values(value: Any) -> Any:
-    """Returns JSON whose texts have no invisible characters."""
-    match value:
-        case str():
-            return visible(value)
-        case dict():
-            return {name: shown_values(each) for name, each in value.items()}
-        case list():
-            return [shown_values(each) for each in value]
-        case _:
-            return value
 
 
 def _card(result: Mapping[str, Any]) -> Card:

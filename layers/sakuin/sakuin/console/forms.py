@@ -26,6 +26,8 @@ async def form_fields(request: Request) -> dict[str, str]:
             fields = {name: part if isinstance(part, str) else (await part.read()).decode() for name, part in parts}
             return fields | {f"{name}.name": part.filename or "" for name, part in parts if not isinstance(part, str)}
     except (ValueError, HTTPException) as error:
+        if isinstance(error, HTTPException) and error.status_code == 413:
+            raise
         raise Invalid(coded("form.unreadable")) from error
 
 
@@ -72,9 +74,21 @@ def page_above(request: Request) -> str:
 
 def own_path(target: str) -> str:
     """Returns the target if it is a path below the console, else `/`: no redirect leaves this origin."""
+    return target if target.startswith("/") and href(target) else "/"
+
+
+def href(url: str) -> str | None:
+    """Returns the link if a browser may open it: of http(s), or a path of this origin."""
     # Browsers read a backslash as a slash, and skip control characters.
-    is_path = target.startswith("/") and not target.startswith("//") and "\\" not in target and target.isprintable()
-    return target if is_path and not urlsplit(target).netloc else "/"
+    if not url.isprintable() or "\\" in url:
+        return None
+    if url.startswith("/"):
+        return None if url.startswith("//") else url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return url if parts.scheme in ("http", "https") and parts.netloc else None
 
 
 def set_cookie(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:

@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from sakuin.console.forms import CONTENT_SECURITY_POLICY, ROOT, check_token, form_fields, own_path, redirect, set_cookie
 from sakuin.console.sessions import SESSION_SECONDS, Session, Sessions
 from sakuin.errors import Conflict, NotFound, SakuinError, Unauthorized
-from sakuin.platform.http_errors import http_error
+from sakuin.platform.http_errors import CODES, HttpError, http_error
 from sakuin.tables.model import User
 from sakuin.texts.catalogue import LANGUAGES, Texts, chosen_language, coded, texts_in
 
@@ -193,28 +193,18 @@ class Shell:
             return self.counts() if session is not None and session.is_admin else {}
         return {}
 
-    def error_page(self, request: Request, status: int, sentence: str, code: str, request_id: str) -> HTMLResponse:
+    def error_page(self, request: Request, error: HttpError, request_id: str = "") -> HTMLResponse:
         """Returns the page of an error: a heading for its code, and the sentence that says what to do."""
-        texts, key = language_of(request), f"error.{code}"
-        heading = texts(key if key in texts else "error.internal")
-        session = getattr(request.state, "session", None)
-        said = texts.said(sentence)
+        texts, key = language_of(request), f"error.{error.code or CODES.get(error.status, '')}"
+        said = texts.said(error.detail)
         values = {
-            "heading": heading,
-            "sentence": said or sentence,
+            "heading": texts(key if key in texts else "error.internal"),
+            "sentence": said or error.detail,
             "request_id": request_id,
             "is_translated": bool(said),
         }
-        return self.page(request, "error.html", session, status=status, **values)
-
-    def own_error_page(self, request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:
-        """Returns the page of an error that the console itself explains, by keys below `error.`."""
-        with suppress(Unauthorized):
-            # There is a menu for somebody who is signed in.
-            self.signed_in(request)
-        texts, session = language_of(request), getattr(request.state, "session", None)
-        values = {"heading": texts(f"error.{heading}"), "sentence": texts(f"error.{sentence}"), "request_id": ""}
-        return self.page(request, "error.html", session, status=status, is_translated=True, **values)
+        session = getattr(request.state, "session", None)
+        return self.page(request, "error.html", session, status=error.status, **values)
 
     def begin(self, request: Request, session: Session, target: str) -> Response:
         """Returns the redirect of somebody who has signed in, with the cookie of the session."""

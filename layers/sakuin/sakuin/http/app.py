@@ -19,6 +19,7 @@ from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.validation import Finding
 from sakuin.limits import Limits
 from sakuin.platform.asgi import Application
+from sakuin.platform.http_errors import error_response
 from sakuin.platform.keys import RecordUse, admin_hash, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.forms import Time
@@ -131,7 +132,7 @@ def rest_api(
         if (key_hash := matching_hash(request.headers, keys)) is not None:
             record_use(key_hash)
 
-    add_error_handlers(app)
+    add_error_handlers(app, lambda request, error: error_response(request.scope, error))
 
     @app.get("/healthz", tags=["Operation"])
     def get_health() -> dict[str, str]:

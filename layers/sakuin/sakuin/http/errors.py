@@ -1,5 +1,6 @@
 """The errors of the REST API: one body for all, and their descriptions in OpenAPI."""
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
@@ -11,8 +12,8 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from sakuin.arguments import NO_JSON, sentence_of
 from sakuin.errors import Invalid, SakuinError
 from sakuin.language.unicode_text import one_line
-from sakuin.platform.asgi import Application, Receive, Scope, Send, read_body, replayed
-from sakuin.platform.http_errors import CODES, ORIGIN_NOT_ALLOWED, QUOTA_EXCEEDED, HttpError, error_response, http_error
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send
+from sakuin.platform.http_errors import CODES, ORIGIN_NOT_ALLOWED, QUOTA_EXCEEDED, HttpError, http_error
 
 MEANINGS = {
     401: "The key or token is missing or wrong",
@@ -26,7 +27,10 @@ MEANINGS = {
     503: "An outside system did not answer: try again after Retry-After seconds",
 }
 _LONGEST_NAME = 64
-TOO_LARGE_PAGE = "/console/too-large"
+_TOO_LARGE = (
+    "The request is too large; the limit is {size:,} (api_request_bytes). Upload a large document: "
+    "POST /v1/projects/{{project_id}}/tables/uploads for a new Table, POST /v1/tables/{{table_id}}/uploads."
+)
 
 
 class Error(BaseModel):
@@ -59,54 +63,44 @@ def member_routes(subject: str) -> APIRouter:
 
 
 class AtMost:
-    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes.
-
-    Below `/console` it is the page at `TOO_LARGE_PAGE`, since a person reads it.
-    """
+    """ASGI middleware: has the reading of a body of more than `size` bytes fail with 413."""
 
     def __init__(self, app: Application, *, size: int) -> None:
         self._app = app
         self._size = size
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = await read_body(receive, max_bytes=self._size)
-        if body is not None:
-            await self._app(scope, replayed(body, receive), send)
-            return
-        if scope["path"].startswith("/console/"):
-            await self._app({**scope, "method": "GET", "path": TOO_LARGE_PAGE}, replayed(b"", receive), send)
-            return
-        message = (
-            f"The request is too large; the limit is {self._size:,} (api_request_bytes). Upload a large document: "
-        )
-        message += "POST /v1/projects/{project_id}/tables/uploads for a new Table, POST /v1/tables/{table_id}/uploads."
-        await error_response(scope, HttpError(413, message))(scope, receive, send)
+        size = 0
+
+        async def receive_part() -> Message:
+            nonlocal size
+            part = await receive()
+            size += len(part.get("body", b""))
+            if size > self._size:
+                raise StarletteHTTPException(413, _TOO_LARGE.format(size=self._size))
+            return part
+
+        await self._app(scope, receive_part, send)
 
 
-def add_error_handlers(app: FastAPI) -> None:
-    """Has the application answer each error in the same shape."""
+def add_error_handlers(app: FastAPI, answer: Callable[[Request, HttpError], Response]) -> None:
+    """Has the application answer all errors as `answer` does."""
 
     @app.exception_handler(SakuinError)
     async def answer_error(request: Request, error: SakuinError) -> Response:
-        return error_response(request.scope, http_error(error, request.headers))
+        return answer(request, http_error(error, request.headers))
 
     @app.exception_handler(StarletteHTTPException)
     async def answer_http_error(request: Request, error: HTTPException) -> Response:
         # FastAPI answers 400 to JSON that is nested too deeply.
         status = 422 if error.status_code == 400 else error.status_code
         sentences = {404: "There is no such path", 405: "This path does not have this method", 422: NO_JSON}
-        return error_response(
-            request.scope, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {})
-        )
+        return answer(request, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
     async def answer_validation_error(request: Request, error: RequestValidationError) -> Response:
         # The first part of a place is body, query or path.
-        sentence = sentence_of(error.errors(), slice(1, None))
-        return error_response(request.scope, HttpError(422, sentence))
+        return answer(request, HttpError(422, sentence_of(error.errors(), slice(1, None))))
 
 
 def check_query(request: Request) -> None:

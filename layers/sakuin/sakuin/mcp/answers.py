@@ -5,7 +5,7 @@ A cursor is a position, signed with what was asked, so that any other text is an
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -195,17 +195,19 @@ def _longest(text: str, fits: Callable[[int], bool]) -> int:
 
 def visible_answer(answer: Answer) -> Answer:
     """Returns the answer without control characters and invisible characters in the text of pages."""
-    return {name: value if name in _EXACT else _visible(value) for name, value in answer.items()}
+    shown: Answer = visible_values(answer, _EXACT)
+    return shown
 
 
-def _visible(value: Any) -> Any:
+def visible_values(value: Any, exact: Collection[str] = ()) -> Any:
+    """Returns JSON whose texts have no invisible characters, except in members named `exact`."""
     match value:
         case str():
             return visible(value)
         case dict():
-            return visible_answer(value)
+            return {name: each if name in exact else visible_values(each, exact) for name, each in value.items()}
         case list() | tuple():
-            return [_visible(each) for each in value]
+            return [visible_values(each, exact) for each in value]
         case _:
             return value
 

@@ -1,6 +1,6 @@
 """The pages of a project's MCP endpoints."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends
@@ -94,20 +94,19 @@ def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
         services.records.unbind(visit.user, str(mcp_id), visit.text("tool"))
         return shown_again(project_id, mcp_id, "tool_unbound")
 
-    @router.post("/{project_id}/endpoints/{mcp_id}/enable")
-    def enable_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.change_endpoint(visit.user, str(mcp_id), status="enabled")
-        return shown_again(project_id, mcp_id, "enabled")
-
-    @router.post("/{project_id}/endpoints/{mcp_id}/disable")
-    def disable_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
-        services.records.change_endpoint(visit.user, str(mcp_id), status="disabled")
-        return shown_again(project_id, mcp_id, "disabled")
-
     @router.post("/{project_id}/endpoints/{mcp_id}/delete")
     def delete_endpoint(visit: sent, project_id: UUID, mcp_id: UUID) -> Response:
         services.records.delete_endpoint(visit.user, str(mcp_id))
         return redirect(f"/projects/{project_id}", done="endpoint_deleted")
+
+    @router.post("/{project_id}/endpoints/{mcp_id}/{action}")
+    def enable_or_disable(
+        visit: sent, project_id: UUID, mcp_id: UUID, action: Literal["enable", "disable"]
+    ) -> Response:
+        services.records.change_endpoint(
+            visit.user, str(mcp_id), status="enabled" if action == "enable" else "disabled"
+        )
+        return shown_again(project_id, mcp_id, f"{action}d")
 
 
 def _connection(visit: Visit, endpoint: McpEndpoint) -> AgentEndpoint:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.cards import readable, shown_values
+from sakuin.console.cards import readable
 from sakuin.console.gaps import Places
 from sakuin.console.shell import Shell, Visit, language_of
 from sakuin.errors import NotFound, OverLimit, SakuinError
 from sakuin.explain.ask_mcp import ExplanationAsked, PlaygroundAnswer, PlaygroundQuestion
 from sakuin.knowledge.model import FilterValues
+from sakuin.mcp.answers import visible_values
 from sakuin.platform.http_errors import http_error
 from sakuin.texts.catalogue import coded
 
@@ -94,7 +95,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             status, why = http_error(error, visit.request.headers).status, _problem_text(error)
             problem: dict[str, Any] = {"problem": error, "problem_text": why}
             return visit.page("playground.html", status=status, **form, answer=None, **problem)
-        explanation, readable_answer = shown_values(answer.explanation), readable(answer, q, gold.strip())
+        explanation, readable_answer = visible_values(answer.explanation), readable(answer, q, gold.strip())
         hits = explanation["results"] if explanation else ()
         shown: dict[str, Any] = {
             "shown": readable_answer,
@@ -102,7 +103,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             # Of a node with several chunks, the best one.
             "reasons": {hit["id"]: hit for hit in reversed(hits)},
             "others": [hit for hit in hits if hit["id"] not in {one.shown_place for one in readable_answer.results}],
-            "compared": None if other is None else _compared(hits, shown_values(other)["results"]),
+            "compared": None if other is None else _compared(hits, visible_values(other)["results"]),
             "params": dict(visit.request.query_params),
             "gold": gold.strip(),
         }

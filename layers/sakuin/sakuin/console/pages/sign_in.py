@@ -26,10 +26,7 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
     """Returns the routes. `record_use` records the use of an admin key; without `auth` only such keys sign in."""
     router = APIRouter()
 
-    def refuse(request: Request, problem: str, target: str, email: str = "", status: int = 401) -> Response:
-        return form_page(request, problem, target, email, status)
-
-    def form_page(request: Request, problem: str, target: str, email: str = "", status: int = 200) -> Response:
+    def form_page(request: Request, target: str, problem: str = "", email: str = "", status: int = 401) -> Response:
         asks_code = problem in ("sign_in.code_needed", "sign_in.wrong_code")
         shown: dict[str, Any] = {"problem": problem, "target": target, "email": email, "asks_code": asks_code}
         return shell.page(request, "sign_in.html", status=status, users=bool(auth and auth.key()), **shown)
@@ -39,7 +36,7 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         """Shows the forms; with the code of a link the one that uses it, since programs also open links."""
         if code:
             return shell.page(request, "sign_in_link.html", code=code)
-        return form_page(request, "", own_path(target))
+        return form_page(request, own_path(target), status=200)
 
     @router.post("/sign-in")
     async def sign_in(request: Request) -> Response:
@@ -47,7 +44,7 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         target = own_path(fields.get("target", "/"))
         key_hash = await run_in_threadpool(shell.sessions.admin_key, fields.get("key", "").strip())
         if key_hash is None:
-            return refuse(request, "sign_in.wrong_key", target)
+            return form_page(request, target, "sign_in.wrong_key")
         await run_in_threadpool(record_use, key_hash)
         return shell.begin(request, await run_in_threadpool(shell.sessions.sign_in_admin, key_hash), target)
 
@@ -60,9 +57,9 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
         try:
             session = await run_in_threadpool(start_session, auth, fields, request)
         except NotSignedIn as problem:
-            return refuse(request, str(problem), target, email)
+            return form_page(request, target, str(problem), email)
         except OverLimit:
-            return refuse(request, "sign_in.too_many", target, email, 429)
+            return form_page(request, target, "sign_in.too_many", email, 429)
         return shell.begin(request, session, target)
 
     def start_session(auth: SupabaseAuth, fields: Mapping[str, str], request: Request) -> Session:
@@ -79,7 +76,7 @@ def routes(shell: Shell, record_use: RecordUse, auth: SupabaseAuth | None = None
     async def use_link(request: Request) -> Response:
         fields = await form_fields(request)
         session = await run_in_threadpool(shell.sessions.use_link, fields.get("code", ""))
-        return refuse(request, "sign_in.wrong_link", "/") if session is None else shell.begin(request, session, "/")
+        return shell.begin(request, session, "/") if session else form_page(request, "/", "sign_in.wrong_link")
 
     @router.post("/sign-out")
     def sign_out(visit: Annotated[Visit, Depends(shell.form)]) -> Response:

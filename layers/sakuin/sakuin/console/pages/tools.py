@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends
@@ -116,16 +116,6 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
         services.records.change_tool(visit.user, str(tool_id), name=name, description=description)
         return shown_again(project_id, tool_id, "saved")
 
-    @router.post("/{project_id}/tools/{tool_id}/enable")
-    def enable_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.change_tool(visit.user, str(tool_id), enabled=True)
-        return shown_again(project_id, tool_id, "enabled")
-
-    @router.post("/{project_id}/tools/{tool_id}/disable")
-    def disable_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
-        services.records.change_tool(visit.user, str(tool_id), enabled=False)
-        return shown_again(project_id, tool_id, "disabled")
-
     @router.post("/{project_id}/tools/{tool_id}/reindex")
     def reindex_tool(visit: sent, project_id: UUID, tool_id: UUID) -> Response:
         services.records.reindex_tool(visit.user, str(tool_id))
@@ -136,6 +126,13 @@ def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
         services.records.delete_tool(visit.user, str(tool_id))
         services.publish_changes()
         return redirect(f"/projects/{project_id}", done="tool_deleted")
+
+    @router.post("/{project_id}/tools/{tool_id}/{action}")
+    def enable_or_disable(
+        visit: sent, project_id: UUID, tool_id: UUID, action: Literal["enable", "disable"]
+    ) -> Response:
+        services.records.change_tool(visit.user, str(tool_id), enabled=action == "enable")
+        return shown_again(project_id, tool_id, f"{action}d")
 
 
 def _count(value: object) -> int:

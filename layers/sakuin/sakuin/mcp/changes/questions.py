@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from sakuin.arguments import MAX_QUERY
@@ -50,20 +51,11 @@ _MARGIN = 0.3
 _MOST_VECTORS = 2_000
 
 
-@dataclass(slots=True)
 class KeptVectors:
-    """An embedder that embeds each question once in a worker."""
+    """An embedder whose `query` embeds each question once in a worker."""
 
-    embedder: QuestionEmbedder
-    kept: dict[str, Vector] = field(default_factory=dict)
-
-    def query(self, text: str) -> Vector:
-        """Returns the vector of a question."""
-        if text not in self.kept:
-            if len(self.kept) >= _MOST_VECTORS:
-                self.kept.clear()
-            self.kept[text] = self.embedder.query(text)
-        return self.kept[text]
+    def __init__(self, embedder: QuestionEmbedder) -> None:
+        self.query: Callable[[str], Vector] = lru_cache(maxsize=_MOST_VECTORS)(embedder.query)
 
 
 @dataclass(frozen=True, slots=True)
