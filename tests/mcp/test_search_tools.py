@@ -86,7 +86,9 @@ def without_names_of_programs(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
-def test_a_client_lists_the_enabled_bound_tools_alone(tables: TableWorld, talk: Callable[..., Any], mode: str) -> None:
+def test_a_client_lists_and_calls_the_enabled_bound_tools_alone(
+    tables: TableWorld, talk: Callable[..., Any], mode: str
+) -> None:
     table = tables.table({"a": [TEXT], "b": "small"})
     shown, unbound, disabled, off = (tables.tool(table, "/a", name) for name in ("shown", "unbound", "disabled", "off"))
     endpoint = keyed(tables, shown, disabled, off)
@@ -94,45 +96,40 @@ def test_a_client_lists_the_enabled_bound_tools_alone(tables: TableWorld, talk: 
     tables.call("change_tool", tool=disabled, name=None, description=None, enabled=False)
     tables.settle()
 
-    async def conversation(client: Client) -> tuple[list[Any], Any]:
-        return (await client.list_tools()).tools, await client.call_tool("shown", {"query": "公式", "top_k": 1})
+    async def conversation(client: Client) -> tuple[list[Any], list[Any], str]:
+        # An unknown tool is an error of the protocol, a refused argument a sentence for the model.
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("unbound", {"query": "公式"})
+        calls = [await client.call_tool("shown", {"query": "公式", "top_k": top_k}) for top_k in (1, 0, "five", 5.5)]
+        return (await client.list_tools()).tools, calls, str(raised.value)
 
-    listed, result = talk(endpoint, mode, conversation)
+    listed, (result, *refused), unknown = talk(endpoint, mode, conversation)
     assert [tool.name for tool in listed] == ["shown", "read_around"]
     assert (listed[0].description, listed[0].input_schema) == (f"d {NOTE}", SEARCH_INPUT_SCHEMA)
     Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == without_names_of_programs(result.structured_content)
     assert [each["json_path"] for each in result.structured_content["results"]] == ["/0"]
-    assert unbound
+    assert [each.is_error and "'top_k'" in each.content[0].text for each in refused] == [True] * 3
+    assert (bool(unbound), "Unknown tool: unbound" in unknown) == (True, True)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_an_unknown_tool_is_an_error_of_the_protocol_and_a_refused_argument_a_sentence_for_the_model(
-    tables: TableWorld, talk: Callable[..., Any], mode: str
-) -> None:
-    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
-
-    async def conversation(client: Client) -> tuple[str, list[Any]]:
-        with pytest.raises(MCPError) as raised:
-            await client.call_tool("search_knowledge", {"query": "a"})
-        wrong = (0, -1, 51, "five", True, 5.5)
-        return str(raised.value), [await client.call_tool("search", {"query": "a", "top_k": each}) for each in wrong]
-
-    unknown, refused = talk(endpoint, mode, conversation)
-    assert "Unknown tool: search_knowledge" in unknown
-    assert [result.is_error and "'top_k'" in result.content[0].text for result in refused] == [True] * 6
-
-
-def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> None:
+def test_a_store_that_is_down_and_a_tool_that_is_unbound_meanwhile_are_errors(tables: TableWorld) -> None:
     def away() -> None:
         raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
 
-    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+    tool = tables.tool(tables.table({"a": TEXT}), "")
+    endpoint = keyed(tables, tool)
     tables.settle()
-    tables.store = WatchedStore(tables.store, before={"search": away})
-    result = tables.ask(endpoint, {"query": "解の公式"})
-    assert (result.is_error, result.structured_content) == (True, None)
-    assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."
+    unbind = partial(tables.call, "unbind_tool", mcp=endpoint, tool=tool)
+    store = tables.store
+    for meanwhile, sentence in (
+        (away, "turbopuffer did not answer. Try again in a moment."),
+        (unbind, "'search' was just removed from this endpoint"),
+    ):
+        tables.store = WatchedStore(store, before={"search": meanwhile})
+        result = tables.ask(endpoint, {"query": "解の公式"})
+        assert (result.is_error, result.structured_content) == (True, None)
+        assert sentence in result.content[0].text
 
 
 def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:
@@ -176,17 +173,6 @@ def test_a_cursor_of_no_answer_is_an_error(tables: TableWorld) -> None:
         assert "does not belong to this call" in result.content[0].text
 
 
-def test_a_tool_that_is_unbound_during_a_call_is_an_error_in_a_sentence(tables: TableWorld) -> None:
-    tool = tables.tool(tables.table({"a": TEXT}), "")
-    endpoint = keyed(tables, tool)
-    tables.settle()
-    unbind = partial(tables.call, "unbind_tool", mcp=endpoint, tool=tool)
-    tables.store = WatchedStore(tables.store, before={"search": unbind})
-    result = tables.ask(endpoint, {"query": "解の公式"})
-    assert result.is_error
-    assert "'search' was just removed from this endpoint" in result.content[0].text
-
-
 HIDDEN = "\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
 
 
@@ -194,6 +180,10 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     written = f"{HIDDEN}{TEXT}{HIDDEN}"
     endpoint = keyed(tables, tables.tool(tables.table({"a": written}), ""))
     tables.settle()
+    (tool,) = tables.bound(endpoint).tools
+    tables.call("change_tool", tool=tool.id, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
+    listed, _ = tables.tools.listed(tables.bound(endpoint))
+    assert listed.description == f"記事を探す {NOTE}"
     result = tables.ask(endpoint, {"query": "公式", "top_k": 10})
     answer: Any = result.structured_content
     chunks = [hit["chunk"] for hit in answer["results"]]
@@ -203,10 +193,3 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     assert not INVISIBLE.search(shown)
     assert r"\u202e" in shown
     assert json.loads(shown) == without_names_of_programs(answer)
-
-
-def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
-    tool = tables.tool(tables.table({"a": TEXT}), "")
-    tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
-    listed, _ = tables.tools.listed(tables.bound(keyed(tables, tool)))
-    assert listed.description == f"記事を探す {NOTE}"
