@@ -1,6 +1,8 @@
 """Requests to PostgREST past the API, with what a browser may have, and as the function `api` sends them for a user."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -219,45 +221,41 @@ def test_a_name_loses_the_space_around_it_by_either_way(stack: Stack, other: Ten
     assert renamed.json()["name"] == "記事"
 
 
+def answered_after(stack: Stack, user: str, statement: str, values: tuple[str, ...], ask: Any) -> httpx.Response:
+    """Asks while a transaction with a statement of this user is open; until it commits, neither sees the other."""
+    with psycopg.connect(stack.database.dsn) as first, ThreadPoolExecutor() as threads:
+        act_for(first, user)
+        first.execute(statement.encode(), values)
+        second = threads.submit(ask)
+        waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+        while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
+            pass
+        first.commit()
+        answer: httpx.Response = second.result()
+        return answer
+
+
 def test_of_two_owners_who_leave_at_once_one_stays(stack: Stack) -> None:
-    """Until one commits, each transaction sees the other owner."""
     one, other = str(uuid4()), str(uuid4())
     project = acting(stack, one).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
     stack.sql.execute("insert into project_member values (%s, %s, 'owner')", (project, other))
-    with psycopg.connect(stack.database.dsn) as first:
-        act_for(first, one)
-        first.execute("select remove_member(%s, %s)", (project, one))
-        with ThreadPoolExecutor() as threads:
-            asked = {"p_project": project, "p_member": other}
-            second = threads.submit(acting(stack, other).post, "/rpc/remove_member", json=asked)
-            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
-            while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
-                pass
-            first.commit()
-            assert second.result().json()["code"] == "23505", second.result().text
+    asked = {"p_project": project, "p_member": other}
+    leave = partial(acting(stack, other).post, "/rpc/remove_member", json=asked)
+    refused = answered_after(stack, one, "select remove_member(%s, %s)", (project, one), leave)
+    assert refused.json()["code"] == "23505", refused.text
     left = stack.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
     stack.sql.execute("delete from project where id = %s", (project,))
     assert left == [(other,)]
 
 
 def test_simultaneous_requests_exceed_no_quota(stack: Stack) -> None:
-    """Until one commits, neither transaction sees the other's Table."""
     user, editor = str(uuid4()), str(uuid4())
     project = acting(stack, user).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
     stack.sql.execute("insert into project_member values (%s, %s, 'editor')", (project, editor))
-    door = acting(stack, editor)
     stack.sql.execute("select set_quotas('{\"tables\": 1}')")
-    with psycopg.connect(stack.database.dsn) as first:
-        act_for(first, user)
-        first.execute("select create_table(%s, 'one', '{}')", (project,))
-        with ThreadPoolExecutor() as threads:
-            asked = {"p_project": project, "p_name": "two", "p_data": "{}"}
-            second = threads.submit(door.post, "/rpc/create_table", json=asked)
-            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
-            while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
-                pass
-            first.commit()
-            refused = second.result()
+    asked = {"p_project": project, "p_name": "two", "p_data": "{}"}
+    create = partial(acting(stack, editor).post, "/rpc/create_table", json=asked)
+    refused = answered_after(stack, user, "select create_table(%s, 'one', '{}')", (project,), create)
     stack.sql.execute("select set_quotas('{\"tables\": 1000}')")
     stack.sql.execute("delete from context_table where project_id = %s", (project,))
     assert refused.status_code == 429, refused.text

@@ -21,16 +21,12 @@ class Node:
         self.itself = self
 
 
-def test_the_collector_is_off_during_a_start_only() -> None:
-    assert without_gc(gc.isenabled)() is False
-    assert gc.isenabled()
-
-
-def test_a_start_that_fails_leaves_the_collector_on() -> None:
+def test_the_collector_is_off_during_a_start_only_also_one_that_fails() -> None:
     @without_gc
     def fails() -> None:
         raise RuntimeError("no secret")
 
+    assert without_gc(gc.isenabled)() is False
     with pytest.raises(RuntimeError, match="no secret"):
         fails()
     assert gc.isenabled()

@@ -128,13 +128,15 @@ def test_the_active_index_needs_each_vector_and_another_may_wait(library: Librar
     assert library.cosines("たすき掛け", GREEN) == {}
 
 
-def test_the_vector_of_an_older_text_is_deleted_without_a_new_one(library: Library) -> None:
+def test_the_vectors_of_an_older_text_and_of_a_deleted_page_are_in_no_index(library: Library) -> None:
     library.indexes.add(BLUE)
     library.indexes.add(GREEN)
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     library.write("m", "平方完成", 2, by=GREEN, embedded=(BLUE,))
-    assert library.cosines("たすき掛け", GREEN) == {}
-    assert library.missing(GREEN) == ("m",)
+    assert (library.cosines("たすき掛け", GREEN), library.missing(GREEN)) == ({}, ("m",))
+    library.knowledge.delete(a_source("m", 3))
+    for each in (BLUE, GREEN):
+        assert (library.cosines("平方完成", each), library.missing(each)) == ({}, ())
 
 
 def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_changes(library: Library) -> None:
@@ -168,16 +170,10 @@ def test_pages_are_requested_once_and_only_for_the_current_text_template(library
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["c"]
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == []
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=0, limit=5) == ["a", "b", "c"]
-
-
-def test_requested_pages_are_requested_again_for_a_newer_index(library: Library) -> None:
-    library.indexes.add(BLUE)
-    library.write("a", "aの定理", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.add(GREEN)
-    assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
+    # For a newer index they are requested again.
     library.indexes.add(THIRD)
-    assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
-    assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == []
+    assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=5) == ["a", "b", "c"]
+    assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=5) == []
 
 
 def test_an_index_that_is_or_was_just_active_is_not_dropped(library: Library) -> None:
@@ -205,12 +201,3 @@ def test_a_dropped_index_is_swept_and_the_live_one_is_untouched(library: Library
     assert [library.indexes.sweep_vectors(limit=100) for _ in range(4)] == [first, 1, 1, 0]
     assert library.cosines("たすき掛け", BLUE) == {}
     assert library.cosines("たすき掛け", GREEN) == {"m": pytest.approx(1.0)}
-
-
-def test_a_deleted_page_is_in_no_index(library: Library) -> None:
-    library.indexes.add(BLUE)
-    library.indexes.add(GREEN)
-    library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
-    library.knowledge.delete(a_source("m", 2))
-    for each in (BLUE, GREEN):
-        assert (library.cosines("たすき掛け", each), library.missing(each)) == ({}, ())

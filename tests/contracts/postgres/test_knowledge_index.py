@@ -81,45 +81,32 @@ def test_events_count_by_their_sequencers_whenever_they_come(knowledge: Knowledg
         assert results == ([] if outcome == "superseded" else [(outcome, reason)]), (kind, number)
 
 
-def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(knowledge: Knowledge) -> None:
+def test_the_same_version_twice_is_a_conflict_unless_it_names_the_generation(knowledge: Knowledge) -> None:
     source, chunks = a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]
     first = knowledge.apply(source, chunks)
     before = knowledge.generations()
-    assert knowledge.apply(source, chunks, expected_generation=first.generation).outcome == "applied"
-    assert knowledge.generations() == before
-
-
-def test_the_same_version_twice_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge) -> None:
-    source = a_source(KEY, 10)
-    first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
     for expected in (None, 0, 99):
         second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected_generation=expected)
         assert (second.outcome, second.generation) == ("conflict", first.generation), expected
     assert knowledge.contents() == {"rule-a": "一"}
+    assert knowledge.apply(source, chunks, expected_generation=first.generation).outcome == "applied"
+    assert knowledge.generations() == before
 
 
-def test_a_change_without_an_upload_applies_only_to_what_was_read(knowledge: Knowledge) -> None:
-    assert knowledge.apply(None, []).outcome == "conflict"
+def test_a_change_without_an_upload_applies_only_to_what_was_read_and_is_there(knowledge: Knowledge) -> None:
+    def change(content: str, expected: int | None) -> str:
+        return knowledge.apply(None, [a_chunk("m", "rule-a", content)], expected_generation=expected).outcome
+
+    assert change("古い", None) == "conflict"
     source = a_source(KEY, 10)
     first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
-    assert (
-        knowledge.apply(None, [a_chunk("m", "rule-a", "古い")], expected_generation=first.generation - 1).outcome
-        == "conflict"
-    )
-    again = knowledge.apply(None, [a_chunk("m", "rule-a", "二")], expected_generation=first.generation)
+    assert change("古い", first.generation - 1) == "conflict"
+    assert change("二", first.generation) == "applied"
     state = knowledge.state()
-    assert again.outcome == "applied"
     assert (state.source, state.indexed_version_id) == (source, source.version_id)
     assert knowledge.contents() == {"rule-a": "二"}
-
-
-def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: Knowledge) -> None:
-    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
     gone = knowledge.delete(a_source(KEY, 20))
-    assert (
-        knowledge.apply(None, [a_chunk("m", "rule-a", "一")], expected_generation=gone.generation).outcome == "conflict"
-    )
-    assert knowledge.contents() == {}
+    assert (change("三", gone.generation), knowledge.contents()) == ("conflict", {})
 
 
 def test_sequencers_of_different_length_are_compared_padded(knowledge: Knowledge) -> None:

@@ -42,13 +42,16 @@ def test_a_run_begins_on_request_and_continues_until_its_end(timed: Timed) -> No
     assert runs.take(seconds=60, begin=True) == Run(None)
 
 
-def test_after_a_dead_worker_the_run_continues_at_its_last_cursor(timed: Timed) -> None:
+def test_one_worker_at_a_time_runs_and_after_its_death_another_at_its_last_cursor(timed: Timed) -> None:
     runs = timed.runs
-    runs.take(seconds=60, begin=True)
-    runs.save("b")
-    assert runs.take(seconds=60) is None
-    timed.pass_time(61)
-    assert runs.take(seconds=60) == Run("b")
+    for cursor in (None, "b"):
+        assert runs.take(seconds=60, begin=True) == Run(None)
+        if cursor:
+            runs.save(cursor)
+        assert (runs.take(seconds=60), runs.take(seconds=60, begin=True)) == (None, None)
+        timed.pass_time(61)
+        assert runs.take(seconds=60) == Run(cursor)
+        runs.release(None)
 
 
 def test_what_a_run_found_is_kept_until_the_next_one_begins(timed: Timed) -> None:
@@ -71,11 +74,3 @@ def test_what_a_run_found_is_kept_until_the_next_one_begins(timed: Timed) -> Non
     report = runs.report()
     assert report is not None
     assert (report.found, report.differences, report.ended_at) == (0, (), None)
-
-
-def test_one_at_a_time_runs_and_who_dies_loses_his_turn(timed: Timed) -> None:
-    runs = timed.runs
-    runs.take(seconds=60, begin=True)
-    assert runs.take(seconds=60, begin=True) is None
-    timed.pass_time(61)
-    assert runs.take(seconds=60) == Run(None)
