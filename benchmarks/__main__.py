@@ -4,7 +4,6 @@ Those that drive a stack share one of their own, with the samples. Whatever fail
 """
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sakuin_local.places import REPOSITORY
+
+from tests.integration.conftest import started
 
 # Without a stack, and with one.
 ALONE: dict[str, tuple[str, ...]] = {
@@ -55,18 +56,8 @@ def _ran(name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> 
 @contextmanager
 def running_stack() -> Iterator[Path]:
     """The data folder of `sakuin up`, on a free port, while the block runs."""
-    with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder:
-        data = Path(folder) / "data"
-        command = [Path(sys.executable).with_name("sakuin"), "up", "--port=0", f"--data={data}"]
-        stack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
-        try:
-            assert stack.stdout is not None
-            if not any(line.startswith("ready ") for line in stack.stdout):
-                raise SystemExit("sakuin up ended before it was ready")
-            yield data
-        finally:
-            stack.send_signal(signal.SIGINT)
-            stack.wait()
+    with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder, started(Path(folder)):
+        yield Path(folder) / "data"
 
 
 if __name__ == "__main__":

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import boto3
 import pytest
 
-from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_in_mid_work, kill_with_lease
 from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
 from tests.doubles.sqs import VISIBILITY_SECONDS
 from tests.effort import EFFORT
 from tests.integration.conftest import started
+from tests.integration.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_in_mid_work, kill_with_lease
 
 pytestmark = pytest.mark.integration
 
@@ -69,15 +68,8 @@ def test_a_worker_that_dies_at_once_costs_the_queue_s_time(traffic: Traffic, dat
 @contextmanager
 def hidden_for(traffic: Traffic, seconds: int) -> Iterator[int]:
     """Lets the queue of pages hide a message for `seconds`, instead of the ninety that the template says."""
-    environment = traffic.stack.environment
-    url, name = environment["SAKUIN_QUEUE_URL"], "VisibilityTimeout"
-    sqs = boto3.client(
-        "sqs",
-        endpoint_url=environment["AWS_ENDPOINT_URL"],
-        region_name=environment["AWS_DEFAULT_REGION"],
-        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-    )
+    url, name = traffic.stack.environment["SAKUIN_QUEUE_URL"], "VisibilityTimeout"
+    sqs = traffic.stack.client("sqs")
     deployed = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name]
     assert deployed == str(VISIBILITY_SECONDS)
     sqs.set_queue_attributes(QueueUrl=url, Attributes={name: str(seconds)})

@@ -1,4 +1,4 @@
-"""Each part of a running stack killed with -9 in the middle of work, and when it answers again, for tests."""
+"""Each part of a running stack killed with -9 in the middle of work, and when it answers again."""
 
 import json
 import os
