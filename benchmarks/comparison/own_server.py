@@ -1,6 +1,6 @@
 """Sakuin's MCP endpoint as a server: `prepared`, or over a database, with the vectors of the questions in a file.
 
-`python -m benchmarks.comparison.own_server prepared`, or `library URL KEY FOLDER`.
+`python -m benchmarks.comparison.own_server prepared`, or `library URL KEY FOLDER` with the URL of PostgREST itself.
 """
 
 import json
@@ -25,6 +25,7 @@ from sakuin.retrieval.weights import weights_of
 from sakuin_local.embeddings.model import NAME
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from yarl import URL
 
 from benchmarks.comparison.server import KEY, serve
 from tests.events import Ring
@@ -58,8 +59,12 @@ def prepared_search(query: str, **_wanted: Any) -> KnowledgeAnswer:
 
 
 def library_search(url: str, key: str, embedder: Any) -> tuple[SearchKnowledge, ReadKnowledge]:
-    """Returns the search over a database, without any vocabulary."""
+    """Returns the search over a database, without any vocabulary.
+
+    It calls PostgREST without the gateway of Supabase, whose stand-in is Python, and in the process of the callers.
+    """
     client = connected(url, key)
+    client.base_url = URL(url)
     search = SearchKnowledge(
         KnowledgeSearch(PostgresChunks(client), weights_of(NAME)), Lexicon(client), embedder, VERSION, ""
     )

@@ -40,7 +40,7 @@ PEERS = {
     "Chroma": ("chroma", "vectors alone; embedded"),
     "pgvector": ("pgvector", "hybrid_search/rrf.py of pgvector-python, `simple`; HNSW and GIN"),
 }
-_OWN = "as deployed, no vocabulary; PostgREST and Postgres"
+_OWN = "no vocabulary; PostgREST and Postgres as deployed, without the gateway between"
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,11 @@ def sections(run: Run) -> Iterator[Section]:
     settings = {SAKUIN: _OWN} | {name: said for name, (_, said) in PEERS.items()}
     with ExitStack() as running:
         database = running.enter_context(running_database(folder / "database"))
-        count = write_library(database, folder, queries, run.chunks)
-        yield _parts(database, folder, queries, count)
-        where = ("library", database.rest_url, database.service_key, str(folder))
-        own = running_server(run.python, "benchmarks.comparison.own_server", *where)
+        postgrest = f"http://127.0.0.1:{json.loads((folder / 'database' / 'ports.json').read_text())['postgrest']}"
+        where = (postgrest, database.service_key)
+        count = write_library(database, folder, queries, run.chunks, where)
+        yield _parts(where, folder, queries, count)
+        own = running_server(run.python, "benchmarks.comparison.own_server", "library", *where, str(folder))
         ports = {SAKUIN: running.enter_context(own)}
         dsn = other_database(database)
         for name, (argument, _) in PEERS.items():
@@ -111,8 +112,11 @@ def sections(run: Run) -> Iterator[Section]:
             yield Section("search", title, remark, "ms, p50", measured)
 
 
-def write_library(database: Database, folder: Path, queries: list[str], chunks: int) -> int:
-    """Indexes the samples and generated pages, and writes the same texts with vectors for all; returns their number."""
+def write_library(database: Database, folder: Path, queries: list[str], chunks: int, postgrest: tuple[str, str]) -> int:
+    """Indexes the samples and generated pages, and writes the same texts with vectors for all; returns their number.
+
+    `postgrest` are the address and the key.
+    """
     if not VECTORS.exists():
         VECTORS.parent.mkdir(parents=True, exist_ok=True)
         put_into(VECTORS)
@@ -133,7 +137,7 @@ def write_library(database: Database, folder: Path, queries: list[str], chunks: 
     np.save(folder / "library.npy", np.concatenate(vectors))
     # Sakuin embeds some questions with the words that it adds to them.
     asked = AskedQuestions(model, list(queries))
-    search, _ = library_search(database.rest_url, database.service_key, asked)
+    search, _ = library_search(*postgrest, asked)
     for query in queries:
         search(query)
     questions = list(dict.fromkeys(asked.texts))
@@ -173,9 +177,9 @@ def _quality(name: str, port: int, gold: Mapping[str, set[str]]) -> dict[str, fl
     return {f"hit@{k}": round(sum(0 < place <= k for place in places) / len(places), 3) for k in (1, 5)}
 
 
-def _parts(database: Database, folder: Path, queries: list[str], count: int) -> Section:
+def _parts(postgrest: tuple[str, str], folder: Path, queries: list[str], count: int) -> Section:
     """Returns what the parts take of a call in this process, without HTTP."""
-    search, read = library_search(database.rest_url, database.service_key, StoredQuestions.of(folder))
+    search, read = library_search(*postgrest, StoredQuestions.of(folder))
     words, candidates = Timed(search.lexicon), Timed(search.index)
     timed: Any = replace(search, lexicon=words, index=candidates)
     app = application_of(timed, read)
