@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, AskMcp, PlaygroundAnswer, PlaygroundQuestion, answer_event
-from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
+from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
 from sakuin.mcp.app import Allow
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.playground import AnswerPlayground
@@ -59,13 +59,10 @@ def asking_mcp(world: World | None, tables: TableWorld | None = None, allow: All
     """Returns the client of a function over the pages of a world, and Tables."""
     pages: Any = world
     of_tables: Any = tables
-    explain_knowledge = ExplainKnowledge(pages, pages and pages.read)
     explain_tool = ExplainTool(of_tables and of_tables.records, of_tables)
+    explain = Explain(ExplainKnowledge(pages, pages and pages.read), explain_tool)
     tools = KnowledgeTools(pages, pages and pages.read), SearchTools(of_tables)
-    answers = {
-        PLAYGROUND: AnswerPlayground(*tools, explain_knowledge, explain_tool, allow),
-        EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
-    }
+    answers = {PLAYGROUND: AnswerPlayground(*tools, explain, allow), EXPLANATION: explain.answer}
     return AskMcp(LambdaFunction(Invoked(partial(answer_event, answers)), FUNCTION))
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sakuin.explain.ask_mcp import ExplanationAsked
 from sakuin.explain.explain import ExplainKnowledge
+from sakuin.explain.explanation import SearchExplanation
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
@@ -32,7 +34,11 @@ class Library:
     """Indexed pages: `texts` are titles and content by the ids of their chunks."""
 
     texts: dict[str, str]
-    explain: ExplainKnowledge
+    explanations: ExplainKnowledge
+
+    def explain(self, query: str, *, depth: int = 10) -> SearchExplanation:
+        """How the library answers a question."""
+        return self.explanations(ExplanationAsked(query=query, top_k=1, depth=depth))
 
 
 @dataclass(frozen=True)

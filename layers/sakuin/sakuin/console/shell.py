@@ -104,7 +104,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Sessions and templates. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI.
+    """Sessions and pages. `signed_in`, `admin` and those named `…form…` are dependencies of FastAPI.
 
     `counts` returns the numbers in the menu of an admin, by the path of the entry.
     """
@@ -113,7 +113,6 @@ class Shell:
     version: str
     # Empty: agents use the host that serves the pages.
     api_url: str = ""
-    templates: Environment = field(default_factory=_environment)
     counts: Callable[[], Mapping[str, int]] = dict
 
     # ---------------------------------------------------------------- who asks
@@ -167,22 +166,26 @@ class Shell:
         console; `static`, the address of a file.
         """
         texts = language_of(request)
-        html = self.templates.get_template(template).render(
-            values,
-            t=texts,
-            language=texts.language,
-            languages=LANGUAGES,
-            session=session,
-            csrf=session.csrf if session else "",
-            entries=_entries(session),
-            counts_of=self._counts(session),
-            once=secrets.token_urlsafe(16),
-            path=request.url.path.removeprefix(ROOT) or "/",
-            query=request.url.query,
-            done=_done(request, texts),
-            link=_link,
-            static=_static,
-            version=self.version,
+        html = (
+            _environment()
+            .get_template(template)
+            .render(
+                values,
+                t=texts,
+                language=texts.language,
+                languages=LANGUAGES,
+                session=session,
+                csrf=session.csrf if session else "",
+                entries=_entries(session),
+                counts_of=self._counts(session),
+                once=secrets.token_urlsafe(16),
+                path=request.url.path.removeprefix(ROOT) or "/",
+                query=request.url.query,
+                done=_done(request, texts),
+                link=_link,
+                static=_static,
+                version=self.version,
+            )
         )
         policy = CONTENT_SECURITY_POLICY + (f"; frame-src {values['frames']}" if values.get("frames") else "")
         return HTMLResponse(html, status, {"Content-Security-Policy": policy})

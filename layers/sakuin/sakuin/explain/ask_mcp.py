@@ -53,6 +53,11 @@ class ExplanationAsked(BaseModel):
     # A fingerprint, its beginning, or "next"; without it the active index version.
     index: Name | None = None
 
+    @property
+    def shown(self) -> int:
+        """How many of the best chunks are explained."""
+        return max(self.top_k, self.depth)
+
 
 @dataclass(frozen=True, slots=True)
 class PlaygroundQuestion:

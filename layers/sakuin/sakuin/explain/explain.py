@@ -1,6 +1,6 @@
 """Explains searches: the interpreted question, the scores of the best chunks, and those of an expected chunk."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,11 +10,10 @@ from sakuin.explain.ask_mcp import ExplanationAsked, FiltersAsked
 from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
 from sakuin.explain.why import found_or_not, outside
 from sakuin.knowledge.markdown.excerpt import excerpt
-from sakuin.knowledge.model import EVERYTHING, Filters, Match
+from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
-from sakuin.retrieval.vectors import SearchMode
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
 from sakuin.tables.postgres import ToolSearch
@@ -35,30 +34,15 @@ class ExplainKnowledge:
     searches: KnowledgeSearches
     read: ReadKnowledge
 
-    def __call__(
-        self,
-        query: str,
-        *,
-        index: str | None = None,
-        expected: str | None = None,
-        top_k: int = 5,
-        depth: int = 10,
-        filters: Filters = EVERYTHING,
-        mode: SearchMode = "both",
-        without: Set[str] = frozenset(),
-        say: Texts = ENGLISH,
-    ) -> SearchExplanation:
-        """Explains the best `depth` chunks, even if an agent that asks for `top_k` would get none.
-
-        `index` names an index version, None is the active one. `Invalid` if `expected` is not the id of a chunk. `say`
-        writes the reason.
-        """
-        search = self.searches.knowledge_search(index)
-        chunk = chunk_id(*split_chunk_id(expected)) if expected is not None else None
-        judge = partial(search.ranked_matches, query, filters=filters, mode=mode, without=without, expected=chunk)
-        judgement = judge(limit=depth)
-        judged = _hits(judgement.matches, chunk, depth, search.base_url)
-        shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
+    def __call__(self, asked: ExplanationAsked, say: Texts = ENGLISH) -> SearchExplanation:
+        """Explains the best chunks, even if an agent would get none. `Invalid` if the expected id is not one."""
+        search, filters = self.searches.knowledge_search(asked.index), Filters(**asked.filters.model_dump())
+        chunk = chunk_id(*split_chunk_id(asked.expected)) if asked.expected is not None else None
+        options: dict[str, Any] = {"filters": filters, "mode": asked.legs, "without": asked.without}
+        judge = partial(search.ranked_matches, asked.query, expected=chunk, **options)
+        judgement = judge(limit=asked.shown)
+        judged = _hits(judgement.matches, chunk, asked.shown, search.base_url)
+        shown = tuple(hit for hit in judged[: asked.shown] if hit.rank is not None)
         needed = judgement.matches[0].needed if judgement.matches else None
         refused = judgement.is_refused
         explanation = SearchExplanation(judgement.understood, shown, refused, needed, degraded=judgement.degraded)
@@ -68,13 +52,12 @@ class ExplainKnowledge:
         if hit is not None and hit.rank is None:
             deep = _hits(judge(limit=_DEEPEST).matches, chunk, _DEEPEST, search.base_url)
             hit = next(one for one in deep if one.id == chunk)
-        why = self._absent(chunk, filters, say) if hit is None else found_or_not(explanation, hit, say, top_k=top_k)
+        if hit is not None:
+            why = found_or_not(explanation, hit, say, top_k=asked.top_k)
+        else:
+            (stored,) = self.read.chunks([chunk])
+            why = (stored and outside(stored, filters, say)) or say("why.not_indexed")
         return replace(explanation, expected=Expected(chunk, hit, why))
-
-    def _absent(self, id: str, filters: Filters, say: Texts) -> str:
-        """Returns why a chunk has no scores."""
-        (chunk,) = self.read.chunks([id])
-        return (chunk and outside(chunk, filters, say)) or say("why.not_indexed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,28 +67,15 @@ class ExplainTool:
     records: ToolSearch
     searches: TableSearches
 
-    def __call__(
-        self,
-        mcp_id: str,
-        tool: str,
-        query: str,
-        *,
-        index: str | None = None,
-        expected: str | None = None,
-        top_k: int = 5,
-        depth: int = 10,
-        mode: SearchMode = "both",
-        without: Set[str] = frozenset(),
-        say: Texts = ENGLISH,
-    ) -> SearchExplanation:
-        """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
-        bound = self._tool(mcp_id, tool)
-        search = self.searches.table_search(index)
-        found = search.explanation(mcp_id, bound, query, expected=expected, mode=mode, without=without)
-        results = tuple(map(_table_hit, found.candidates[:depth]))
+    def __call__(self, asked: ExplanationAsked, say: Texts = ENGLISH) -> SearchExplanation:
+        """Explains the best chunks. The expected one is an absolute json_pointer."""
+        mcp_id, expected = str(asked.mcp_id), asked.expected
+        tool = self._tool(mcp_id, str(asked.tool))
+        search = self.searches.table_search(asked.index)
+        found = search.explanation(mcp_id, tool, asked.query, expected=expected, mode=asked.legs, without=asked.without)
         explanation = SearchExplanation(
             understood=found.understood,
-            results=results,
+            results=tuple(map(_table_hit, found.candidates[: asked.shown])),
             refused=found.refused,
             threshold=found.candidates[0].ranked.needed if found.candidates else None,
             index_state=found.index["state"],
@@ -115,9 +85,9 @@ class ExplainTool:
             return explanation
         hit = next(map(_table_hit, found.expected), None)
         if hit is not None:
-            why = found_or_not(explanation, hit, say, top_k=top_k)
-        elif not is_within(expected, bound.json_path):
-            why = say("why.outside_tool", path=bound.json_path or say("why.whole_table"))
+            why = found_or_not(explanation, hit, say, top_k=asked.top_k)
+        elif not is_within(expected, tool.json_path):
+            why = say("why.outside_tool", path=tool.json_path or say("why.whole_table"))
         else:
             why = say("why.no_node")
         return replace(explanation, expected=Expected(expected, hit, why))
@@ -134,31 +104,25 @@ class ExplainTool:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerExplanation:
+class Explain:
     """Explains a search of the library or of a Search Tool."""
 
     knowledge: ExplainKnowledge
     tool: ExplainTool
 
-    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the JSON of the explanation for that of an `ExplanationAsked`."""
-        request = ExplanationAsked.model_validate(event)
-        options: dict[str, Any] = {
-            "expected": request.expected,
-            "top_k": request.top_k,
-            "depth": max(request.top_k, request.depth),
-            "mode": request.legs,
-            "without": request.without,
-            "index": request.index,
-        }
-        if request.tool is None:
-            filters = Filters(**request.filters.model_dump())
-            return self.knowledge(request.query, filters=filters, **options).as_json()
-        if request.mcp_id is None:
+    def __call__(self, asked: ExplanationAsked, say: Texts = ENGLISH) -> SearchExplanation:
+        """Returns the explanation; `say` writes the reason."""
+        if asked.tool is None:
+            return self.knowledge(asked, say)
+        if asked.mcp_id is None:
             raise Invalid("Send mcp_id, the endpoint of the tool")
-        if request.filters != FiltersAsked():
+        if asked.filters != FiltersAsked():
             raise Invalid("A Search Tool has no filters. Omit them")
-        return self.tool(request.mcp_id, request.tool, request.query, **options).as_json()
+        return self.tool(asked, say)
+
+    def answer(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the JSON of the explanation for that of an `ExplanationAsked`."""
+        return self(ExplanationAsked.model_validate(event)).as_json()
 
 
 def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:

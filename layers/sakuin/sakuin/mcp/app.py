@@ -72,7 +72,6 @@ class McpApp:
         allow: Allow = lambda _principal, _searches: None,
         allow_public: Allow | None = None,
         users: Users | None = None,
-        wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         rest: RestSearch | None = None,
         address: Callable[[Scope], str] = lambda _scope: "",
@@ -80,7 +79,7 @@ class McpApp:
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
-        self._endpoint_keys = EndpointKeys(endpoint, wrong or WrongKeys(time.monotonic))
+        self._endpoint_keys = EndpointKeys(endpoint, WrongKeys(time.monotonic))
         self._record_use = record_use
         self._folder_of = folder_of
         self._allow = allow
@@ -143,7 +142,10 @@ class McpApp:
         sessions, scope = self.sessions if caller.endpoint is None else self._tool_sessions, {**scope, CALLER: caller}
         if messages.batch is not None:
             return await _batch_response(sessions, scope, messages.batch)
-        return await _sdk_response(sessions, scope, body, _disconnected if messages.has_handshake else receive)
+        parts: list[Message] = []
+        after = _disconnected if messages.has_handshake else receive
+        await sessions.handle_request(scope, replayed(body, after), _collect(parts))
+        return _joined(parts)
 
     def _rest_answer(self, target: Target, caller: Caller, body: bytes, scope: Scope) -> Response:
         if self._rest is None:
@@ -238,7 +240,9 @@ async def _batch_response(sessions: StreamableHTTPSessionManager, scope: Scope, 
         body = json.dumps(message).encode()
         length = (b"content-length", str(len(body)).encode())
         headers = [length, *((name, value) for name, value in scope["headers"] if name != b"content-length")]
-        response = await _sdk_response(sessions, {**scope, "headers": headers}, body, _disconnected)
+        parts: list[Message] = []
+        await sessions.handle_request({**scope, "headers": headers}, replayed(body, _disconnected), _collect(parts))
+        response = _joined(parts)
         # The headers are those of the batch: all messages would be rejected.
         if response.status_code not in (200, 202):
             return response
@@ -249,14 +253,17 @@ async def _batch_response(sessions: StreamableHTTPSessionManager, scope: Scope, 
     return Response(b"[" + b",".join(answers) + b"]", media_type=_JSON)
 
 
-async def _sdk_response(sessions: StreamableHTTPSessionManager, scope: Scope, body: bytes, after: Receive) -> Response:
-    """Returns the answer of the SDK to one message, in UTF-8; an empty one if the client was gone."""
-    parts: list[Message] = []
+def _collect(parts: list[Message]) -> Send:
+    """Returns a `send` that keeps the parts of an answer."""
 
     async def collect(part: Message) -> None:
         parts.append(part)
 
-    await sessions.handle_request(scope, replayed(body, after), collect)
+    return collect
+
+
+def _joined(parts: Sequence[Message]) -> Response:
+    """Returns an answer of the SDK in UTF-8; an empty one if the client was gone."""
     response = Response(in_utf8(b"".join(part.get("body", b"") for part in parts)))
     if parts:
         response.status_code = parts[0]["status"]

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from sakuin.arguments import SearchArguments, ToolSearchArguments, sentence
 from sakuin.errors import Invalid, NotFound, SakuinError
-from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
-from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.ask_mcp import ExplanationAsked, FiltersAsked, PlaygroundAnswer, PlaygroundQuestion
+from sakuin.explain.explain import Explain
 from sakuin.explain.explanation import Expected, SearchExplanation
 from sakuin.knowledge.names import chunk_id, chunk_of_link, split_chunk_id
 from sakuin.mcp.app import Allow
@@ -20,7 +20,7 @@ from sakuin.mcp.messages import in_utf8
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool, Endpoint
-from sakuin.texts.catalogue import Texts, texts_in
+from sakuin.texts.catalogue import texts_in
 
 _ToolOfEndpoint = tuple[Endpoint, BoundTool]
 
@@ -41,8 +41,7 @@ class AnswerPlayground:
 
     knowledge: KnowledgeTools
     tools: SearchTools
-    explain_knowledge: ExplainKnowledge
-    explain_tool: ExplainTool
+    explain: Explain
     allow: Allow
     clock: Callable[[], float] = time.perf_counter
 
@@ -86,38 +85,26 @@ class AnswerPlayground:
     def _explanation(self, asked: PlaygroundQuestion, of_tool: _ToolOfEndpoint | None) -> SearchExplanation:
         say, expected = texts_in(asked.language), (asked.expected or "").strip() or None
         if of_tool is None:
-            return self._explain_knowledge(SearchArguments.model_validate(asked.arguments), expected, say)
+            wanted = SearchArguments.model_validate(asked.arguments)
+            chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
+            filters = FiltersAsked.model_validate(asdict(wanted.filters), by_name=True)
+            question = ExplanationAsked(
+                query=wanted.questions[0], expected=chunk, top_k=wanted.top_k, depth=_DEPTH, filters=filters
+            )
+            explanation = self.explain(question, say)
+            if expected is None or chunk is not None:
+                return explanation
+            return replace(explanation, expected=Expected(expected, None, say("why.no_id")))
         arguments = ToolSearchArguments.model_validate(asked.arguments)
         endpoint, tool = of_tool
         if expected is not None and not is_within(expected, tool.json_path):
             # As in a result: relative to the Tool.
             expected = tool.json_path + expected
-        return self.explain_tool(
-            endpoint.id,
-            tool.name,
-            arguments.query,
-            expected=expected,
-            top_k=arguments.top_k,
-            depth=max(arguments.top_k, _DEPTH),
-            say=say,
-        )
-
-    def _explain_knowledge(self, wanted: SearchArguments, expected: str | None, say: Texts) -> SearchExplanation:
-        chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
-        explanation = self.explain_knowledge(
-            wanted.questions[0],
-            filters=wanted.filters,
-            expected=chunk,
-            top_k=wanted.top_k,
-            depth=max(wanted.top_k, _DEPTH),
-            say=say,
-        )
-        if expected is None or chunk is not None:
-            return explanation
-        return replace(explanation, expected=Expected(expected, None, say("why.no_id")))
+        place: dict[str, Any] = {"mcp_id": endpoint.id, "tool": tool.name, "expected": expected, "depth": _DEPTH}
+        return self.explain(ExplanationAsked(query=arguments.query, top_k=arguments.top_k, **place), say)
 
     def _tool(self, mcp_id: str, tool_id: str) -> _ToolOfEndpoint:
-        endpoint = self.explain_tool.records.endpoint(mcp_id)
+        endpoint = self.explain.tool.records.endpoint(mcp_id)
         tool = next((each for each in endpoint.tools if each.id == tool_id), None) if endpoint else None
         if endpoint is None or tool is None:
             raise NotFound("No endpoint has this Tool: bind and enable it first")

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import CacheHint, Server
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, Tool
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
 from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.event_types import EventTypes
@@ -19,9 +18,6 @@ from sakuin.mcp.resources import Resources, add_resources
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 
-if TYPE_CHECKING:
-    from sakuin.tables.model import Endpoint
-
 # The key of a request's caller in its scope.
 CALLER = "sakuin.caller"
 _TOOLS_TTL_MS = 60_000
@@ -29,9 +25,8 @@ _TOOLS_TTL_MS = 60_000
 _BOUND_TOOLS_TTL_MS = 0
 _DISCOVER_TTL_MS = 3_600_000
 
-# What `tools/list` and `tools/call` of a caller do.
-Listed = Callable[[], list[Tool]]
-Called = Callable[[str, dict[str, Any] | None], CallToolResult | None]
+# `KnowledgeTools` or `SearchTools` for a caller, and the first arguments of their methods `listed` and `call`.
+Own = tuple[Any, tuple[Any, ...]]
 
 
 def knowledge_server(
@@ -44,13 +39,12 @@ def knowledge_server(
         within = tools.within(caller.folder)
         return within if caller.principal else replace(within, has_feedback_tool=False)
 
-    def methods(caller: Caller) -> tuple[Listed, Called]:
-        return own(caller).listed, own(caller).call
-
     async def instruct(context: Any, answer: dict[str, Any]) -> dict[str, Any]:
         return answer | {"instructions": await anyio.to_thread.run_sync(own(_caller(context)).instructions)}
 
-    server = _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, methods, tools.input_schema, _TOOLS_TTL_MS)
+    server = _server(
+        ("sakuin", "Sakuin"), version, INSTRUCTIONS, lambda caller: (own(caller), ()), tools.input_schema, _TOOLS_TTL_MS
+    )
     add_resources(server, lambda context: Resources(tools.within(_caller(context).folder)))
     change_handshake(server, instruct)
     if events is not None:
@@ -63,12 +57,11 @@ def search_tools_server(
 ) -> Server[Any]:
     """Returns the server of Search Tools, which lists those of a request's endpoint, with `events` if there are any."""
 
-    def methods(caller: Caller) -> tuple[Listed, Called]:
-        endpoint = cast("Endpoint", caller.endpoint)
-        return partial(tools.listed, endpoint), partial(tools.call, endpoint)
-
     names = ("sakuin-search-tools", "Sakuin Search Tools")
-    server = _server(names, version, SEARCH_INSTRUCTIONS, methods, tools.input_schema, _BOUND_TOOLS_TTL_MS)
+    instructions, ttl_ms = SEARCH_INSTRUCTIONS, _BOUND_TOOLS_TTL_MS
+    server = _server(
+        names, version, instructions, lambda caller: (tools, (caller.endpoint,)), tools.input_schema, ttl_ms
+    )
     if events is not None:
         add_events(server, events, _caller, webhooks)
     return server
@@ -78,17 +71,20 @@ def _server(
     names: tuple[str, str],
     version: str,
     instructions: str,
-    methods: Callable[[Caller], tuple[Listed, Called]],
+    own: Callable[[Caller], Own],
     input_schema: Callable[[str], dict[str, Any] | None],
     ttl_ms: int,
 ) -> Server[Any]:
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        listed, _call = methods(_caller(context))
-        return ListToolsResult(tools=await anyio.to_thread.run_sync(listed), ttl_ms=ttl_ms, cache_scope="private")
+        tools, first = own(_caller(context))
+        listing = await anyio.to_thread.run_sync(tools.listed, *first)
+        return ListToolsResult(tools=listing, ttl_ms=ttl_ms, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
-        _listed, call = methods(_caller(context))
-        result = await anyio.to_thread.run_sync(call, params.name, params.arguments)
+        tools, first = own(_caller(context))
+        result: CallToolResult | None = await anyio.to_thread.run_sync(
+            tools.call, *first, params.name, params.arguments
+        )
         if result is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:64]}")
         return result

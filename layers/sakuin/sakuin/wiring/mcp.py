@@ -190,7 +190,7 @@ def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
     from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
-    from sakuin.explain.explain import AnswerExplanation, ExplainKnowledge, ExplainTool
+    from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
     from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.language.model import LexiconEntries
@@ -245,20 +245,18 @@ def handler(clients: Clients) -> Handler:
     records = ToolSearch(client, own_index(settings).tables.id)
     record_use = record_once_a_day(KeyUse(clients.short_supabase(RECORD_SECONDS)).record)
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
-    explain_knowledge, explain_tool = ExplainKnowledge(searches, read), ExplainTool(records, searches)
+    explain = Explain(ExplainKnowledge(searches, read), ExplainTool(records, searches))
     quotas, limits = Quotas(client), settings.limits
     search_tools = SearchTools(searches, meter, searches.warm, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     allow_host = RateLimiter(quotas, CHALLENGES_PER_MINUTE, clients.clock, "of a host", "challenges")
     webhooks = WebhookMethods(subscriptions_of(clients), Webhooks(settings.webhooks == "private"), allow_host)
     offered = None if settings.webhooks == "off" else webhooks
-    playground = AnswerPlayground(
-        KnowledgeTools(searches, read), SearchTools(searches), explain_knowledge, explain_tool, allow
-    )
+    playground = AnswerPlayground(KnowledgeTools(searches, read), SearchTools(searches), explain, allow)
     answers: dict[str, Callable[[Any], dict[str, Any]]] = {
         "canary": lambda token: asdict(ask_for_canary(searches, str(token))),
         PLAYGROUND: playground,
-        EXPLANATION: AnswerExplanation(explain_knowledge, explain_tool),
+        EXPLANATION: explain.answer,
     }
     app = McpApp(
         knowledge_server(tools, __version__, page_events(feed, StandingQuestions(searches, feed)), offered),

@@ -115,8 +115,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             return playground.ask(replace(question, arguments={**question.arguments, "query": q2})).explanation
         if not index:
             return None
-        names = {"in": "folder"}
-        filters = {names.get(name, name): question.arguments[name] for name in FILTERS if name in question.arguments}
+        filters = {name: question.arguments[name] for name in FILTERS if name in question.arguments}
         arguments = {"query": question.arguments["query"], "depth": _DEPTH, "filters": filters, "index": index}
         return playground.explain(ExplanationAsked.model_validate(arguments))
 
