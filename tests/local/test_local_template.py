@@ -134,11 +134,10 @@ def test_whoever_may_send_a_message_may_send_a_batch_here(tmp_path: Path) -> Non
     assert template == read_template(tmp_path / "t.yaml")
 
 
-def test_the_workers_and_the_memory_are_numbers_for_the_emulator() -> None:
+def test_the_workers_are_numbers_for_the_emulator() -> None:
     template = with_numbers(read_template(TEMPLATE), {"PageWorkers": "7"})
-    pages, api = (template["Resources"][name]["Properties"] for name in ("SakuinIndexMaterial", "SakuinApi"))
-    assert pages["Events"]["Materials"]["Properties"]["ScalingConfig"] == {"MaximumConcurrency": 7}
-    assert (pages["MemorySize"], api["MemorySize"]) == (1536, 1024)
+    events = template["Resources"]["SakuinIndexMaterial"]["Properties"]["Events"]
+    assert events["Materials"]["Properties"]["ScalingConfig"] == {"MaximumConcurrency": 7}
 
 
 LAYERS = ("base", "japanese", "html", "turbopuffer", "web")

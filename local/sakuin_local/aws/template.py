@@ -71,27 +71,19 @@ def _add_batch_permissions(part: object) -> None:
 
 
 def with_numbers(template: Template, parameters: Mapping[str, str]) -> Template:
-    """Returns a copy in which the concurrency and the memory of functions are numbers.
+    """Returns a copy in which the concurrency of queues' functions is a number.
 
     CloudFormation converts the value of a parameter to the type of the property. The emulator keeps it as text, and its
     pollers then compare text with a number.
     """
     done = deepcopy(template)
-
-    def number(value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        name = value["Ref"]
-        return int(parameters.get(name, template["Parameters"][name]["Default"]))
-
     for resource in done["Resources"].values():
-        properties = resource.get("Properties", {})
-        if "MemorySize" in properties:
-            properties["MemorySize"] = number(properties["MemorySize"])
         if resource["Type"] == "AWS::Serverless::Function":
-            for event in properties.get("Events", {}).values():
+            for event in resource["Properties"].get("Events", {}).values():
                 scaling = event["Properties"].get("ScalingConfig", {})
-                scaling.update({name: number(value) for name, value in scaling.items()})
+                for name, value in scaling.items():
+                    default = template["Parameters"][value["Ref"]]["Default"]
+                    scaling[name] = int(parameters.get(value["Ref"], default))
     return done
 
 
