@@ -57,7 +57,7 @@ OTHERS: Sequence[tuple[str, LiteralString]] = (
     ("the counts of a status", "select material_counts(), competing_keys()"),
     ("faulty pages among 10", "select broken_materials('p5', 10)"),
     ("the keys of 1,000 pages", "select recorded_objects('p5', 1000, 'a', 0)"),
-    ("texts that nothing has, among 2,000", "select delete_unused_texts('', 2000, 2592000, false)"),
+    ("texts that nothing has, among 2,000", "select delete_unused_texts(2592000, 2000)"),
     (
         "the vectors that a page lacks",
         "select missing_vectors('s', array(select md5(i::text) from generate_series(1, 99) i))",

@@ -135,14 +135,15 @@ create index upload_result_recorded_at on public.upload_result (recorded_at);
 
 -- Answers of the language model by the text of an explanation, so that the same text is paid for once.
 -- `learns`: null until it is answered, empty if the model has nothing to say. `attempts`, `asked_at`: recorded before
--- each call, because a worker that dies in a call has paid for it. `unused_since`: see delete_unused_texts.
+-- each call, because a worker that dies in a call has paid for it. `used_at`: see delete_unused_texts.
 create table public.learns_cache (
   cache_key text collate "C" primary key,
   learns text[],
   attempts integer not null default 0,
   asked_at timestamptz,
-  unused_since timestamptz
+  used_at timestamptz not null default now()
 );
+create index learns_cache_used on public.learns_cache (used_at);
 
 -- Pages with provisional learns: a language model is asked about them after `due_at`. `claimed_until`: a message about
 -- the page is under way.
@@ -522,7 +523,7 @@ $$;
 -- The answers for these texts: {key: [items]}; empty also for a text whose calls are used up.
 create function public.cached_learns(p_keys text[]) returns jsonb
 language sql set search_path = public, extensions as $$
-  update learns_cache c set unused_since = null where c.cache_key = any (p_keys) and c.unused_since is not null;
+  update learns_cache c set used_at = now() where c.cache_key = any (p_keys) and c.used_at < now() - interval '1 day';
   select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
   where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
 $$;

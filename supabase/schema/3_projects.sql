@@ -818,9 +818,10 @@ end $$;
 -- ---------------------------------------------------------------- Tools
 
 -- The arguments of every Search Tool. The product writes it into each record, also if others create the record.
-create function public.search_input_schema() returns jsonb
-language sql immutable set search_path = public, extensions as $$
-  select '{
+create function public.write_input_schema() returns trigger
+language plpgsql set search_path = public, extensions as $$
+begin
+  new.input_schema := '{
     "type": "object",
     "properties": {
       "query": {
@@ -839,13 +840,7 @@ language sql immutable set search_path = public, extensions as $$
     },
     "required": ["query"],
     "additionalProperties": false
-  }'::jsonb
-$$;
-
-create function public.write_input_schema() returns trigger
-language plpgsql set search_path = public, extensions as $$
-begin
-  new.input_schema := search_input_schema();
+  }';
   return new;
 end $$;
 create trigger write_input_schema before insert or update of input_schema on public.tool

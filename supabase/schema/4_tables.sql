@@ -84,9 +84,10 @@ create table public.chunk_vector (
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
-  unused_since timestamptz,
+  used_at timestamptz not null default now(),
   primary key (project_id, space, text_hash)
 );
+create index chunk_vector_used on public.chunk_vector (used_at);
 
 -- The scan of a Table for one fingerprint.
 create table public.table_scan (
@@ -562,9 +563,9 @@ end $$;
 
 create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
 language sql set search_path = public, extensions as $$
-  update chunk_vector v set unused_since = null
+  update chunk_vector v set used_at = now()
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
-    and v.unused_since is not null;
+    and v.used_at < now() - interval '1 day';
   select coalesce(jsonb_object_agg(v.text_hash, v.embedding::text), '{}') from chunk_vector v
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;

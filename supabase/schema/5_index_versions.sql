@@ -99,7 +99,8 @@ begin
            or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
     order by m.material offset 0) o
     where p_before is null or coalesce(o.build_requested_at, '-infinity') < p_before
-                              and not is_page_unfinished(o.material, o.key)
+                              and not exists (select from unfinished_work u where u.state <> 'failed'
+                                              and (u.kind, u.subject) in (('file', o.key), ('material', o.material)))
     order by o.material limit p_limit);
 end $$;
 

@@ -226,13 +226,6 @@ language sql stable set search_path = public, extensions as $$
                         or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
 $$;
 
--- Whether work on a page is retried or waits.
-create function public.is_page_unfinished(p_material text, p_key text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from unfinished_work u where u.state <> 'failed'
-                 and (u.kind, u.subject) in (('file', p_key), ('material', p_material)))
-$$;
-
 -- Unfinished work, oldest first. p_wanted: {state, subjects, after}, all optional; `after` is the last row of the page
 -- before, as {since, subject, kind, fingerprint}.
 create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
@@ -834,73 +827,50 @@ begin
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
--- Deletes answers, and vectors of Tables, that no chunk has used for p_seconds, among p_limit after p_after, and as many
--- vectors of texts that no page has: {deleted, next}. The first run that finds one unused records when; a vector of a
--- deleted index version goes at once. p_after is "answer" with a key, or "vector" with project, space and hash, separated
--- by tabs. A row that changes meanwhile has another ctid, and is left alone.
-create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
-returns jsonb language sql set search_path = public, extensions set enable_seqscan = off as $$
-  with page as materialized (
+-- Deletes answers and vectors of texts that nothing has had for p_seconds, at most p_limit of each kind, and returns how
+-- many rows changed. What is used counts as used today, at most once in half that time; so an answer, or a vector of a
+-- Table, goes after one and a half times as long at the latest, and a vector of a deleted index version after half as long.
+-- A row that changes meanwhile has another ctid, and is left alone.
+create function public.delete_unused_texts(p_seconds integer, p_limit integer) returns bigint
+language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with old as (
+    select now() - make_interval(secs => p_seconds / 2) as looked_at, now() - make_interval(secs => 1.5 * p_seconds) as gone_at
+  ), answer as materialized (
     select x.* from (
-      (select 'answer' as kind, null::uuid as project_id, '' collate "C" as space, c.cache_key as hash, c.ctid as place,
-              c.unused_since
-       from learns_cache c
-       where not starts_with(p_after, 'vector') and c.cache_key > split_part(p_after, chr(9), 2)
-       order by c.cache_key limit p_limit)
-      union all
-      (select 'vector', v.project_id, v.space, v.text_hash, v.ctid, v.unused_since
-       from chunk_vector v
-       where (v.project_id, v.space, v.text_hash) > (
-         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 2)
-              else '00000000-0000-0000-0000-000000000000' end::uuid,
-         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 3) else '' end,
-         case when starts_with(p_after, 'vector') then split_part(p_after, chr(9), 4) else '' end)
-       order by v.project_id, v.space, v.text_hash limit p_limit)
-    ) x order by x.kind, x.project_id, x.space, x.hash limit p_limit
-  ), checked as materialized (
-    select p.*, case p.kind
-      when 'answer' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
-      else (not exists (select from index_version i where i.live)
-            or exists (select from index_version i where i.table_space = p.space))
-        and exists (select from chunks c join context_table t on t.id = c.table_id and t.project_id = p.project_id
-                    where text_key(c.title, c.chunk_text) collate "C" = left(p.hash, 16)) end as used,
-      p.unused_since < now() - make_interval(secs => p_seconds)
-        or p.kind = 'vector' and exists (select from index_version i where i.live)
-           and not exists (select from index_version i where i.table_space = p.space) as is_old
-    from page p where not p_dry_run
-  ), noted_answers as (
-    update learns_cache c set unused_since = case when c.unused_since is null then now() end where c.ctid = any (array(
-      select u.place from checked u where u.kind = 'answer' and u.used = (u.unused_since is not null)))
-  ), noted_vectors as (
-    update chunk_vector v set unused_since = case when v.unused_since is null then now() end where v.ctid = any (array(
-      select u.place from checked u
-      where u.kind = 'vector' and u.used = (u.unused_since is not null) and (u.used or u.is_old is not true)))
-  ), answers as (
-    delete from learns_cache c where c.ctid = any (array(
-      select u.place from checked u where u.kind = 'answer' and u.is_old and not u.used)) returning 1
-  ), vectors as (
-    delete from chunk_vector v where v.ctid = any (array(
-      select u.place from checked u where u.kind = 'vector' and u.is_old and not u.used)) returning 1
+      select c.ctid as place, exists (select from knowledge_chunks k where k.learns_key = c.cache_key) as used,
+        c.used_at < o.gone_at as is_old
+      from learns_cache c join old o on c.used_at < o.looked_at) x
+    where x.used or x.is_old limit p_limit
+  ), vector as materialized (
+    select x.* from (
+      select v.ctid as place, not w.is_wanted or v.used_at < o.gone_at as is_old,
+        w.is_wanted and exists (
+          select from chunks c join context_table t on t.id = c.table_id and t.project_id = v.project_id
+          where text_key(c.title, c.chunk_text) collate "C" = left(v.text_hash, 16)) as used
+      from chunk_vector v join old o on v.used_at < o.looked_at
+      cross join lateral (select not exists (select from index_version i where i.live)
+        or exists (select from index_version i where i.table_space = v.space) as is_wanted) w) x
+    where x.used or x.is_old limit p_limit
+  ), used_answers as (
+    update learns_cache c set used_at = now() where c.ctid = any (array(select a.place from answer a where a.used)) returning 1
+  ), used_vectors as (
+    update chunk_vector v set used_at = now() where v.ctid = any (array(select a.place from vector a where a.used)) returning 1
+  ), old_answers as (
+    delete from learns_cache c where c.ctid = any (array(select a.place from answer a where not a.used)) returning 1
+  ), old_vectors as (
+    delete from chunk_vector v where v.ctid = any (array(select a.place from vector a where not a.used)) returning 1
   ), old_rows as materialized (
     select x.space, x.text_hash, x.ctid as place from unused_vector x
-    where not p_dry_run and x.unused_since < now() - make_interval(secs => p_seconds)
-    order by x.unused_since limit p_limit
-  ), old_vectors as (
+    where x.unused_since < now() - make_interval(secs => p_seconds) order by x.unused_since limit p_limit
+  ), old_page_vectors as (
     delete from knowledge_vector v using old_rows o
     where (v.space, v.text_hash) = (o.space, o.text_hash)
-      and not exists (select from embedded_text t where t.space = o.space and t.text_hash = o.text_hash) returning 1
+      and not exists (select from embedded_text t where t.space = o.space and t.text_hash = o.text_hash)
   ), forgotten as (
-    delete from unused_vector u where u.ctid = any (array(select o.place from old_rows o))
-  ), counted as (
-    select (select count(*) from old_rows) as old_rows,
-      (select concat_ws(chr(9), p.kind, p.project_id, nullif(p.space, ''), p.hash) from page p
-       order by p.kind desc, p.project_id desc, p.space desc, p.hash desc limit 1) as last
+    delete from unused_vector u where u.ctid = any (array(select o.place from old_rows o)) returning 1
   )
-  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors)
-      + (select count(*) from old_vectors),
-    'next', case when (select count(*) from page) = p_limit then n.last
-                 when n.old_rows = p_limit then coalesce(n.last, nullif(p_after, ''), 'answer') end)
-  from counted n
+  select (select count(*) from used_answers) + (select count(*) from used_vectors) + (select count(*) from old_answers)
+       + (select count(*) from old_vectors) + (select count(*) from forgotten)
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables

@@ -12,7 +12,7 @@ _TABLES = (
     b"update message_lease set since = since - %(t)s, until = until - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
     b"update table_scan set heartbeat_at = heartbeat_at - %(t)s, started_at = started_at - %(t)s",
-    b"update chunk_vector set unused_since = unused_since - %(t)s where unused_since is not null",
+    b"update chunk_vector set used_at = used_at - %(t)s",
     b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
     b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"
     b"       from tool o cross join jsonb_each_text(o.metadata->'search_index') e"
@@ -23,7 +23,7 @@ _MATERIALS = (
     b"update material set updated_at = updated_at - %(t)s",
     b"update competing_key set since = since - %(t)s",
     b"update authored_file set applied_at = applied_at - %(t)s",
-    b"update learns_cache set asked_at = asked_at - %(t)s, unused_since = unused_since - %(t)s",
+    b"update learns_cache set asked_at = asked_at - %(t)s, used_at = used_at - %(t)s",
     b"update chunk_words set changed_at = changed_at - %(t)s where not is_current",
     b"update unused_vector set unused_since = unused_since - %(t)s",
     b"update pending_learns set due_at = due_at - %(t)s, claimed_until = claimed_until - %(t)s",

@@ -344,14 +344,12 @@ class MaterialRecords:
         page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return page["unused"], page["next"]
 
-    def delete_unused_texts(self, after: str, *, limit: int, seconds: float, dry_run: bool) -> tuple[int, str | None]:
+    def delete_unused_texts(self, *, seconds: float, limit: int) -> int:
         """Deletes vectors, and answers of a language model, of texts that nothing has had for `seconds`.
 
-        Looks at `limit` of them after `after`. Returns the number of deleted ones, and the cursor.
+        Changes at most `limit` of each kind, and returns how many; 0 when nothing is left to do.
         """
-        arguments = {"p_after": after, "p_limit": limit, "p_seconds": round(seconds), "p_dry_run": dry_run}
-        page = call(self.client, "delete_unused_texts", arguments)
-        return page["deleted"], page["next"]
+        return int(call(self.client, "delete_unused_texts", {"p_seconds": round(seconds), "p_limit": limit}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ _READINGS_A_PAGE = 5_000
 _TEXTS_A_PAGE = 2_000
 # Texts that come back within this time are not paid for again.
 _UNUSED = timedelta(days=30)
+# There is no place to continue from: the next call finds what is left.
+_MORE = "more"
 
 _RECHECK = "the key is checked again"
 NEEDS_COMMAND = "nothing, since most pages would be deleted; run `sakuin reconcile` to delete them"
@@ -190,13 +192,12 @@ class ReconcileMaterials:
         _, following = self.records.delete_unused_readings(after or "", limit=_READINGS_A_PAGE, dry_run=dry_run)
         return ComparedPage([], following)
 
-    def learns(self, after: str | None, *, dry_run: bool) -> ComparedPage:
+    def learns(self, _after: str | None, *, dry_run: bool) -> ComparedPage:
         """Deletes answers of the language model, and vectors, of texts that nothing has had for 30 days."""
-        seconds = _UNUSED.total_seconds()
-        _, following = self.records.delete_unused_texts(
-            after or "", limit=_TEXTS_A_PAGE, seconds=seconds, dry_run=dry_run
-        )
-        return ComparedPage([], following)
+        if dry_run:
+            return ComparedPage([], None)
+        done = self.records.delete_unused_texts(seconds=_UNUSED.total_seconds(), limit=_TEXTS_A_PAGE)
+        return ComparedPage([], _MORE if done else None)
 
 
 def _with_work(
