@@ -1,9 +1,7 @@
 """`sakuin eval` and `sakuin explain`."""
 
 import json
-import re
 from collections.abc import Mapping
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -121,45 +119,6 @@ def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
     assert filled.sakuin("eval", file, "--compare", file).code == 1
 
 
-class Page(HTMLParser):
-    """The tags, links and text of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.links: list[str] = []
-        self.words = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        pass
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
-def test_the_page_needs_nothing_from_elsewhere_and_hides_no_markup(filled: Operator) -> None:
-    file, report = labels(filled, RIGHT, {**WRONG, "query": "<b>平方</b>完成"}), filled.folder / "report.html"
-    assert filled.sakuin("eval", file, "--html", report, "--min", "hit@5=0.9").code == 1
-    text = report.read_text("utf-8")
-    page = Page(text)
-    assert page.open == []
-    assert "<b>平方</b>完成" in page.words
-    assert "Missed: hit@5 ≥ 0.9: 0.500" in page.words
-    # Links to the chunks that were found, and nothing that a browser would load.
-    assert page.links
-    assert all(link.startswith(f"/{MATERIAL}.html#") for link in page.links)
-    assert not re.search(r"<script|@import|url\(|https?://", text)
-
-
 def changed(operator: Operator, **members: object) -> Answer:
     """The deployment's own explanations, with other `members`; it has no Search Tools."""
 
@@ -173,15 +132,13 @@ def changed(operator: Operator, **members: object) -> Answer:
 
 
 def test_a_tool_that_is_still_being_indexed_is_shown_to_be(filled: Operator) -> None:
-    report = filled.folder / "report.html"
     with recorded(changed(filled, index_state="indexing")) as url:
         shown = filled.sakuin(
-            *("eval", labels(filled, RIGHT), "--tool", "search_columns", "--html", report),
+            *("eval", labels(filled, RIGHT), "--tool", "search_columns"),
             SAKUIN_URL=url,
             SAKUIN_TOOLS_MCP_URL=f"{url}/mcp/some-endpoint",
         )
     assert "The tool's index is not ready (indexing)" in shown.out
-    assert "The tool's index is not ready (indexing)" in Page(report.read_text("utf-8")).words
 
 
 def asked(url: str, pauses: list[float]) -> EvaluationRun:

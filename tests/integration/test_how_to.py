@@ -154,7 +154,6 @@ def test_the_quality_of_answers_is_measured(reader: Terminal, articles: str) -> 
         if command.startswith("sakuin eval labels.jsonl --bootstrap"):
             assert len((reader.folder / "labels.jsonl").read_text("utf-8").splitlines()) > 50
             reader.saves("labels.jsonl", "\n".join(chosen))
-    assert (reader.folder / "report.html").is_file()
     assert "傾き" in (reader.folder / "coverage.html").read_text("utf-8")
     assert json.loads(articles)["articles"][0]["title"] in (reader.folder / "articles.jsonl").read_text("utf-8")
 

@@ -36,7 +36,6 @@ def eval(
     compare: Annotated[
         Path | None, input_file("--compare", "Compare with a saved run, question by question.", metavar="RUN")
     ] = None,
-    html: Annotated[Path | None, output_file("--html", "Write the report as an HTML page.")] = None,
     gate: Annotated[
         Path | None, input_file("--gate", 'Floors and ceilings: {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}.')
     ] = None,
@@ -100,10 +99,6 @@ def eval(
         if save is not None:
             write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
         report = report_of(run, before=before, floors=floors)
-        if html is not None:
-            from sakuin_cli.evaluation.page import page
-
-            write_text(html, page(report))
     if as_json:
         terminal.document(report.as_json())
     else:

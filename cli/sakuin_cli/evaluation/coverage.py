@@ -118,11 +118,17 @@ class Coverage:
 
     def page(self) -> str:
         """Returns an HTML page."""
-        from sakuin_cli.evaluation.page import rendered
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
-        return rendered(
-            "coverage.html", coverage=self, rows=list(self.rows()), address=_address, asked=len(self.questions)
+        templates = Environment(
+            loader=PackageLoader("sakuin_cli", "evaluation"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
+        shown = {"rows": list(self.rows()), "address": _address, "asked": len(self.questions)}
+        return templates.get_template("coverage.html").render(coverage=self, **shown)
 
 
 def coverage_of(
