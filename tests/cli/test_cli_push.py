@@ -44,6 +44,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
                 "key": "junior/式.html",
                 "version_id": boto3.client("s3").head_object(Bucket=MATERIALS, Key="junior/式.html")["VersionId"],
                 "outcome": "applied",
+                "reason": None,
                 "material": "junior/式",
                 "explanations": 1,
                 "headings_without_id": 0,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sakuin_cli.site.config import Site
     from sakuin_cli.site.library import LibraryFiles
     from sakuin_cli.site.plan import Plan
-    from sakuin_cli.site.report import Pushed
+    from sakuin_cli.site.report import Document
 
 
 def push(
@@ -41,7 +41,6 @@ def push(
     replace: Annotated[
         bool, typer.Option("--replace", help="Let a learns.yml or synonyms.yml drop entries of the one in the library.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="List every page and every skipped file.")] = False,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
@@ -52,7 +51,7 @@ def push(
     """
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.site.config import site_of
-        from sakuin_cli.site.report import plan_document, push_document, show_plan, show_push
+        from sakuin_cli.site.report import plan_document, show_plan, show_push
 
         site = site_of(paths, prefix)
         check_paths(site.paths)
@@ -76,25 +75,26 @@ def push(
             if site.description is not None and settings.admin_key:
                 described = {"folder": site.prefix, "description": site.description}
                 library.client.call("PUT", "descriptions", json=described)
-            pushed = push_plan(terminal, plan, library, delete=delete, seconds=timeout)
-            seconds = time.monotonic() - began
-            document = push_document(pushed, seconds)
+            document = push_plan(terminal, plan, library, delete=delete, seconds=timeout, began=began)
     if as_json:
         terminal.document(document)
     elif dry_run:
-        show_plan(terminal, document, deleting=delete, verbose=verbose)
+        show_plan(terminal, document, deleting=delete)
     else:
-        show_push(terminal, pushed, seconds, verbose=verbose)
+        show_push(terminal, document)
     raise typer.Exit(1 if document["failed"] or document.get("pending") else 0)
 
 
-def push_plan(terminal: Terminal, plan: "Plan", library: "LibraryFiles", *, delete: bool, seconds: float) -> "Pushed":
+def push_plan(
+    terminal: Terminal, plan: "Plan", library: "LibraryFiles", *, delete: bool, seconds: float, began: float
+) -> "Document":
     """Uploads what the plan accepts, then deletes what is gone, and waits at most `seconds` for the index.
 
-    Asks before, if pages would lose many explanations, or every link that golden questions open.
+    `began` is when the push did, on the monotonic clock. Asks before, if pages would lose many explanations, or every
+    link that golden questions open.
     """
     from sakuin_cli.site.changes import not_uploaded, push_files, remove_keys
-    from sakuin_cli.site.report import pushed_of
+    from sakuin_cli.site.report import push_document
 
     if plan.losses:
         terminal.confirm(
@@ -108,7 +108,7 @@ def push_plan(terminal: Terminal, plan: "Plan", library: "LibraryFiles", *, dele
         files = push_files(library, plan.accepted, seconds=seconds, on_progress=on_progress)
         deleted = remove_keys(library, gone, seconds=seconds, on_progress=on_progress)
     refused = [not_uploaded(one, plan.refused[one.key]) for one in plan.uploads.files if one.key in plan.refused]
-    return pushed_of(plan, (*files, *refused), deleted, library)
+    return push_document(plan, (*files, *refused), deleted, library, time.monotonic() - began)
 
 
 def plan_push(

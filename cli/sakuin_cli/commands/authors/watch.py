@@ -41,7 +41,7 @@ def watch(
     """
     with reporting_errors(as_json) as terminal:
         from sakuin_cli.site.config import site_of
-        from sakuin_cli.site.report import push_document, show_push
+        from sakuin_cli.site.report import show_push
         from sakuin_cli.site.watch import Follower, saved
 
         site = site_of([folder] if folder else None, prefix)
@@ -49,14 +49,13 @@ def watch(
         library, selectors = library_of(settings), settings.box_selectors
         began = time.monotonic()
         plan = plan_push(site, library, selectors)
-        pushed = push_plan(terminal, plan, library, delete=False, seconds=timeout)
+        document = push_plan(terminal, plan, library, delete=False, seconds=timeout, began=began)
         follower = Follower(library, selectors, site, delete, timeout, terminal.waiting)
         follower.remember()
-        seconds = time.monotonic() - began
         if as_json:
-            typer.echo(json.dumps(push_document(pushed, seconds), ensure_ascii=False))
+            typer.echo(json.dumps(document, ensure_ascii=False))
         else:
-            show_push(terminal, pushed, seconds, verbose=False)
+            show_push(terminal, document)
             terminal.out.print(f"watching {site.paths[0]}; Ctrl-C ends it")
         follower.follow(saved(site.paths), partial(show_change, terminal), partial(_show_error, terminal))
 
