@@ -181,7 +181,6 @@ def test_pages_without_vectors_are_an_error_and_not_untaught(author: Operator) -
     [
         ("a.json", '["1 + 1", {"問題": "2 + 2", "解答": "4 である。"}, 3]', [("/0", "1 + 1"), ("/1", "2 + 2")]),
         ("b.json", '{"a/b": [{"stem": "How many?", "id": 1}]}', [("/a~1b/0", "How many?")]),
-        ("c.jsonl", '{"query": "1 + 1"}\n\n{"query": "2 + 2"}\n', [("1", "1 + 1"), ("3", "2 + 2")]),
         (
             "d.html",
             "<ul><li>menu</ul><ol><li id=q>Solve x<sup>2</sup> = 1.<ol><li>real<li>complex</ol><li>Draw it.</ol>",
@@ -203,7 +202,7 @@ def test_the_author_may_name_the_member_that_has_the_question(tmp_path: Path) ->
     assert [each.text for each in exam_questions(tmp_path / "a.json", "hint")] == ["add"]
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.json", "{}"), ("a.jsonl", "{"), ("a.json", "["), ("a.html", "<p>x")])
+@pytest.mark.parametrize(("name", "content"), [("a.json", "{}"), ("a.json", "["), ("a.html", "<p>x")])
 def test_a_file_without_questions_is_an_error(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(Invalid):

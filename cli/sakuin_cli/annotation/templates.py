@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 # What stands for a template tag in the text that is parsed. Noncharacters of Unicode, so that no page contains them.
@@ -15,15 +14,7 @@ _TAG = re.compile(
     r"|<%.*?%>|<\?.*?(?:\?>|\Z)",
     re.DOTALL,
 )
-_WORD = re.compile(r"(?:\{%-?|\{\{\{?[-~]?|<%-?|<\?(?:php)?)\s*([#/^]?\s*\w*)")
-_CONDITIONS = frozenset(
-    {"if", "elsif", "elif", "elseif", "else", "unless", "case", "when", "endif", "endunless", "endcase", "end", "with"}
-    | {"#if", "/if", "#unless", "/unless", "^"}
-)
-_LOOPS = frozenset({"for", "tablerow", "foreach", "while", "range", "#each", "each"})
-_LOOP_ENDS = frozenset({"endfor", "endtablerow", "endforeach", "endwhile", "/each"})
-# Blocks of Hugo that `end` closes.
-_BLOCKS = frozenset({"if", "with", "define", "block", "range", "unless", "case"})
+_LOOP = re.compile(r"(?:\{%-?|\{\{[-~]?|<%-?|<\?(?:php)?)\s*#?(?:for|foreach|tablerow|while|range|each)\b")
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?^\1[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*\r?$|\Z)", re.DOTALL | re.MULTILINE)
 _INDENTED_CODE = re.compile(r"(?:^[ \t]*\r?\n)(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+", re.MULTILINE)
@@ -35,16 +26,16 @@ _NOT_NEWLINE = re.compile(r"[^\r\n]")
 class Markup:
     """The HTML of a source: `text` is as long as the source, and elements are in the same places.
 
-    Expressions and statements of templates are `EXPRESSION` and `STATEMENT` signs; conditions, comments, front matter
-    and code of Markdown are spaces. `loops` are the spans from the beginning to the end of a loop.
+    Expressions and statements of templates are `EXPRESSION` and `STATEMENT` signs; comments, front matter and code of
+    Markdown are spaces. `loops` is what is between the first loop and the last tag after it.
     """
 
     text: str
-    loops: tuple[tuple[int, int], ...]
+    loops: tuple[int, int]
 
     def is_in_loop(self, position: int) -> bool:
-        """Returns whether a template repeats what is at `position`."""
-        return any(start <= position < end for start, end in self.loops)
+        """Returns whether a template may repeat what is at `position`."""
+        return self.loops[0] <= position < self.loops[1]
 
 
 def markup_of(source: str, *, is_markdown: bool) -> Markup:
@@ -54,7 +45,10 @@ def markup_of(source: str, *, is_markdown: bool) -> Markup:
         for pattern in (_FENCE, _INDENTED_CODE, _CODE_SPAN):
             text = pattern.sub(lambda match: _NOT_NEWLINE.sub(" ", match[0]), text)
     tags = list(_TAG.finditer(text))
-    return Markup(_TAG.sub(_masked, text), tuple(_loops(tags, len(text))))
+    loop = next((tag for tag in tags if _LOOP.match(tag[0])), None)
+    # Each language ends its loops in another way.
+    last = tags[-1].end() if loop is not None and tags[-1] is not loop else len(text)
+    return Markup(_TAG.sub(_masked, text), (loop.start(), last) if loop else (0, 0))
 
 
 def _without_front_matter(source: str) -> str:
@@ -72,29 +66,8 @@ def _without_front_matter(source: str) -> str:
 
 def _masked(match: re.Match[str]) -> str:
     text = match[0]
-    word = _word(text)
-    if word in _CONDITIONS or text.startswith(("{#", "{{!")) or word == "comment":
+    if text.startswith(("{#", "{{!")) or (text.startswith("{%") and "endcomment" in text):
         sign = " "
     else:
-        sign = EXPRESSION if text.startswith(("{{", "<%=", "<?=")) and word not in _LOOPS | _LOOP_ENDS else STATEMENT
+        sign = EXPRESSION if text.startswith(("{{", "<%=", "<?=")) else STATEMENT
     return _NOT_NEWLINE.sub(sign, text)
-
-
-def _loops(tags: list[re.Match[str]], end: int) -> Iterator[tuple[int, int]]:
-    open_blocks: list[tuple[int, bool]] = []
-    for tag in tags:
-        word = _word(tag[0])
-        # Hugo and ERB close every block with `end`; in other languages a condition has an end of its own.
-        closes_with_end = tag[0].startswith(("{{", "<%"))
-        if word in _LOOPS or (word in _BLOCKS and closes_with_end):
-            open_blocks.append((tag.start(), word in _LOOPS))
-        elif (word in _LOOP_ENDS or (word == "end" and closes_with_end)) and open_blocks:
-            start, is_loop = open_blocks.pop()
-            if is_loop:
-                yield start, tag.end()
-    yield from ((start, end) for start, is_loop in open_blocks if is_loop)
-
-
-def _word(tag: str) -> str:
-    match = _WORD.match(tag)
-    return re.sub(r"\s+", "", match[1]) if match else ""

@@ -1,6 +1,5 @@
-"""The questions of an exam: a JSON document of a Table, JSON Lines, or an HTML list of exercises."""
+"""The questions of an exam: a JSON document of a Table, or an HTML list of exercises."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from sakuin.knowledge.reading.tree import steps
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import escaped
 
-from sakuin_cli.files import read_bytes, read_text
+from sakuin_cli.files import read_bytes
 
 # Where an object has its question, the first that it has; without any, in its longest text.
 FIELDS = ("question", "query", "problem", "exercise", "問題", "text", "content")
@@ -26,7 +25,7 @@ _EXERCISES = (".exercise, .problem, [data-type=exercise], [data-type=problem]", 
 
 @dataclass(frozen=True, slots=True)
 class ExamQuestion:
-    """A question. `name` is its json_pointer, line or id; without an id, its number."""
+    """A question. `name` is its json_pointer or id; without an id, its number."""
 
     name: str
     text: str
@@ -37,9 +36,7 @@ def exam_questions(file: Path, field: str | None = None) -> list[ExamQuestion]:
 
     In JSON each text of a list is a question, and each object of a list that has one. Raises `Invalid` without any.
     """
-    if file.suffix == ".jsonl":
-        found = list(_of_lines(file, field))
-    elif file.suffix == ".json":
+    if file.suffix == ".json":
         found = list(_of_json(parsed_table(read_bytes(str(file))), field))
     else:
         found = _of_page(read_bytes(str(file)))
@@ -47,15 +44,6 @@ def exam_questions(file: Path, field: str | None = None) -> list[ExamQuestion]:
     if not questions:
         raise Invalid(f"{file} has no question: a JSON document needs a list of texts or objects, a page a list")
     return questions
-
-
-def _of_lines(file: Path, field: str | None) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_text(file).split("\n"), 1):
-        if line.strip():
-            try:
-                yield str(number), _text_of(json.loads(line), field)
-            except ValueError as error:
-                raise Invalid(f"{file}, line {number}: not JSON: {error}") from error
 
 
 def _of_json(document: Any, field: str | None) -> Iterator[tuple[str, str]]:

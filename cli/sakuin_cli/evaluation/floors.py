@@ -1,6 +1,5 @@
 """Floors and ceilings of the figures of a run."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -46,20 +45,15 @@ def floor_of(side: Side, text: str) -> Floor:
 
 def floors_in(text: str) -> list[Floor]:
     """Parses a file such as `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid`."""
+    from pydantic import TypeAdapter
+
     try:
-        document = json.loads(text)
+        sides = TypeAdapter(dict[Side, dict[str, float]]).validate_json(text)
     except ValueError as error:
-        raise Invalid(f"The gate is not JSON: {error}") from error
-    sides: tuple[Side, ...] = ("min", "max")
-    if not isinstance(document, dict) or not set(document) <= set(sides):
-        raise Invalid('A gate is an object with "min" and "max": {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}')
-    floors = []
-    for side in sides:
-        bounds = document.get(side, {})
-        if not isinstance(bounds, dict):
-            raise Invalid(f'"{side}" of a gate is an object of measures: {{"recall@5": 0.85}}')
-        floors += [_floor(side, name, value) for name, value in bounds.items()]
-    return floors
+        raise Invalid(
+            'A gate is an object with "min" and "max": {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}'
+        ) from error
+    return [_floor(side, name, value) for side, bounds in sides.items() for name, value in bounds.items()]
 
 
 def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:

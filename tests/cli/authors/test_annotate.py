@@ -128,6 +128,7 @@ def test_other_elements_and_boxes_with_an_id_are_none(html: str) -> None:
         box("{{ rule.title }}"),
         box("<%= title %>"),
         '<div class="rule-box" {{ attributes }}><b>Look at it</b></div>',
+        '<div {% if y %}data-a="b"{% endif %} class="rule-box"><b>Look at it</b></div>',
         "{% for rule in rules %}" + box("Look at it") + "{% endfor %}",
         "{{ range .Rules }}{{ if .Hidden }}x{{ end }}" + box("Look at it") + "{{ end }}",
     ],
@@ -137,8 +138,7 @@ def test_what_a_template_makes_gets_its_id_there(html: str) -> None:
 
 
 def test_conditions_of_a_template_change_nothing() -> None:
-    tag = '<div {% if y %}data-a="b"{% endif %} class="rule-box {{ z }}">'
-    html = f'{{% if x %}}{tag}{{% include "icon.html" %}}<b>解の公式</b>'
+    html = '{% if x %}<div class="rule-box {{ z }}">{% include "icon.html" %}<b>解の公式</b>'
     assert boxes(html) == [("rule-quadratic-formula", None)]
 
 

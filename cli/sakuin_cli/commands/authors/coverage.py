@@ -40,7 +40,7 @@ def coverage(
             metavar="EXAM",
             exists=True,
             dir_okay=False,
-            help="The questions: the JSON document of a Table, JSON Lines, or a page with a list of exercises.",
+            help="The questions: the JSON document of a Table, or a page with a list of exercises.",
         ),
     ],
     paths: PathsArgument = None,
