@@ -88,10 +88,6 @@ class DeploymentClient:
         """Returns the queues' messages, and the work that is in flight for some seconds."""
         return self.call("GET", "queues")
 
-    def dead_letters(self, queue: str | None) -> list[Record]:
-        """Returns the first dead letters of a queue or, with None, of each queue."""
-        return list(self.call("GET", "dead-letters", params=_given(queue=queue))["dead_letters"])
-
     def change_dead_letters(
         self, action: str, queue: str | None, *, ids: Sequence[str] | None = None, limit: int | None = None
     ) -> list[Record]:
@@ -117,17 +113,6 @@ class DeploymentClient:
         asked = {"kind": kind, "dry_run": dry_run}
         for page in _pages(lambda after: self.call("POST", "reconcile", json={**asked, "after": after}), cursor="next"):
             yield page["differences"]
-
-    def keys(self) -> list[Record]:
-        """Returns the keys of the deployment."""
-        return list(self.call("GET", "keys")["keys"])
-
-    def create_key(
-        self, name: str, purpose: str, *, folder: str, project: str | None, expires_at: str | None
-    ) -> Record:
-        """Creates a key to search, push or read."""
-        asked = {"name": name, "purpose": purpose, "folder": folder} | _given(project=project, expires_at=expires_at)
-        return self.call("POST", "keys", json=asked)
 
     # Questions
 

@@ -4,10 +4,10 @@ import json
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -22,8 +22,8 @@ Item = TypeVar("Item")
 # The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
-# People notice that they wait. Without a terminal, one line each ten seconds tells that a command is alive.
-SLOW_SECONDS, LINE_SECONDS = 1.0, 10.0
+# Without a terminal, one line each ten seconds tells that a command is alive.
+LINE_SECONDS = 10.0
 
 _WAITING = "Waiting for the answer …"
 _INDENT = 4
@@ -121,24 +121,14 @@ class Terminal:
             yield show
 
     @contextmanager
-    def waiting(self, *, after_s: float = SLOW_SECONDS) -> Iterator[None]:
-        """Shows that the block still waits for an answer, from `after_s` seconds on, or as `progress` does."""
+    def waiting(self) -> Iterator[None]:
+        """Shows that the block waits for an answer; without a terminal as `progress` does."""
         from rich.console import Console
 
         console = Console(stderr=True)
-        if self.as_json or not console.is_terminal:
-            with self._lines(console, lambda: _WAITING):
-                yield
-            return
-        status = console.status(_WAITING)
-        timer = Timer(after_s, status.start)
-        timer.start()
-        try:
+        shown = console.is_terminal and not self.as_json
+        with self._lines(console, lambda: _WAITING), console.status(_WAITING) if shown else nullcontext():
             yield
-        finally:
-            timer.cancel()
-            timer.join()
-            status.stop()
 
     @contextmanager
     def _lines(self, console: "Console", text: Callable[[], str]) -> Iterator[None]:

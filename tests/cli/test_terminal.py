@@ -58,21 +58,21 @@ def test_without_a_terminal_slow_work_is_a_line_now_and_then(
     assert ("uploaded 3 of 6, 0 s\n" in shown(capsys, as_json=as_json)[1]) is not as_json
 
 
-def test_a_slow_answer_is_announced_on_a_terminal(
+def test_an_answer_is_announced_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with Terminal(as_json=False).waiting(after_s=0):
+    with Terminal(as_json=False).waiting():
         awaited("the sign", lambda: "Waiting for the answer" in capsys.readouterr().err)
     # The line is cleared, and the cursor shown again.
     assert capsys.readouterr().err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
 
 
-@pytest.mark.parametrize(("forced", "as_json", "after_s"), [("1", False, 60), ("1", True, 0), ("", False, 0)])
-def test_a_quick_answer_a_program_or_a_file_gets_no_sign(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: str, as_json: bool, after_s: float
+@pytest.mark.parametrize(("forced", "as_json"), [("1", True), ("", False)])
+def test_a_program_or_a_file_gets_no_sign(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: str, as_json: bool
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", forced)
-    with Terminal(as_json).waiting(after_s=after_s):
+    with Terminal(as_json).waiting():
         pass
     assert capsys.readouterr() == ("", "")

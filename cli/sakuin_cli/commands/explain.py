@@ -22,7 +22,7 @@ from sakuin_cli.terminal import counted, reporting_errors
 if TYPE_CHECKING:
     from rich.console import Console
 
-_COLUMNS = {
+_FIGURES = {
     "similarity": ".2f",
     "evidence": ".2f",
     "z": ".2f",
@@ -122,38 +122,16 @@ def _slot(slot: Mapping[str, Any]) -> str:
 
 def _show_results(out: "Console", results: Sequence[Mapping[str, Any]]) -> None:
     """Prints the best chunks with their figures."""
-    from rich.table import Table
-
-    if not results:
-        return
-    known = [name for name in _COLUMNS if any(result[name] is not None for result in results)]
-    table = Table(box=None, pad_edge=False)
-    table.add_column("", justify="right", style="dim")
-    for name in known:
-        table.add_column(name.removesuffix("_rank"), justify="right", no_wrap=True)
-    for result in results:
-        table.add_row(str(result["rank"]), *(_figure(result[name], _COLUMNS[name]) for name in known))
-    out.print(table)
-    out.print()
-    for result in results:
-        _show_hit(out, result)
-    out.print()
-
-
-def _figure(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
-
-
-def _show_hit(out: "Console", result: Mapping[str, Any]) -> None:
     from rich.text import Text
 
-    rank = "–" if result["rank"] is None else str(result["rank"])
-    matched = f"  {' '.join(result['matched'])}" if result["matched"] else ""
-    type = f"  {result['type']}" if result["type"] else ""
-    title = (result["title"] or result["id"], "bold")
-    out.print(Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")))
-    part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
-    out.print(Text(f"     {result['id']}{part}", "cyan"))
+    for result in results:
+        type = f"  {result['type']}" if result["type"] else ""
+        title = (result["title"] or result["id"], "bold")
+        out.print(Text.assemble((f"{result['rank'] or '–':>3}  ", "dim"), title, (type, "magenta")))
+        part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
+        out.print(Text(f"     {result['id']}{part}", "cyan"))
+        _show_hit(out, result, indent=5)
+    out.print()
 
 
 def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
@@ -164,12 +142,16 @@ def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
 
     out.print(Text.assemble(("expected  ", "dim"), (expected["id"], "bold")))
     out.print(Text(f"  {expected['why']}"))
-    if (hit := expected["hit"]) is not None:
-        figures = (
-            f"{name.removesuffix('_rank')} {_figure(hit[name], form)}"
-            for name, form in _COLUMNS.items()
-            if hit[name] is not None
-        )
-        out.print(Text(f"  {', '.join(figures)}", "dim"))
-        if hit["matched"]:
-            out.print(Text.assemble(("  matched ", "dim"), (" ".join(hit["matched"]), "green")))
+    if expected["hit"] is not None:
+        _show_hit(out, expected["hit"], indent=2)
+
+
+def _show_hit(out: "Console", hit: Mapping[str, Any], *, indent: int) -> None:
+    """Prints the figures and the matched words of a chunk."""
+    from rich.text import Text
+
+    known = ((name, form) for name, form in _FIGURES.items() if hit[name] is not None)
+    figures = ", ".join(f"{name.removesuffix('_rank')} {hit[name]:{form}}" for name, form in known)
+    out.print(Text(f"{'':{indent}}{figures}", "dim"))
+    if hit["matched"]:
+        out.print(Text.assemble((f"{'':{indent}}matched ", "dim"), (" ".join(hit["matched"]), "green")))

@@ -56,7 +56,8 @@ def new(
             shown = _shown(created)
         else:
             until = (datetime.now(UTC) + timedelta(days=days)).isoformat() if days else None
-            made = deployment_of(settings).create_key(name, purpose, folder=folder, project=project, expires_at=until)
+            asked = {"name": name, "purpose": purpose, "folder": folder, "project": project, "expires_at": until}
+            made = deployment_of(settings).call("POST", "keys", json=asked)
             key, shown = made["key"], {"hash": made["hash"][:_SHOWN], "for": purpose}
     terminal.fields({"key": key, **shown})
 
@@ -130,9 +131,10 @@ def _of_api(settings: "CommandSettings") -> "Sequence[Record]":
     if not (settings.url and settings.admin_key):
         return []
     try:
-        return deployment_of(settings).keys()
+        keys: Sequence[Record] = deployment_of(settings).call("GET", "keys")["keys"]
     except SakuinError:
         return []
+    return keys
 
 
 def _last_use(key: "Record | None") -> str | None:

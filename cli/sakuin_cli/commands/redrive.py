@@ -40,7 +40,8 @@ def redrive(
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client = deployment(data)
         if not (ids or everything):
-            done, letters = "dead_letters", client.dead_letters(queue)
+            done, parameters = "dead_letters", {"queue": queue} if queue else {}
+            letters = client.call("GET", "dead-letters", params=parameters)["dead_letters"]
         elif ids:
             letters = client.change_dead_letters("discard" if discard else "send_again", queue, ids=ids)
         else:
