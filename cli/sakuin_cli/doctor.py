@@ -1,15 +1,11 @@
-"""The checks of `sakuin doctor`: this machine, and a deployment from outside; `/v1/doctor` checks it from inside."""
+"""The checks of `sakuin doctor`: a deployment from outside; `/v1/doctor` checks it from inside."""
 
-import json
-import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 from botocore.exceptions import BotoCoreError, ClientError
@@ -19,20 +15,18 @@ from sakuin.platform.s3 import S3Bucket
 from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
 
 from sakuin_cli.connections import agent_of, aws_client, deployment_of, library_of, settings_of
-from sakuin_cli.settings import DATA_FOLDER, CommandSettings, required
+from sakuin_cli.settings import CommandSettings, required
 from sakuin_cli.terminal import counted, minute
 from sakuin_cli.waiting import await_upload_results, poll
 
 # Searches leave out this folder (sakuin.knowledge.canary). The page explains nothing, so nothing is embedded.
 PROBE_KEY = "_sakuin/doctor.html"
 _PROBE = b"<!doctype html><html lang=en><title>Doctor</title><body><p>A page of sakuin doctor.</p></body></html>"
-_CONNECT_SECONDS = 1.0
 # Concurrent executions beside the workers: `maintain` and its canary, `mcp` and `api`.
 RESERVED_FOR_THE_REST = 4
 _WORKERS = ("PageWorkers", "ScanWorkers", "EmbedWorkers")
 # A worker that lives shows that after five seconds.
 _STARTED_SECONDS = 6.0
-_LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +44,10 @@ class _Unchecked(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All checks, for the settings of a command or, with None, for a machine without a deployment.
+    """All checks, for the settings of a command. `event_seconds` is the longest time until an upload has its result."""
 
-    `data` is the option `--data`. `event_seconds` is the longest time until an upload has its result, `up_port` the
-    port that `sakuin up` takes, `least_free_bytes` what a local stack needs on the disk.
-    """
-
-    settings: CommandSettings | None
-    data: Path | None
+    settings: CommandSettings
     event_seconds: float = 60.0
-    up_port: int = 8787
-    least_free_bytes: int = 2_000_000_000
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleep: Callable[[float], None] = time.sleep
 
@@ -79,9 +66,6 @@ class Examination:
     def __call__(self) -> Report:
         """Makes each check. Without an answer of the API those that need it are left out."""
         report = Report()
-        self._run("machine", self._machine, report)
-        if self.settings is None:
-            return report
         for name, check in self.checks.items():
             if name != "deployment" and any(one.check == "deployment" for one in report.problems):
                 report.unchecked[name] = "the API does not answer"
@@ -99,27 +83,6 @@ class Examination:
             report.problems.append(Problem(name, problem, advice or "docs/how-to/deploy.md, step 8."))
         else:
             report.checked.append(name)
-
-    def _machine(self) -> Iterator[Problem]:
-        """Checks the disk and the ports of a local stack."""
-        local = self.settings is None or urlsplit(self.settings.url).hostname in _LOCAL
-        if not local:
-            raise _Unchecked("the deployment is not on this machine")
-        folder = self.data or Path(DATA_FOLDER)
-        free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
-        if free < self.least_free_bytes:
-            advice = f"Delete something: a local stack needs {self.least_free_bytes / 1e9:.0f} GB."
-            yield Problem("disk", f"{free / 1e9:.1f} GB are free at {folder}.", advice)
-        if self.settings is None:
-            if _answers(self.up_port):
-                advice = f"Start it with another one: sakuin up --port {self.up_port + 1}"
-                yield Problem("port", f"Another program uses port {self.up_port} of this machine.", advice)
-            return
-        ports = folder / "ports.json"
-        for part, port in json.loads(ports.read_text()).items() if ports.is_file() else ():
-            if not part.endswith("admin") and not _answers(port):
-                advice = f"`sakuin up` restarts it; its log is in {folder}. If up does not run, start it."
-                yield Problem("port", f"The part {part} does not answer at port {port}.", advice)
 
     def _deployment(self, settings: CommandSettings) -> Iterator[Problem]:
         """Checks that the API answers, in the version of this command."""
@@ -218,15 +181,5 @@ def examine(data: Path | None) -> Report:
     try:
         settings = settings_of(data)
     except Misconfigured as error:
-        report = Examination(None, data)()
-        report.problems.append(Problem("settings", f"{error}.", "docs/how-to/deploy.md, step 8."))
-        return report
-    return Examination(settings, data)()
-
-
-def _answers(port: int) -> bool:
-    try:
-        socket.create_connection((_LOCAL[0], port), timeout=_CONNECT_SECONDS).close()
-    except OSError:
-        return False
-    return True
+        return Report([Problem("settings", f"{error}.", "docs/how-to/deploy.md, step 8.")])
+    return Examination(settings)()
