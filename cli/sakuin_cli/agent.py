@@ -32,6 +32,16 @@ class AgentClient:
         given = {name: value for name, value in arguments.items() if value is not None}
         return _answer(tool, anyio.run(self._within, lambda client: client.call_tool(tool, given)))
 
+    def pages(self, tool: str, arguments: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+        """Calls a tool as `call` does, and again with each `next_cursor`; yields the answers."""
+        cursor: str | None = None
+        while True:
+            answer = self.call(tool, {**arguments, "cursor": cursor})
+            yield answer
+            cursor = answer.get("next_cursor")
+            if not cursor:
+                return
+
     def searches(self) -> list[str]:
         """Returns the names of the tools that take a `query`."""
         listed = anyio.run(self._within, lambda client: client.list_tools())

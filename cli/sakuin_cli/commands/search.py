@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from sakuin_cli.agent import AgentClient
-
 KNOWLEDGE = "search_knowledge"
 _CHUNK, _PAGE, _FIND = "get_chunk_by_id", "read_page", "find_text"
 # The most that an agent may ask for in one call.
@@ -123,20 +121,10 @@ def chunk(
 ) -> None:
     """Show one explanation in full, as get_chunk_by_id returns it."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        answer = _whole_chunk(agent_of(settings_of(data), _CHUNK), id)
+        # The text of a long one comes in several answers.
+        parts = [answer["chunk"] for answer in agent_of(settings_of(data), _CHUNK).pages(_CHUNK, {"id": id})]
+        answer = {"chunk": {**parts[-1], "content": "".join(part["content"] for part in parts)}}
     terminal.answer(answer, lambda: _show_chunk(terminal, answer["chunk"]))
-
-
-def _whole_chunk(agent: "AgentClient", id: str) -> Mapping[str, Any]:
-    """Returns a chunk. The text of a long one comes in several answers."""
-    chunk: Mapping[str, Any] = {}
-    parts: list[str] = []
-    cursor: str | None = None
-    while cursor or not parts:
-        answer = agent.call(_CHUNK, {"id": id, "cursor": cursor})
-        chunk, cursor = answer["chunk"], answer.get("next_cursor")
-        parts.append(chunk["content"])
-    return {"chunk": {**chunk, "content": "".join(parts)}}
 
 
 def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
@@ -173,15 +161,13 @@ def read(
 ) -> None:
     """Show a page, or a part of it, as read_page returns it: as Markdown, or lines as they are."""
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        agent = agent_of(settings_of(data), _PAGE)
         question = {"page": page, "section": section, "line": line, "lines": lines, "max_tokens": _MOST_TOKENS}
-        answer = agent.call(_PAGE, question)
-        text, cursor = answer["text"], answer["next_cursor"]
-        while cursor:
-            rest = agent.call(_PAGE, {**question, "cursor": cursor})
+        answer, *others = agent_of(settings_of(data), _PAGE).pages(_PAGE, question)
+        text = answer["text"]
+        for rest in others:
             # Of lines, one that did not fit goes on.
             is_next = "line" in rest and rest["line"] > answer["line"] + text.count("\n")
-            text, cursor = text + ("\n" if is_next else "") + rest["text"], rest["next_cursor"]
+            text += ("\n" if is_next else "") + rest["text"]
     terminal.answer(
         {name: answer[name] for name in ("material", "title", "url")} | {"text": text},
         lambda: typer.echo(f"# {answer['title']}\n{answer['url']}\n\n{text}"),
@@ -198,14 +184,9 @@ def find(
 ) -> None:
     """Find the lines of pages that have an exact text, as find_text returns them."""
     wanted = {"pattern" if is_pattern else "text": text, "material": material, "in": folder}
-    question = {**wanted, "max_tokens": _MOST_TOKENS}
     with reporting_errors(as_json) as terminal, terminal.waiting():
-        agent = agent_of(settings_of(data), _FIND)
-        answer = agent.call(_FIND, question)
-        places, cursor = list(answer["places"]), answer["next_cursor"]
-        while cursor:
-            rest = agent.call(_FIND, {**question, "cursor": cursor})
-            places, cursor = places + rest["places"], rest["next_cursor"]
+        answers = agent_of(settings_of(data), _FIND).pages(_FIND, {**wanted, "max_tokens": _MOST_TOKENS})
+        places = [place for answer in answers for place in answer["places"]]
     if as_json:
         terminal.document({"places": places})
     else:

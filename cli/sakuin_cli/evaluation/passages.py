@@ -66,13 +66,8 @@ def _of_document(body: bytes) -> Iterator[Passage]:
 
 def passages_in_index(agent: AgentClient, client: DeploymentClient, *, folder: str) -> list[Passage]:
     """Returns the explanations below a folder, and for at most 50 of them their text and their author's `learns`."""
-    found: list[Passage] = []
-    cursor: str | None = None
-    while True:
-        answer = agent.call("list_concepts", {"cursor": cursor})
-        found += [Passage(concept["id"], concept["title"]) for concept in answer["concepts"]]
-        if (cursor := answer.get("next_cursor")) is None:
-            break
+    concepts = (concept for answer in agent.pages("list_concepts", {}) for concept in answer["concepts"])
+    found = [Passage(concept["id"], concept["title"]) for concept in concepts]
     below = folder_path(folder)
     passages = [one for one in found if one.id.startswith(below) and not one.id.startswith(OWN_FOLDER)]
     if not passages:
@@ -87,12 +82,9 @@ def _contents(ids: Sequence[str], agent: AgentClient) -> dict[str, str]:
     """Returns the texts of the explanations that are still there."""
     contents: dict[str, str] = {}
     for some in portions(ids, _IDS_A_CALL):
-        cursor: str | None = ""
-        while cursor is not None:
-            answer = agent.call("get_chunk_by_id", {"ids": some, "cursor": cursor or None})
+        for answer in agent.pages("get_chunk_by_id", {"ids": some}):
             for chunk in answer["chunks"]:
                 contents[chunk["id"]] = contents.get(chunk["id"], "") + chunk["content"]
-            cursor = answer["next_cursor"]
     return contents
 
 
