@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from sakuin import __version__
 
-from sakuin_cli.commands import index, keys, mcp, member, project, table, tool
+from sakuin_cli.commands import index, keys, mcp, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.check import check
 from sakuin_cli.commands.authors.coverage import coverage
@@ -55,8 +55,9 @@ def commands() -> typer.Typer:
     agents = (connect, search, chunk, read, find)
     for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
-    for group in (project, table, tool, mcp, keys, index, member):
-        app.add_typer(group.app)
+    groups = (project.app, table.app, tool.app, mcp.app, keys.app, index.app, project.members)
+    for group in groups:
+        app.add_typer(group)
     add_examples(app)
     return app
 

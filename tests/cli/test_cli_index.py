@@ -55,11 +55,11 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert (first["fingerprint"], first["live"], first["pages"]) == (
         SETTINGS.id,
         True,
-        {"built": 1, "total": 1, "missing": []},
+        {"total": 1, "missing": 0, "named": []},
     )
-    assert (second["live"], second["live_since"], second["whole"]) == (False, None, False)
+    assert (second["live"], second["live_since"], second["pages"]["missing"]) == (False, None, 1)
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
-    assert second["pages"]["missing"] == [{"name": "m", "reason": "is not built yet"}]
+    assert second["pages"]["named"] == [{"name": "m", "reason": "is not built yet"}]
     lines = indexes.sakuin("index", "status").out
     assert f"{SETTINGS.id}  live" in lines
     assert "… m  is not built yet" in lines
@@ -87,7 +87,7 @@ def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_bot
 
 def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
     activated = indexes.sakuin("index", "activate", "--force", "--json")
-    assert (activated.code, activated.document["live"], activated.document["whole"]) == (0, True, False)
+    assert (activated.code, activated.document["live"], activated.document["pages"]["missing"]) == (0, True, 1)
 
 
 def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(operator: Operator, indexes: Operator) -> None:

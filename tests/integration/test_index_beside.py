@@ -121,7 +121,7 @@ def test_another_index_is_built_activated_and_deleted_while_searches_answer(
         # It refuses to measure while a busy machine's embeddings are late.
         eventually("a good measure", lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
         second = deployed.printed("index", "activate")
-        assert (second["live"], second["whole"]) == (True, True)
+        assert (second["live"], second["pages"]["missing"], second["tables"]["missing"]) == (True, 0, 0)
         new = eventually("answers of the next index", lambda: {namespace_found(deployed)} - {old}).pop()
         deployed.printed("index", "activate", first["fingerprint"])
         eventually("answers of the first index", lambda: namespace_found(deployed) == old)

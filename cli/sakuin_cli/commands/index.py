@@ -1,6 +1,6 @@
 """`sakuin index`: the index versions of a deployment."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ def status(as_json: JsonOption = False, data: DataOption = None) -> None:
     with reporting_errors(as_json) as terminal, terminal.waiting():
         indexes = deployment(data).call("GET", "index")["indexes"]
     if as_json:
-        terminal.document({"indexes": [_document(index) for index in indexes]})
+        terminal.document({"indexes": indexes})
     else:
         for index in indexes:
             _show(terminal, index)
@@ -40,7 +40,7 @@ def activate(
     """Activate an index version that is complete. The current one is kept, so that you can go back."""
     with reporting_errors(as_json) as terminal:
         index = deployment(data).call("POST", "index", "activate", json={"index": fingerprint, "force": force})
-    terminal.answer(_document(index), lambda: _show(terminal, index))
+    terminal.answer(index, lambda: _show(terminal, index))
 
 
 @app.command()
@@ -53,16 +53,6 @@ def drop(
     with reporting_errors(as_json) as terminal:
         deleted = deployment(data).call("DELETE", "index", fingerprint)["fingerprint"]
     terminal.fields({"fingerprint": deleted, "dropped": True})
-
-
-def _document(index: "Record") -> dict[str, Any]:
-    pages, tables = index["pages"], index["tables"]
-    whole = not pages["missing"] and not tables["missing"]
-    return {**index, "whole": whole, "pages": _part(pages), "tables": _part(tables)}
-
-
-def _part(part: "Record") -> dict[str, Any]:
-    return {"built": part["total"] - part["missing"], "total": part["total"], "missing": part["named"]}
 
 
 def _show(terminal: Terminal, index: "Record") -> None:

@@ -55,18 +55,8 @@ def _material(client: "DeploymentClient", name: str, given: str) -> "Record":
     if not (work := client.work([name])["work"]):
         raise NotFound(f"There is no material {given!r}. Search results have its name as `material`, without .html")
     # The page has no record yet.
-    return {
-        "material": name,
-        "key": "",
-        "version_id": None,
-        "status": "failed" if all(row["state"] == "failed" for row in work) else "waiting",
-        "error": work[0]["reason"],
-        "generation": 0,
-        "chunks_count": 0,
-        "indexed_version_id": None,
-        "indexed_at": None,
-        "work": work,
-    }
+    state = "failed" if all(row["state"] == "failed" for row in work) else "waiting"
+    return {"material": name, "status": state, "error": work[0]["reason"], "work": work}
 
 
 def _show_material(terminal: Terminal, material: "Record") -> None:

@@ -1,6 +1,5 @@
 """`sakuin validate`: compares the index with the pages in the bucket or on this machine."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import deployment_of, settings_of
+from sakuin_cli.connections import deployment_of, settings_if_any, settings_of
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths, output_file
 from sakuin_cli.terminal import OnProgress, Terminal, counted, first_of, reporting_errors
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from sakuin.knowledge.validation import Finding
 
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.settings import CommandSettings
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
@@ -53,7 +51,7 @@ def validate(
     if (offline or sarif) and not paths:
         raise typer.BadParameter("It needs PATH", param_hint="--offline" if offline else "--sarif")
     with reporting_errors(as_json) as terminal:
-        settings = _offline_settings() if offline else settings_of(data)
+        settings = settings_if_any(data) if offline else settings_of(data)
         client = None if offline else deployment_of(settings)
         with terminal.progress("checked") as on_progress:
             if paths:
@@ -86,12 +84,6 @@ def report_findings(terminal: Terminal, found: "Sequence[Finding]") -> None:
 def _ordered(findings: "Sequence[Finding]") -> "list[Finding]":
     order = ("error", "warning", "info")
     return sorted(findings, key=lambda finding: (order.index(finding.severity), finding.material))
-
-
-def _offline_settings() -> "CommandSettings":
-    from sakuin_cli.settings import CommandSettings
-
-    return CommandSettings.read(os.environ)
 
 
 def _uploaded_findings(
