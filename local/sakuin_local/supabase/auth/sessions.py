@@ -53,7 +53,6 @@ class Sessions:
     records: Records
     key: SigningKey
     issuer: str
-    access_seconds: int = ACCESS_SECONDS
     now: Callable[[], float] = time.time
 
     def start(self, user: User, *, client_id: str | None = None, scope: str = "") -> dict[str, Any]:
@@ -107,8 +106,18 @@ class Sessions:
             self.records.sessions.pop(session.id, None)
         self.records.save()
 
-    def access_token(self, session: Session, seconds: int) -> str:
-        """Returns an access token of a session for so many seconds, with the claims that the product reads."""
+    def _tokens(self, session: Session) -> dict[str, Any]:
+        self.records.save()
+        return {
+            "access_token": self._access_token(session),
+            "token_type": "bearer",
+            "expires_in": ACCESS_SECONDS,
+            "expires_at": int(self.now()) + ACCESS_SECONDS,
+            "refresh_token": session.refresh_token,
+        }
+
+    def _access_token(self, session: Session) -> str:
+        """Returns an access token of a session with the claims that the product reads."""
         user, now = self.records.users[session.user_id], int(self.now())
         of_client = {"client_id": session.client_id, "scope": session.scope} if session.client_id else {}
         return self.key.sign(
@@ -116,7 +125,7 @@ class Sessions:
                 "iss": self.issuer,
                 "sub": user.id,
                 "aud": "authenticated",
-                "exp": now + seconds,
+                "exp": now + ACCESS_SECONDS,
                 "iat": now,
                 "email": user.email,
                 "role": "authenticated",
@@ -126,13 +135,3 @@ class Sessions:
                 **of_client,
             }
         )
-
-    def _tokens(self, session: Session) -> dict[str, Any]:
-        self.records.save()
-        return {
-            "access_token": self.access_token(session, self.access_seconds),
-            "token_type": "bearer",
-            "expires_in": self.access_seconds,
-            "expires_at": int(self.now()) + self.access_seconds,
-            "refresh_token": session.refresh_token,
-        }
