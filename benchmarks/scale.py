@@ -23,6 +23,8 @@ import simpy
 from sakuin.limits import Limits
 from sakuin.platform.openai.models import VENDORS
 from sakuin.tables.index_table import CHUNKS_A_MESSAGE
+from sakuin_local.aws.template import read_template
+from sakuin_local.places import REPOSITORY, TEMPLATE
 
 from benchmarks.__main__ import running_stack
 from benchmarks.comparison.freshness import ONE_RULE
@@ -30,7 +32,6 @@ from benchmarks.comparison.indexing_again import own_pages
 from benchmarks.stack import Stack, quantile
 from benchmarks.table_stack import large_string, running
 
-REPOSITORY = Path(__file__).parents[1]
 PAGE = REPOSITORY / "docs" / "scale.md"
 HOUR, DAY = 3_600.0, 86_400.0
 # MB of memory with which a function of Lambda has one processor.
@@ -51,13 +52,12 @@ _COST = (REPOSITORY / "docs" / "reference" / "cost.md").read_text("utf-8")
 # Prices and figures.
 FIGURES = {name: float(value.replace(",", "")) for name, value in re.findall(r"\| `(\w+)` \| ([\d.,e-]+) \|", _COST)}
 ENTRY_SECONDS = ASSUMED["request_seconds"]["entry"]
-_TEMPLATE = (REPOSITORY / "template.yaml").read_text("utf-8")
+_PARAMETERS = read_template(TEMPLATE)["Parameters"]
 
 
 def parameter(name: str) -> str:
     """Returns the default of a parameter of template.yaml."""
-    [default] = re.findall(rf"^  {name}:\n(?:    .*\n)*?    Default: '?([^'\n]*)'?$", _TEMPLATE, re.MULTILINE)
-    return str(default)
+    return str(_PARAMETERS[name]["Default"])
 
 
 @dataclass(frozen=True, slots=True)
