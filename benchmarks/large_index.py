@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
@@ -82,16 +83,22 @@ TITLE_IMPACT, BODY_IMPACT = 26214, 16384
 Questions = Sequence[tuple[str, str]]
 
 
-def main(count: int) -> None:
-    """Prints processor milliseconds and megabytes."""
-    rng = np.random.default_rng(7)
+@contextmanager
+def filled_index(rng: np.random.Generator, count: int) -> Iterator[tuple[Database, psycopg.Connection, Questions]]:
+    """Runs a database with so many chunks while the block runs; yields it, a connection and questions."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_database(Path(folder, "data")) as database,
         psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
     ):
         sql.execute("set search_path = public, extensions")
-        questions = filled(sql, rng, count)
+        yield database, sql, _fill(sql, rng, count)
+
+
+def main(count: int) -> None:
+    """Prints processor milliseconds and megabytes."""
+    rng = np.random.default_rng(7)
+    with filled_index(rng, count) as (database, sql, questions):
         print(f"{count} chunks, {QUESTIONS} questions of 8 to 40 terms; median and worst processor time, milliseconds")
         for name, kind, category in (
             ("a question", None, None),
@@ -107,7 +114,7 @@ def main(count: int) -> None:
         _write_large_page(sql, database, rng)
 
 
-def filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
+def _fill(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
     """Fills the index; returns questions made of the vectors and some of the terms of some chunks."""
     words = [f"語{number:x}" for number in range(60_000)]
     grams = [f"^{number:x}" for number in range(20_000)]

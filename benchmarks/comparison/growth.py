@@ -1,21 +1,19 @@
 """How a search grows with the number of chunks, from a hundred on: times, and the slope of their logarithms."""
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
 import numpy as np
-import psycopg
 from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Row, Run, Section, Spread
 from benchmarks.comparison.search import PEERS, STORES, other_database
 from benchmarks.comparison.server import milliseconds, running_server
-from benchmarks.large_index import SEARCH, filled
+from benchmarks.large_index import SEARCH, filled_index
 from benchmarks.large_index import milliseconds as processor_milliseconds
 
 CALLS = 20
@@ -68,13 +66,7 @@ def _rows(times: Mapping[str, Times]) -> Iterator[Row]:
 
 
 def _own(size: int) -> list[float]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_database(Path(folder, "data")) as database,
-        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
-    ):
-        sql.execute("set search_path = public, extensions")
-        questions = filled(sql, np.random.default_rng(data.SEED), size)
+    with filled_index(np.random.default_rng(data.SEED), size) as (_database, sql, questions):
         return [processor_milliseconds(sql, SEARCH, (*each, None, None)) for each in questions]
 
 
