@@ -69,11 +69,21 @@ def test_every_log_group_has_a_retention() -> None:
 
 
 @pytest.mark.parametrize("name", WORK_QUEUES)
-def test_a_queue_gives_up_after_five_tries_into_dead_letters_kept_for_two_weeks(name: str) -> None:
+def test_a_queue_is_read_watched_and_gives_up_after_five_tries_into_dead_letters(name: str) -> None:
+    assert name in {event["Queue"]["Fn::GetAtt"][0] for _, event in triggers()}
     redrive = WORK_QUEUES[name]["RedrivePolicy"]
     assert redrive["maxReceiveCount"] >= 5
     dead_letters = redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]
+    # Two weeks.
     assert QUEUES[dead_letters]["MessageRetentionPeriod"] == 1_209_600
+    assert TEMPLATE["Parameters"]["LeaseSeconds"]["MaxValue"] <= WORK_QUEUES[name]["VisibilityTimeout"]
+    watched = {
+        (alarm["MetricName"], alarm["Dimensions"][0]["Value"].get("Fn::GetAtt", [""])[0])
+        for alarm in resources("AWS::CloudWatch::Alarm").values()
+        if alarm["Namespace"] == "AWS/SQS"
+    }
+    age, letters = "ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"
+    assert {(age, name), (letters, dead_letters)} <= watched
 
 
 def test_every_queue_is_encrypted_by_a_key_that_s3_can_use() -> None:
@@ -89,22 +99,20 @@ def test_lambda_does_not_repeat_maintenance_that_failed() -> None:
     assert [one["EventInvokeConfig"] for one in scheduled] == [{"MaximumRetryAttempts": 0}]
 
 
-def test_every_queue_with_dead_letters_is_read() -> None:
-    read = {event["Queue"]["Fn::GetAtt"][0] for _, event in triggers()}
-    assert read == set(WORK_QUEUES)
-
-
 @pytest.mark.parametrize(("name", "event"), triggers())
 def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event: dict[str, Any]) -> None:
-    queue = QUEUES[event["Queue"]["Fn::GetAtt"][0]]
+    function, queue = FUNCTIONS[name], QUEUES[event["Queue"]["Fn::GetAtt"][0]]
     assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     # What ends a worker costs its own message a try, and no other.
     assert event["BatchSize"] == 1
     # SQS accepts no less.
     assert TEMPLATE["Parameters"][event["ScalingConfig"]["MaximumConcurrency"]["Ref"]]["MinValue"] == 2
     # A worker that dies before it takes the lease costs this time. AWS accepts no less than the function's.
-    assert FUNCTIONS[name]["Timeout"] <= queue["VisibilityTimeout"] == VISIBILITY_SECONDS <= 90
-    assert "ReservedConcurrentExecutions" not in FUNCTIONS[name]
+    assert function["Timeout"] <= queue["VisibilityTimeout"] == VISIBILITY_SECONDS <= 90
+    assert "ReservedConcurrentExecutions" not in function
+    role = function["Role"]["Fn::GetAtt"][0]
+    own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
+    assert [one["Resource"] for one in own] == [event["Queue"]]
 
 
 def test_the_defaults_work_in_a_new_account_with_ten_concurrent_executions() -> None:
@@ -250,18 +258,6 @@ def test_an_alarm_and_its_end_are_notified(name: str) -> None:
     assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
 
 
-@pytest.mark.parametrize("name", WORK_QUEUES)
-def test_a_queue_s_age_and_its_dead_letters_are_watched(name: str) -> None:
-    watched = {
-        (alarm["MetricName"], alarm["Dimensions"][0]["Value"].get("Fn::GetAtt", [""])[0])
-        for alarm in ALARMS.values()
-        if alarm["Namespace"] == "AWS/SQS"
-    }
-    dead_letters = WORK_QUEUES[name]["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]
-    assert ("ApproximateAgeOfOldestMessage", name) in watched
-    assert ("ApproximateNumberOfMessagesVisible", dead_letters) in watched
-
-
 def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_the_code_counts() -> None:
     body = TEMPLATE["Resources"]["SakuinDashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     widgets = json.loads(body)["widgets"]
@@ -348,15 +344,3 @@ def test_a_worker_alone_writes_to_dead_letters_and_to_those_of_its_queue() -> No
 def test_a_batch_is_sent_by_the_right_to_send_and_by_no_action_of_its_own() -> None:
     # AWS has no action sqs:SendMessageBatch; the emulator asks for it.
     assert [one for _, one in statements() if "sqs:SendMessageBatch" in one["Action"]] == []
-
-
-@pytest.mark.parametrize("name", WORK_QUEUES)
-def test_a_lease_is_no_longer_than_what_its_queue_hides_a_message_for(name: str) -> None:
-    assert TEMPLATE["Parameters"]["LeaseSeconds"]["MaxValue"] <= WORK_QUEUES[name]["VisibilityTimeout"]
-
-
-@pytest.mark.parametrize(("name", "trigger"), triggers())
-def test_a_worker_may_extend_the_lease_of_its_message(name: str, trigger: dict[str, Any]) -> None:
-    role = FUNCTIONS[name]["Role"]["Fn::GetAtt"][0]
-    own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
-    assert [one["Resource"] for one in own] == [trigger["Queue"]]

@@ -10,32 +10,29 @@ from sakuin.language.analysis import analyze, term_counts
 FILLER = "前置きの文が続いていく。" * 12
 
 
-def test_a_short_text_is_its_own_excerpt() -> None:
-    assert excerpt(" 短い\n文。 ", around=["文"]) == "短い 文。"
-
-
-def test_a_text_without_what_matched_is_shown_from_its_beginning() -> None:
-    assert excerpt(FILLER, around=["判別式"], length=20) == FILLER[:20] + "…"
-
-
-def test_it_begins_with_the_sentence_that_has_the_word() -> None:
-    assert excerpt(f"{FILLER}ここに判別式が現れる。{FILLER}", around=["判別式"]).startswith("…ここに判別式")
-
-
-def test_the_stretch_with_more_of_the_words_wins_over_the_first() -> None:
-    text = f"{FILLER}判別式の名だけ。{FILLER}解の個数は判別式で分かる。{FILLER}"
-    assert excerpt(text, around=["判別式", "解の個数"]).startswith("…解の個数は判別式")
-
-
-def test_the_weightier_word_wins_where_both_cannot_be_seen() -> None:
-    text = f"{FILLER}方法の話。{FILLER}判別式の話。{FILLER}"
-    assert excerpt(text, around=["判別式", "方法"]).startswith("…判別式の話")
+@pytest.mark.parametrize(
+    ("text", "around", "begins"),
+    [
+        (" 短い\n文。 ", ["文"], "短い 文。"),
+        # Without a word from its beginning, otherwise with the sentence that has it.
+        (FILLER, ["判別式"], FILLER[:99]),
+        (f"{FILLER}ここに判別式が現れる。{FILLER}", ["判別式"], "…ここに判別式"),
+        # The stretch with more of the words wins over the first, and the weightier word where both cannot be seen.
+        (
+            f"{FILLER}判別式の名だけ。{FILLER}解の個数は判別式で分かる。{FILLER}",
+            ["判別式", "解の個数"],
+            "…解の個数は判別式",
+        ),
+        (f"{FILLER}方法の話。{FILLER}判別式の話。{FILLER}", ["判別式", "方法"], "…判別式の話"),
+    ],
+)
+def test_an_excerpt_begins_with_what_matched(text: str, around: list[str], begins: str) -> None:
+    assert excerpt(text, around=around).startswith(begins)
 
 
 def test_a_word_is_found_in_either_case() -> None:
-    assert "The Discriminant" in excerpt(
-        "Words. " * 40 + "The Discriminant tells. " + "Words. " * 40, around=["discriminant"]
-    )
+    text = "Words. " * 40 + "The Discriminant tells. " + "Words. " * 40
+    assert "The Discriminant" in excerpt(text, around=["discriminant"])
 
 
 LINES = [f"    value_{number} = compute({number})" for number in range(30)]
@@ -92,22 +89,13 @@ def words_of(question: str) -> list[str]:
     return [term for term in term_counts(analyze(question)) if not term.startswith("~")]
 
 
-def test_another_spelling_is_shown_as_it_stands_in_the_text() -> None:
+def test_matched_words_are_shown_as_they_stand_in_the_text_once_and_the_heaviest_first() -> None:
     assert matched_words(TEXT, words_of("襷掛け")) == ("たすき掛け",)
-
-
-def test_neighbours_are_one_stretch() -> None:
+    # Neighbours are one stretch.
     assert "二次方程式" in matched_words(TEXT, words_of("二次方程式"))
-
-
-def test_a_repeated_word_is_shown_once_and_the_heaviest_first() -> None:
     assert matched_words(TEXT, [*words_of("因数分解"), *words_of("襷掛け")])[:2] == ("因数分解", "たすき掛け")
-
-
-def test_nothing_that_matches_is_nothing() -> None:
-    assert matched_words(TEXT, []) == ()
-    assert matched_words(TEXT, ["天気"]) == ()
-    assert matched_words("", ["天気"]) == ()
+    for text, words in ((TEXT, []), (TEXT, ["天気"]), ("", ["天気"])):
+        assert matched_words(text, words) == ()
 
 
 def test_there_are_never_more_than_are_shown() -> None:

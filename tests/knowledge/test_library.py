@@ -32,17 +32,19 @@ def test_the_canary_that_was_removed_a_moment_ago_is_no_finding(a_world: Worlds)
     assert rules(world) == set()
 
 
-def test_a_page_that_is_gone_but_indexed_is_an_error(world: World) -> None:
-    world.put("a.html", PAGE)
-    world.bucket.remove("a.html")
-    assert rules(world) == {("error", "missing-page", "a", None)}
-
-
-def test_an_unreadable_page_and_a_waiting_key_are_reported(world: World) -> None:
+def test_pages_that_are_gone_or_unreadable_and_waiting_keys_are_reported(world: World) -> None:
     world.put("a.html", b"%PDF-1.7")
-    world.put("が.html", PAGE)
-    world.put(unicodedata.normalize("NFD", "が.html"), PAGE)
-    assert rules(world) == {("error", "unreadable-page", "a", None), ("warning", "waiting-page", "が", None)}
+    world.put("gone.html", PAGE)
+    for key in ("が.html", "b/が.html"):
+        world.put(key, PAGE)
+        world.put(unicodedata.normalize("NFD", key), PAGE)
+    world.bucket.remove("gone.html")
+    in_folder = ("warning", "waiting-page", "b/が", None)
+    assert rules(world, prefix="b/") == {in_folder}
+    assert rules(world) == {
+        *(("error", "unreadable-page", "a", None), ("error", "missing-page", "gone", None)),
+        *(("warning", "waiting-page", "が", None), in_folder),
+    }
 
 
 def test_files_of_authors_that_cannot_be_read_are_errors(a_world: Worlds) -> None:
@@ -114,13 +116,6 @@ def test_what_a_page_lost_is_no_finding_when_the_version_before_is_gone(world: W
     assert rules(world) == set()
     world.put("a.html", _boxes(1, words="同じ"))
     assert rules(world) == set()
-
-
-def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(world: World) -> None:
-    for key in ("a/が.html", "b/が.html"):
-        world.put(key, PAGE)
-        world.put(unicodedata.normalize("NFD", key), PAGE)
-    assert rules(world, prefix="a/") == {("warning", "waiting-page", "a/が", None)}
 
 
 def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:

@@ -26,12 +26,10 @@ def test_a_key_becomes_its_material() -> None:
 
 
 def test_japanese_stays_and_reserved_characters_are_encoded() -> None:
-    assert (
-        link("二次方程式の解き方_教材", "rule-a", "/school_asset/")
-        == "/school_asset/二次方程式の解き方_教材.html#rule-a"
-    )
+    assert link("解き方_教材", "rule-a", "/school_asset/") == "/school_asset/解き方_教材.html#rule-a"
     assert link("a b#c?d%", "rule-x") == "/a%20b%23c%3Fd%25.html#rule-x"
     assert link("/evil.example/x", "rule-x") == "/%2Fevil.example/x.html#rule-x"
+    assert page_link("解き方 1", "https://example.org/") == "https://example.org/解き方%201.html"
 
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
@@ -68,7 +66,3 @@ def test_a_link_leads_back_to_its_chunk(material: str, anchor: str, base_url: st
 @pytest.mark.parametrize("text", ["a#rule-a", "/a.html", "https://example.org/a.html", "//[x/a.html#b", "", "a.htm#b"])
 def test_what_is_no_link_to_an_element_leads_to_none(text: str) -> None:
     assert chunk_of_link(text, "https://example.org") is None
-
-
-def test_a_page_has_a_link_without_an_anchor() -> None:
-    assert page_link("解き方 1", "https://example.org/") == "https://example.org/解き方%201.html"

@@ -27,19 +27,20 @@ def uploaded(*keys: str) -> dict[str, Any]:
     return message
 
 
-def test_the_sample_event_asks_for_its_table() -> None:
+def test_each_sample_is_read() -> None:
     assert tool_message(sample("index_tool.event")) == ScanRequest(**IDS, for_event=True)
+    key = f"tables/{PROJECT}/{TABLE}/1.json"
+    assert tool_message(sample("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
+    batch = embed_message(sample("embed_chunks.batch"))
+    assert (batch.project_id, batch.table_id, len(batch.chunks)) == (PROJECT, TABLE, 3)
+    # S3's test event asks for nothing.
+    assert tool_message(sample("index_material.test_event")) is None
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_asks_for_a_scan_and_carries_nothing_but_ids(name: str) -> None:
     sent = {"detail-type": name, "source": "a platform", "detail": {**IDS, "tool_id": None, "data": "ignored"}}
     assert tool_message(sent) == ScanRequest(**IDS, for_event=True)
-
-
-def test_the_sample_upload_is_a_table_s_document() -> None:
-    key = f"tables/{PROJECT}/{TABLE}/1.json"
-    assert tool_message(sample("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
 
 
 def test_a_key_is_decoded() -> None:
@@ -54,15 +55,6 @@ def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
         tool_message(uploaded(first, second))
 
 
-def test_the_test_event_of_s3_asks_for_nothing() -> None:
-    assert tool_message(sample("index_material.test_event")) is None
-
-
 def test_a_continued_scan_has_its_place() -> None:
     asked = tool_message({"index": {**IDS, "generation": 3, "skip": 2000}})
     assert asked == ScanRequest(**IDS, generation=3, skip=2000)
-
-
-def test_the_sample_batch_names_its_chunks() -> None:
-    asked = embed_message(sample("embed_chunks.batch"))
-    assert (asked.project_id, asked.table_id, len(asked.chunks)) == (PROJECT, TABLE, 3)

@@ -78,15 +78,11 @@ def test_agents_do_not_find_the_canary(world: World) -> None:
     assert ask_for_canary(world, "qwertzuiop") == CanaryAnswer(True)
 
 
-def test_an_answer_of_an_older_text_is_not_fresh(world: World) -> None:
+def test_an_answer_of_an_older_text_or_by_words_alone_is_not_enough(world: World) -> None:
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
     assert not ask_for_canary(world, "fghjklqwer").found
-
-
-def test_an_answer_by_words_alone_is_not_enough(world: World) -> None:
-    world.put(f"site/{CANARY_KEY}", canary_page("fghjklqwer"))
     world.embedder.down = True
-    answer = ask_for_canary(world, "fghjklqwer")
+    answer = ask_for_canary(world, "qwertzuiop")
     assert (answer.found, bool(answer.reason)) == (False, True)
 
 

@@ -86,19 +86,14 @@ def damaged(world: World) -> dict[str, str]:
 DIFFERENT = [("missing", "back.html"), ("gone", "gone.html"), ("missing", "missing.html"), ("stale", "stale.html")]
 
 
-def test_changes_without_an_event_are_found_once(world: World) -> None:
-    expected = damaged(world)
+def test_changes_without_an_event_are_found_once_and_only_shown_by_a_dry_run(world: World) -> None:
+    expected, before = damaged(world), texts(world)
+    assert found(world, dry_run=True) == DIFFERENT
+    assert (world.settle(), texts(world)) == ([], before)
     assert found(world) == DIFFERENT
     world.settle()
     assert {name.partition("#")[0]: text[-2] for name, text in texts(world).items()} == expected
     assert found(world) == []
-
-
-def test_a_dry_run_changes_nothing_and_asks_for_nothing(world: World) -> None:
-    damaged(world)
-    before = texts(world)
-    assert found(world, dry_run=True) == DIFFERENT
-    assert (world.settle(), texts(world)) == ([], before)
 
 
 def test_a_bucket_that_lost_most_pages_empties_the_index_only_on_command(world: World) -> None:
