@@ -77,7 +77,6 @@ from tests.doubles.embedder import MODEL, WEIGHTS, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 from tests.doubles.queue import MemoryQueue, MemoryQueues
 from tests.doubles.sqs import Message, ModelledSqs
-from tests.doubles.table_bodies import MemoryBodies
 from tests.effort import EFFORT
 from tests.emptied import emptied
 from tests.environment import environment
@@ -156,8 +155,6 @@ class Doubles(Clients):
     def tables_bucket(self) -> Any:
         return self.world.bodies
 
-    table_documents = tables_bucket
-
     def event_bus(self) -> Any:
         return self.world.bus
 
@@ -200,7 +197,7 @@ class Outside:
     embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
     queue: MemoryQueue = field(default_factory=MemoryQueue)
     queues: Any = field(default_factory=MemoryQueues)
-    bodies: Any = field(default_factory=MemoryBodies)
+    bodies: Any = field(default_factory=MemoryBucket)
     bus: Any = field(default_factory=MemoryBus)
     sqs: Any = field(default_factory=ModelledSqs)
 

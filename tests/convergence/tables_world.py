@@ -40,9 +40,9 @@ from turbopuffer import DefaultHttpxClient
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.doubles.table_bodies import MemoryBodies
 from tests.events import s3_message
 from tests.worlds import SETTINGS, doubles
 
@@ -147,7 +147,7 @@ class TablesWorld:
     backend: TablesBackend
     store: Any = None
     two_versions: bool = False
-    bodies: MemoryBodies = field(default_factory=MemoryBodies)
+    bodies: MemoryBucket = field(default_factory=MemoryBucket)
     processed: set[str] = field(default_factory=set)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)

@@ -23,7 +23,7 @@ from tests.convergence.tables_actions import Change
 from tests.convergence.tables_machine import TablesMachine
 from tests.convergence.tables_world import TablesBackend
 from tests.convergence.tally import Tally
-from tests.doubles.table_bodies import MemoryBodies
+from tests.doubles.bucket import MemoryBucket
 
 ONE, OTHER = "公式に代入する。係数を読みとる。", "一次関数の傾きを求める。切片は別に読む。"
 PAGE = "b.html"
@@ -84,11 +84,11 @@ class SpoilsTheNextVersion(StoresOtherText):
         (self.real if is_live else StoresOtherText(self.real)).upsert(namespace, rows)
 
 
-class ReadsAnotherDocument(MemoryBodies):
+class ReadsAnotherDocument(MemoryBucket):
     """Gives another document than the uploaded one."""
 
-    def read(self, key: str, *, max_bytes: int) -> bytes:
-        return json.dumps({"a": "ほかの文書です。だれも書いていません。"}).encode()
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        return StoredObject(json.dumps({"a": "ほかの文書です。だれも書いていません。"}).encode(), None)
 
 
 def index_a_table(story: TablesMachine) -> None:

@@ -1,13 +1,14 @@
 """A bucket with versions and delete markers that says what happened to it as S3 does."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import md5
 from urllib.parse import quote_plus
 
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.platform.s3 import BucketObject, ObjectPage, StoredObject
+from sakuin.platform.s3 import BucketObject, ObjectPage, StoredObject, UploadTarget
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,7 +24,7 @@ class _Version:
 
 @dataclass
 class MemoryBucket:
-    """A `MaterialBucket`. `take_messages` gives S3's notifications since the last time, in the order of the changes."""
+    """An `S3Bucket`. `take_messages` gives S3's notifications since the last time, in the order of the changes."""
 
     name: str = "materials"
     reads: int = 0
@@ -41,8 +42,8 @@ class MemoryBucket:
             raise NotFound(f"{key} is not in the bucket")
         if len(wanted[0].body) > max_bytes:
             size = len(wanted[0].body)
-            said = f"The file has {size:,} bytes; the limit is {max_bytes:,} (page_bytes for a page). Split it."
-            raise UnreadablePage(said)
+            limit = f"{max_bytes:,} (page_bytes for a page, table_bytes for a Table)"
+            raise UnreadablePage(f"The file has {size:,} bytes; the limit is {limit}. Split it.")
         return StoredObject(wanted[0].body, wanted[0].id, _etag(wanted[0].body))
 
     def current(self, key: str) -> BucketObject | None:
@@ -79,6 +80,9 @@ class MemoryBucket:
 
     def write(self, key: str, body: bytes, *, content_type: str = "text/html") -> str:
         return self._happened(key, body, "ObjectCreated:Put")
+
+    def upload_target(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> UploadTarget:
+        return UploadTarget(f"https://bucket/{key}?seconds={seconds}", headers)
 
     def remove(self, key: str) -> str:
         return self._happened(key, None, "ObjectRemoved:DeleteMarkerCreated")

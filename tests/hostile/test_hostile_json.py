@@ -4,7 +4,8 @@ import pytest
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.document import MOST_OPERATIONS, parsed_table, patched, written_table
 from sakuin.tables.json_pointer import resolve
-from sakuin.tables.scan import LONGEST_POINTER, LargeString, UnreachablePart, large_strings
+from sakuin.tables.model import SkippedNode
+from sakuin.tables.scan import LONGEST_POINTER, LargeString, large_strings
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 
@@ -28,8 +29,8 @@ def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbour
     document = {"k" * 1_000_000: [LARGE] * 1000, "good": LARGE}
     found = list(large_strings(document, "", threshold=200))
     assert [each.json_pointer for each in found if isinstance(each, LargeString)] == ["/good"]
-    (reported,) = (each for each in found if isinstance(each, UnreachablePart))
-    assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.problem
+    (reported,) = (each for each in found if isinstance(each, SkippedNode))
+    assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.reason
     assert len(reported.json_pointer) == 200
 
 

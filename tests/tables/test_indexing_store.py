@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.real_pace import RealPace, real_pace
-from tests.worlds import FINGERPRINT, TableWorld, long, world_of
+from tests.worlds import TableWorld, long, world_of
 
 A, B = long("二次方程式の解の公式"), long("三平方の定理")
 BACKLOG = 128 * 1024 * 1024
@@ -104,9 +104,7 @@ def test_hidden_rows_are_not_taken_for_lost(world: TableWorld, strict: RealPace)
     [waiting] = world.index.unindexed_tables()
     world.index.mark_indexed(waiting)
     assert world.rows(table) == {}
-    reconcile = ReconcileTables(
-        TableSummaries(world.client, FINGERPRINT.id), world.index, world.store, world.queues, ""
-    )
+    reconcile = ReconcileTables(world.index, world.store, world.queues, "")
     assert reconcile.page(None, dry_run=False, is_over=lambda: False).differences == []
     strict.time.now += 30
     assert reconcile.page(None, dry_run=False, is_over=lambda: False).differences == []

@@ -9,23 +9,19 @@ import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.reconciliation import Difference
 from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.nodes import RecordedRows, TableSummary
 from sakuin.tables.postgres import combined_rows
-from sakuin.tables.reconcile import ReconcileTables, TableSummaries, TableSummary
+from sakuin.tables.reconcile import ReconcileTables
 
 from tests.doubles.chunk_store import WatchedStore
-from tests.worlds import FINGERPRINT, TableWorld, long
+from tests.worlds import TableWorld, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
 
 
-def summaries(world: TableWorld) -> TableSummaries:
-    return TableSummaries(world.client, FINGERPRINT.id)
-
-
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix())
+    return ReconcileTables(world.index, world.store, world.queues, world.index.namespace_suffix())
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -231,7 +227,7 @@ class Records:
     def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
         return [name for name in ALL if name > (table_id or "")][:limit]
 
-    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
+    def summaries(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
         if self.large.intersection(table_ids):
             raise TIMED_OUT
         return [TableSummary("p", name, True, False) for name in table_ids]
@@ -244,7 +240,7 @@ class Records:
     @property
     def reconcile(self) -> ReconcileTables:
         both: Any = self
-        return ReconcileTables(both, both, both, both, "")
+        return ReconcileTables(both, both, both, "")
 
 
 @pytest.mark.parametrize("records", [Records(large={"t03"}), Records(bad={"t03": TIMED_OUT})])

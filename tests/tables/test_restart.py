@@ -1,13 +1,12 @@
 """Restarts of stalled indexing of a Table."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from psycopg.types.json import Jsonb
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.tables.reconcile import TableSummaries
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
@@ -25,12 +24,12 @@ class Stalled:
     world: TableWorld
     dsn: str
     table: str = ""
+    tool: str = ""
     has_backlog: bool = False
-    gave_up: list[tuple[str, str, str | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.table = self.world.table({"a": "b"})
-        self.world.tool(self.table, "")
+        self.tool = self.world.tool(self.table, "")
         self.queues.asked.clear()
 
     @property
@@ -43,8 +42,7 @@ class Stalled:
     def restarted(self) -> int:
         """Returns how many Tables maintenance restarts."""
         restart: Any = self.world.maintenance.restart_tables
-        replaced = {"has_backlog": lambda: self.has_backlog, "give_up": lambda *told: self.gave_up.append(told)}
-        return int(replace(restart, **replaced)())
+        return int(replace(restart, has_backlog=lambda: self.has_backlog)())
 
 
 @pytest.fixture
@@ -85,8 +83,9 @@ def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) 
         stalled.passes(130)
         restarted.append(stalled.restarted())
     assert restarted == [1, 1, 1, 1, 1, 0]
-    reason = "Its indexing was started 5 times and stalled each time"
-    assert stalled.gave_up == [(stalled.table, reason, FINGERPRINT.id)]
+    status = stalled.world.status(stalled.tool)
+    assert status["state"] == "error"
+    assert status["last_error"].startswith("Its indexing was started 5 times and stalled each time. Send it again with")
     assert len(stalled.queues.asked) == 5
 
 
@@ -113,7 +112,7 @@ def test_a_wrong_status_hides_no_table_and_the_next_scan_corrects_it(world: Tabl
     for number, metadata in enumerate(WRONG):
         world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
         assert still in {stalled for _, stalled in world.index.stalled_tables(120)}, metadata
-        summaries = TableSummaries(world.client, FINGERPRINT.id).of_tables([table])
+        summaries = world.index.summaries([table])
         assert [each.table_id for each in summaries] == [table], metadata
         world.replace(table, {"a": long(f"直{number}", 300)})
         world.settle()

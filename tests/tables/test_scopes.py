@@ -116,7 +116,7 @@ def test_a_body_in_the_bucket_is_indexed_and_an_unreadable_one_is_an_error_of_th
     def upload(body: bytes) -> None:
         number = world.call("begin_upload", table=table)["upload"]
         key = PendingUpload(world.project, table, number).key
-        world.bodies.bodies[key] = body
+        world.bodies.write(key, body)
         assert world.call("finish_upload", table=table, upload=number, key=key, error=None)
         world.queues.index(world.project, table)
         world.settle()

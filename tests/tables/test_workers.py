@@ -64,7 +64,7 @@ def uploaded(tables: TableWorld, table: str) -> str:
     """Uploads a document; returns the message of S3."""
     tables.call("begin_upload", table=table)
     key = f"tables/{tables.project}/{table}/1.json"
-    tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
+    tables.bodies.write(key, json.dumps({"b": TEXT}).encode())
     tables.queues.asked.clear()
     return json.dumps(s3_message(key))
 

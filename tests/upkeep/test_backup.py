@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from sakuin.language.synonyms import stored_groups
-from sakuin.tables.admin.documents import S3TableDocuments
+from sakuin.platform.s3 import S3Bucket
 from sakuin_local.places import REPOSITORY
 from sakuin_local.supabase.database import Database
 
@@ -187,7 +187,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
         assert person.sakuin("push", "pages").code == 0
         before = person.sakuin("chunk", "junior/解の公式#rule-formula", "--json").document
         world = world_of(lost, stand_in)
-        world.bodies = S3TableDocuments(boto3.client("s3"), "tables")
+        world.bodies = S3Bucket(boto3.client("s3"), "tables")
         endpoint = uploaded(world, json.dumps(DOCUMENT).encode())
         done(shell("Take", "gzip"), tmp_path, lost)
         type_in(block("Take", "gzip"), person)
@@ -209,7 +209,7 @@ def test_the_buckets_and_the_secret_are_restored_into_an_empty_account(
         assert person.deployment.functions.openai.requests == []
         restored = world_of(empty, stand_in)
         restored.project = world.project
-        restored.bodies = S3TableDocuments(boto3.client("s3"), "tables")
+        restored.bodies = S3Bucket(boto3.client("s3"), "tables")
         for (table,) in restored.sql("select id::text from public.context_table"):
             restored.queues.index(restored.project, table)
         restored.settle()

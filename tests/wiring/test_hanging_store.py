@@ -15,7 +15,7 @@ from sakuin.platform.secrets import Secrets
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.settings import Settings
 from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
-from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.index_versions import BuildResult
 from sakuin.upkeep.maintain import Maintain
@@ -27,7 +27,7 @@ from sakuin.wiring.handlers import http_handler, instrument
 from tests.events import AUTHORIZATION, event, ring
 from tests.platform.test_hanging_vendor import Clock, Killed
 from tests.test_template import FUNCTIONS
-from tests.worlds import FINGERPRINT, TableWorld, World, long
+from tests.worlds import TableWorld, World, long
 
 
 @dataclass
@@ -170,8 +170,7 @@ def test_a_comparison_on_command_answers_in_time(invocation: Invocation, world: 
         tables.indexed([long(f"説明{number}")])
     invocation.clock.ends = FUNCTIONS["SakuinApi"]["Timeout"]
     queues: Any = tables.queues
-    summaries = TableSummaries(tables.client, FINGERPRINT.id)
-    compared = ReconcileTables(summaries, tables.index, invocation.store, queues, "")
+    compared = ReconcileTables(tables.index, invocation.store, queues, "")
     materials: Any = None
     reconcile = Reconcile(materials, ReconcileVersions([compared]), world.runs, invocation.now, lambda: True)
     api = rest_api(world.library, ring, "1", admin_routers=[reconcile_router(lambda: reconcile)])

@@ -310,7 +310,7 @@ def test_a_page_has_so_many_bytes_and_explanations(stack: Stack, index_page: Han
     )
     large = page_status(stack, index_page, a_page({"rule-a": "規則: " + "x" * 5_000}))
     assert large["status"] == "failed"
-    assert "the limit is 4,000 (page_bytes for a page)" in large["error"]
+    assert "the limit is 4,000 (page_bytes for a page, table_bytes for a Table)" in large["error"]
     assert page_status(stack, index_page, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from sakuin.errors import Unavailable
-from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.model import OutboxEvent
 
@@ -45,16 +44,3 @@ def test_what_the_bus_refuses_is_not_sent() -> None:
     assert EventBridgeBus(Client(), "bus").put([]) == set()
     with pytest.raises(Unavailable):
         EventBridgeBus(Client(down=True), "bus").put(EVENTS)
-
-
-def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() -> None:
-    from sakuin.platform.aws import client
-
-    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
-    bodies = S3TableDocuments(client("s3", **keys), "tables")
-    target = bodies.upload_target("tables/p/t/1.json", seconds=60, size=7)
-    assert target.url.startswith("https://tables.s3.")
-    assert "/tables/p/t/1.json?" in target.url
-    assert "X-Amz-Expires=60" in target.url
-    assert "X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in target.url
-    assert target.headers == {"Content-Type": "application/json", "Content-Length": "7", "If-None-Match": "*"}

@@ -16,8 +16,8 @@ from sakuin.tables.postgres import TableIndex
 from sakuin_local.supabase.database import Database
 
 from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import FINGERPRINT, vector_of
-from tests.doubles.table_bodies import MemoryBodies
 from tests.worlds import FINGERPRINT as OF_TABLES
 
 # ---------------------------------------------------------------- the same vectors
@@ -83,7 +83,7 @@ class Busy:
         read = self.real.document(user, table_id)
         if self.left:
             self.left -= 1
-            TableAdmin(self.real, MemoryBodies()).patch(
+            TableAdmin(self.real, MemoryBucket()).patch(
                 user, table_id, [{"op": "add", "path": "/list/-", "value": "theirs"}], expected_version=None
             )
         return read
@@ -102,7 +102,7 @@ def table(records: ProjectRecords) -> str:
 
 def test_a_patch_of_any_version_is_made_again_on_what_others_wrote(records: ProjectRecords, table: str) -> None:
     busy: Any = Busy(records, 2)
-    admin = TableAdmin(busy, MemoryBodies())
+    admin = TableAdmin(busy, MemoryBucket())
     admin.patch(None, table, APPEND, expected_version=None)
     assert admin.node(None, table, "/list") == ["theirs", "theirs", "ours"]
 
@@ -113,5 +113,5 @@ def test_a_patch_that_others_overtake_again_and_again_or_once_its_version_is_a_c
 ) -> None:
     busy: Any = Busy(records, times)
     with pytest.raises(Conflict):
-        TableAdmin(busy, MemoryBodies()).patch(None, table, APPEND, expected_version=expected)
-    assert "ours" not in TableAdmin(records, MemoryBodies()).node(None, table, "/list")
+        TableAdmin(busy, MemoryBucket()).patch(None, table, APPEND, expected_version=expected)
+    assert "ours" not in TableAdmin(records, MemoryBucket()).node(None, table, "/list")

@@ -85,7 +85,8 @@ def test_a_delete_marker_is_nothing_and_the_versions_below_it_stay(bucket: S3Buc
 def test_an_object_that_is_too_large_is_unreadable_and_says_so(bucket: S3Bucket, size: int) -> None:
     bucket.write(KEY, b"x" * size, content_type=HTML)
     with pytest.raises(
-        UnreadablePage, match=rf"^The file has {size:,} bytes; the limit is 10 \(page_bytes for a page\)\."
+        UnreadablePage,
+        match=rf"^The file has {size:,} bytes; the limit is 10 \(page_bytes for a page, table_bytes for a Table\)\.",
     ):
         bucket.read(KEY, max_bytes=10)
     assert len(bucket.read(KEY, max_bytes=size).body) == size

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.s3 import ObjectPage
-from sakuin.tables.admin.documents import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedUploads
+from sakuin.tables.admin.documents import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedFolder
 
 from tests.doubles.bucket import MemoryBucket
 from tests.worlds import TableWorld
@@ -42,7 +42,11 @@ class Uploads:
             after.total_seconds(),
             f"tables/{self.world.project}/",
         )
-        return DeleteOrphanedUploads(OrphanedUploads(self.world.client), self.bucket, lambda: self.now)()
+        return self.delete()
+
+    @property
+    def delete(self) -> DeleteOrphanedUploads:
+        return DeleteOrphanedUploads(self.world.client, self.bucket, lambda: self.now)
 
     def known(self) -> list[str]:
         asked = "select folder from orphaned_upload where starts_with(folder, %s)"
@@ -117,14 +121,9 @@ def test_nothing_is_left_of_what_was_deleted(uploads: Uploads, whole_project: bo
 
 def test_a_folder_that_changed_meanwhile_is_checked_again(uploads: Uploads) -> None:
     table = uploads.world.table({})
+    folder = OrphanedFolder(uploads.folder(table), uploads.upload(table), gone=False)
     uploads.upload(table)
-    bodies = OrphanedUploads(uploads.world.client)
-    uploads.removed(after=hours(LEFT, -1))
-    (folder,) = (
-        one for one in bodies.folders_due(of_the_gone=LEFT, left=timedelta(0), limit=1000) if table in one.folder
-    )
-    uploads.upload(table)
-    bodies.mark_removed(folder, again=False)
+    uploads.delete.mark_removed(folder, again=False)
     assert uploads.known() == [uploads.folder(table)]
 
 

@@ -20,7 +20,7 @@ from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.messages import EmbedRequest, embed_message
 from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.recovery import RecordTableFailure, complete_indexed
+from sakuin.tables.recovery import complete_indexed
 
 # Of a project's quota; what a vendor counts is known only afterwards, and not by project.
 _BYTES_PER_TOKEN = 3
@@ -201,7 +201,6 @@ class EmbedWork:
     """A `QueueWork`: embeds and stores chunks of Tables. `indexes` are the index versions by id, the live one last."""
 
     indexes: Callable[[], Mapping[str, EmbedChunks]]
-    give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
 
@@ -209,7 +208,8 @@ class EmbedWork:
         return embed_message(message)
 
     def give_up(self, asked: EmbedRequest, reason: str) -> None:
-        self.give_up_table(asked.table_id, reason, asked.index_version)
+        if embed := of_version(self.indexes(), asked.index_version):
+            embed.index.give_up(asked.table_id, reason)
 
     def process(self, asked: EmbedRequest) -> None:
         started = time.perf_counter()

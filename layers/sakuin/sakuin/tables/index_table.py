@@ -7,8 +7,8 @@ from typing import Any
 
 from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
+from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
@@ -20,15 +20,7 @@ from sakuin.tables.objects import surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
 from sakuin.tables.recovery import complete_indexed
-from sakuin.tables.scan import (
-    LargeString,
-    UnreachablePart,
-    content_hash,
-    count_strings,
-    found_strings,
-    large_strings,
-    problem_of,
-)
+from sakuin.tables.scan import LargeString, content_hash, count_strings, found_strings, large_strings, problem_of
 from sakuin.texts.catalogue import coded
 
 # A page is one request to Postgres, and as many chunks in messages. One node may exceed it.
@@ -61,7 +53,7 @@ class IndexTable:
     """Scans the current document of a Table for one index version."""
 
     index: TableIndex
-    bodies: S3TableDocuments
+    bucket: S3Bucket
     store: ChunkStore
     queues: TableQueues
     cut: TableCut
@@ -131,7 +123,7 @@ class IndexTable:
 
     def _document(self, scan: Scan) -> object:
         if scan.data_key is not None:
-            return parsed_table(self.bodies.read(scan.data_key, max_bytes=self.limits.table_bytes))
+            return parsed_table(self.bucket.read(scan.data_key, max_bytes=self.limits.table_bytes).body)
         return parsed_table(scan.data) if scan.data is not None else None
 
     def _page(
@@ -234,8 +226,8 @@ def _strings(
     for scope in _outermost(scopes):
         try:
             for string in large_strings(document, scope, threshold=threshold):
-                if isinstance(string, UnreachablePart):
-                    skipped[string.json_pointer] = SkippedNode(string.json_pointer, string.problem)
+                if isinstance(string, SkippedNode):
+                    skipped[string.json_pointer] = string
                     continue
                 problem = problem_of(string.json_pointer) or problem_of(string.text) or _length_problem(string, longest)
                 if problem is None:

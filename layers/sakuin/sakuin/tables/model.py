@@ -227,12 +227,3 @@ class SkippedNode:
 
     json_pointer: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class OrphanedFolder:
-    """The folder of a Table's uploads. `current_key` is its current document; `gone`: the Table was deleted."""
-
-    folder: str
-    current_key: str | None
-    gone: bool

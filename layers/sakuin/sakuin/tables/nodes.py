@@ -136,6 +136,16 @@ class RecordedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class TableSummary:
+    """The recorded state of a Table. `idle`: it needs no work. `unbuilt`: a Tool is ready without its records."""
+
+    project_id: str
+    table_id: str
+    idle: bool
+    unbuilt: bool
+
+
+@dataclass(frozen=True, slots=True)
 class OrphanedIndex:
     """The rows of a Table for an index version that was dropped."""
 

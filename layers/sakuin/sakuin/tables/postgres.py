@@ -10,7 +10,7 @@ from sakuin.errors import OverBudget, OverLimit
 from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import Client, add_vectors, call
+from sakuin.platform.supabase.client import Client, add_vectors, answer, call
 from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.retrieval.ranking import Frequencies
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
@@ -26,6 +26,7 @@ from sakuin.tables.nodes import (
     Scan,
     StoredChunkRef,
     StoredResult,
+    TableSummary,
     UnindexedTable,
     WantedChunk,
 )
@@ -230,6 +231,20 @@ class TableIndex:
         limit = self.rows_a_request
         return combined_rows(lambda after: self._of_table(table_id, "recorded_rows", p_after=after, p_limit=limit))
 
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        """Returns the ids of Tables after this one, in order."""
+        query = self.client.table("context_table").select("id").order("id").limit(limit)
+        return [row["id"] for row in answer(query if table_id is None else query.gt("id", table_id))]
+
+    def summaries(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
+        """Returns the summaries of these Tables, without deleted ones. Raises `Unavailable` if they take too long."""
+        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
+        return [TableSummary(row["project_id"], row["table_id"], row["settled"], row["unbuilt"]) for row in rows]
+
+    def raise_generation(self, table_id: str, generation: int) -> None:
+        """Raises a Table to at least this generation, which has to be indexed."""
+        self._call("raise_generation", p_table=table_id, p_generation=generation)
+
     def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
         """Records that the store has lost these chunks. The next scan requests them; until then they stay published."""
         self._of_table(table_id, "mark_missing", p_ids=sorted(ids))
@@ -270,6 +285,11 @@ class TableIndex:
         For the live index, it also sets the Tools to `error`.
         """
         self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
+
+    def give_up(self, table_id: str, reason: str) -> None:
+        """Records the reason for the current generation, and how to start again. A deleted Table is not an error."""
+        message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
+        self.record_failure(table_id, None, message)
 
     def stalled_tables(self, seconds: int, *, limit: int = _TABLES_IN_PROGRESS) -> Sequence[tuple[str, str]]:
         """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.

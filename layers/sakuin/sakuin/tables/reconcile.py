@@ -1,16 +1,15 @@
 """Reconciliation of the records of Tables with the rows of the search engine."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError
 from sakuin.platform.reconciliation import ComparedPage, Difference
-from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import StoredIndexVersion
 from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.nodes import RecordedRows, TableSummary
 from sakuin.tables.postgres import TableIndex
 from sakuin.texts.catalogue import coded
 
@@ -74,49 +73,12 @@ def repair_rows(rows: RowComparison, store: ChunkStore, index: TableIndex, name:
 
 
 @dataclass(frozen=True, slots=True)
-class TableSummary:
-    """The recorded state of a Table. `idle`: it needs no work. `unbuilt`: a Tool is ready without its records."""
-
-    project_id: str
-    table_id: str
-    idle: bool
-    unbuilt: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TableSummaries:
-    """Reads the recorded states of Tables in one index version."""
-
-    client: Client
-    fingerprint: str
-
-    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
-        """Returns the ids of Tables after this one, in order."""
-        query = self.client.table("context_table").select("id").order("id").limit(limit)
-        rows = answer(query if table_id is None else query.gt("id", table_id))
-        return [row["id"] for row in rows]
-
-    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
-        """Returns the summaries of these Tables, without deleted ones. Raises `Unavailable` if they take too long."""
-        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
-        return [TableSummary(row["project_id"], row["table_id"], row["settled"], row["unbuilt"]) for row in rows]
-
-    def raise_generation(self, table_id: str, generation: int) -> None:
-        """Raises a Table to at least this generation, which has to be indexed."""
-        self._call("raise_generation", p_table=table_id, p_generation=generation)
-
-    def _call(self, function: str, **arguments: Any) -> Any:
-        return call(self.client, function, arguments)
-
-
-@dataclass(frozen=True, slots=True)
 class ReconcileTables:
     """Finds missing and orphaned rows. It skips Tables that need work anyway, or that the store still indexes.
 
     It does so in one index version. Tools show the state of the live one, so only this one can be `unbuilt`.
     """
 
-    summaries: TableSummaries
     index: TableIndex
     store: ChunkStore
     queues: TableQueues
@@ -129,7 +91,7 @@ class ReconcileTables:
         A Table that fails is a difference. `CircuitOpen` and `OutOfTime` are raised, since they fail all Tables.
         """
         found: list[Difference] = []
-        ids = self.summaries.ids_after(after, limit=_TABLES_A_PAGE)
+        ids = self.index.ids_after(after, limit=_TABLES_A_PAGE)
         compared = 0
         for table_id, summary in self._summaries(ids, found):
             if compared and is_over():
@@ -147,7 +109,7 @@ class ReconcileTables:
     def _summaries(self, ids: Sequence[str], found: list[Difference]) -> Iterator[tuple[str, TableSummary | None]]:
         """Yields the summary of each Table, None without one. Reads all at once, or each by itself if that fails."""
         try:
-            summaries = {summary.table_id: summary for summary in self.summaries.of_tables(ids)} if ids else {}
+            summaries = {summary.table_id: summary for summary in self.index.summaries(ids)} if ids else {}
         except CircuitOpen:
             raise
         except SakuinError as error:
@@ -177,7 +139,7 @@ class ReconcileTables:
         if not dry_run:
             repair_rows(rows, self.store, self.index, name, table_id)
             if rows.is_behind:
-                self.summaries.raise_generation(table_id, rows.newest + 1)
+                self.index.raise_generation(table_id, rows.newest + 1)
             if rows.missing or rows.is_behind:
                 self.queues.index(table.project_id, table_id)
         return _differences_of_rows(table_id, rows)
@@ -197,7 +159,6 @@ class ReconcileVersions:
         return cls(
             [
                 ReconcileTables(
-                    TableSummaries(client, each.tables),
                     TableIndex(client, each.settings.tables),
                     store,
                     replace(queues, index_version=each.tables),

@@ -1,4 +1,4 @@
-"""Recovery of the indexing of Tables: recorded failures, restarts of stalled Tables, Tables that only wait."""
+"""Recovery of the indexing of Tables: restarts of stalled Tables, Tables that only wait."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sakuin.errors import OutOfTime, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.platform.run_all import run_all
-from sakuin.retrieval.index_version import of_version
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import UnindexedTable
@@ -33,33 +32,16 @@ def complete_indexed(store: ChunkStore, index: TableIndex, table: UnindexedTable
 
 
 @dataclass(frozen=True, slots=True)
-class RecordTableFailure:
-    """Sets the Tools of a Table to `error`. `indexes` are the kept index versions by id, the live one last."""
-
-    indexes: Callable[[], Mapping[str, TableIndex]]
-
-    def __call__(self, table_id: str, reason: str, version: str | None) -> None:
-        """Records the reason for the current generation of a Table in an index version, None for the live one.
-
-        A Table or a version that was deleted is not an error.
-        """
-        if index := of_version(self.indexes(), version):
-            message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
-            index.record_failure(table_id, None, message)
-
-
-@dataclass(frozen=True, slots=True)
 class RestartTables:
     """Starts the indexing of stalled Tables: incomplete ones, without unfinished work that could complete them.
 
     `indexes` are the kept index versions, by fingerprint. `has_backlog` returns whether the queues of Tables have
-    messages, waiting or in progress. `give_up` records a reason on the Tools of a Table.
+    messages, waiting or in progress.
     """
 
     indexes: Callable[[], Mapping[str, TableIndex]]
     queues_of: Callable[[str], TableQueues]
     has_backlog: Callable[[], bool]
-    give_up: Callable[[str, str, str | None], None]
 
     def __call__(self) -> int:
         """Starts stalled Tables and returns their number. Records an error on those that keep stalling."""
@@ -76,6 +58,5 @@ class RestartTables:
                 self.queues_of(fingerprint).index(project_id, table_id)
                 restarted += 1
             elif attempts is not None:
-                reason = f"Its indexing was started {MAX_FAILURES} times and stalled each time"
-                self.give_up(table_id, reason, fingerprint)
+                index.give_up(table_id, f"Its indexing was started {MAX_FAILURES} times and stalled each time")
         return restarted

@@ -8,6 +8,7 @@ from typing import Any
 
 from sakuin.errors import NotFound
 from sakuin.tables.json_pointer import escaped, resolve
+from sakuin.tables.model import SkippedNode
 from sakuin.texts.catalogue import coded
 
 # Each string is stored with its pointer: a thousand strings below a key of a megabyte would take a gigabyte.
@@ -24,19 +25,11 @@ class LargeString:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnreachablePart:
-    """A part of a document that is not scanned, because its pointers are too long. `json_pointer` is cut."""
-
-    json_pointer: str
-    problem: str
-
-
-def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[LargeString | UnreachablePart]:
+def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[LargeString | SkippedNode]:
     """Yields every string of at least `threshold` code points at or below `scope`, in document order.
 
-    A part whose pointer exceeds `LONGEST_POINTER` is yielded once and not scanned. A scope that does not exist raises
-    `NotFound` at the first item.
+    A part whose pointer exceeds `LONGEST_POINTER` is skipped: not scanned, its pointer cut. A scope that does not
+    exist raises `NotFound` at the first item.
     """
     levels: list[Iterator[tuple[str, object]]] = [iter([(scope, resolve(document, scope))])]
     # Iterative, because a Table may be nested deeper than the stack of Python.
@@ -47,7 +40,7 @@ def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[L
         elif not isinstance(node, dict | list | str) or (isinstance(node, str) and len(node) < threshold):
             continue
         elif len(pointer) > LONGEST_POINTER:
-            yield _unreachable(pointer)
+            yield SkippedNode(pointer[:200], coded("table.long_pointer", count=len(pointer), most=LONGEST_POINTER))
         elif isinstance(node, str):
             yield LargeString(pointer, node)
         else:
@@ -58,11 +51,6 @@ def _children(pointer: str, node: dict[str, object] | list[object]) -> Iterator[
     if isinstance(node, dict):
         return ((f"{pointer}/{escaped(key)}", value) for key, value in node.items())
     return ((f"{pointer}/{index}", value) for index, value in enumerate(node))
-
-
-def _unreachable(pointer: str) -> UnreachablePart:
-    problem = coded("table.long_pointer", count=len(pointer), most=LONGEST_POINTER)
-    return UnreachablePart(pointer[:200], problem)
 
 
 @dataclass(slots=True)

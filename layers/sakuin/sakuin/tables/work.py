@@ -9,13 +9,12 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import of_version
-from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.index_table import IndexTable, ScanResult
 from sakuin.tables.messages import DocumentUploaded, ScanRequest, tool_message
-from sakuin.tables.recovery import RecordTableFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +22,13 @@ class ImportDocument:
     """Imports an uploaded document, if it is valid."""
 
     records: ProjectRecords
-    bodies: S3TableDocuments
+    bucket: S3Bucket
     max_bytes: int = MAX_BYTES
 
     def __call__(self, table_id: str, upload: int, key: str) -> bool:
         """Returns whether the document is the current one of the Table now. Records why an invalid one is not."""
         try:
-            body = self.bodies.read(key, max_bytes=self.max_bytes)
+            body = self.bucket.read(key, max_bytes=self.max_bytes).body
             parsed_table(body)
         except NotFound:
             return False
@@ -48,7 +47,6 @@ class ToolWork:
 
     scans: Callable[[], Mapping[str, IndexTable]]
     import_document: ImportDocument
-    give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
 
@@ -57,7 +55,8 @@ class ToolWork:
 
     def give_up(self, asked: ScanRequest | DocumentUploaded, reason: str) -> None:
         version = asked.index_version if isinstance(asked, ScanRequest) else None
-        self.give_up_table(asked.table_id, reason, version)
+        if scan := of_version(self.scans(), version):
+            scan.index.give_up(asked.table_id, reason)
 
     def process(self, asked: ScanRequest | DocumentUploaded) -> None:
         if isinstance(asked, DocumentUploaded):

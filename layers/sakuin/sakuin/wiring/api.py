@@ -277,7 +277,7 @@ def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices"
 
     return ProjectServices(
         records=records,
-        tables=TableAdmin(records, clients.table_documents(), settings.limits),
+        tables=TableAdmin(records, clients.tables_bucket(), settings.limits),
         publish=PublishOutbox(Outbox(client), clients.event_bus()),
         user_of=user_of,
     )

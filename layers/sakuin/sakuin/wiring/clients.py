@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
     from sakuin.platform.turbopuffer.cache_hints import CacheHints
-    from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -302,12 +301,6 @@ class Clients:
         from sakuin.platform.s3 import S3Bucket
 
         return S3Bucket(self.aws("s3"), self.settings.tables_bucket)
-
-    def table_documents(self) -> "S3TableDocuments":
-        """Returns the documents of Tables."""
-        from sakuin.tables.admin.documents import S3TableDocuments
-
-        return S3TableDocuments(self.aws("s3"), self.settings.tables_bucket)
 
     def event_bus(self) -> "EventBridgeBus":
         """Returns the bus for events of Tables and Tools."""

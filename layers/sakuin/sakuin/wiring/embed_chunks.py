@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
 
 if TYPE_CHECKING:
     from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
@@ -24,14 +24,8 @@ def handler(clients: Clients) -> Handler:
 def embed_work(clients: Clients, kept: Kept) -> "EmbedWork":
     """Returns what processes its messages."""
     from sakuin.tables.embed_chunks import EmbedWork
-    from sakuin.tables.recovery import RecordTableFailure
 
-    return EmbedWork(
-        embedders(clients, kept),
-        RecordTableFailure(table_indexes(clients.supabase, kept)),
-        clients.telemetry.logger,
-        clients.telemetry.metrics,
-    )
+    return EmbedWork(embedders(clients, kept), clients.telemetry.logger, clients.telemetry.metrics)
 
 
 def embedders(clients: Clients, kept: Kept) -> "Callable[[], dict[str, EmbedChunks]]":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sakuin.platform.aws import Handler
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, live_last, table_indexes
+from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
 
 if TYPE_CHECKING:
     from sakuin.tables.index_table import IndexTable
@@ -22,14 +22,12 @@ def handler(clients: Clients) -> Handler:
 def tool_work(clients: Clients, kept: Kept) -> "ToolWork":
     """Returns what processes its messages."""
     from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.recovery import RecordTableFailure
     from sakuin.tables.work import ImportDocument, ToolWork
 
     client, table_bytes = clients.supabase, clients.settings.limits.table_bytes
     return ToolWork(
         scans(clients, kept),
-        ImportDocument(ProjectRecords(client), clients.table_documents(), table_bytes),
-        RecordTableFailure(table_indexes(client, kept)),
+        ImportDocument(ProjectRecords(client), clients.tables_bucket(), table_bytes),
         clients.telemetry.logger,
         clients.telemetry.metrics,
     )
@@ -41,13 +39,13 @@ def scans(clients: Clients, kept: Kept) -> "Callable[[], dict[str, IndexTable]]"
     from sakuin.tables.postgres import TableIndex
 
     client, limits = clients.supabase, clients.settings.limits
-    bodies, store, queues = clients.table_documents(), clients.chunk_store(), clients.table_queues()
+    bucket, store, queues = clients.tables_bucket(), clients.chunk_store(), clients.table_queues()
 
     def by_version() -> dict[str, IndexTable]:
         return {
             each.tables: IndexTable(
                 index=TableIndex(client, each.settings.tables),
-                bodies=bodies,
+                bucket=bucket,
                 store=store,
                 queues=replace(queues, index_version=each.tables),
                 cut=each.settings.cut,

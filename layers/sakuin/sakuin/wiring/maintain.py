@@ -68,10 +68,10 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.mcp.changes.due_subscriptions import send_due
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.documents import DeleteOrphanedUploads, OrphanedUploads
+    from sakuin.tables.admin.documents import DeleteOrphanedUploads
     from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.recovery import RecordTableFailure, RestartTables
+    from sakuin.tables.recovery import RestartTables
     from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
     from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
 
@@ -111,12 +111,12 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         PublishOutbox(Outbox(client), clients.event_bus()),
         TableIndex(client, own_index(settings).tables),
         clients.chunk_store(for_upkeep=True),
-        RestartTables(indexes, queues_of, has_backlog, RecordTableFailure(indexes)),
+        RestartTables(indexes, queues_of, has_backlog),
         ResumeWork(
             UnfinishedWorkStore(client),
             {"material": materials.queue, "tool": tables.tool_queue, "embed": tables.embed_queue},
         ),
-        DeleteOrphanedUploads(OrphanedUploads(client), clients.tables_bucket(), clients.now),
+        DeleteOrphanedUploads(client, clients.tables_bucket(), clients.now),
         SendPendingLearns(LearnsRecords(client), materials),
         write_quotas,
         delete_questions,
