@@ -16,7 +16,7 @@ from sakuin.platform.embedding import DIMENSIONS, Vector
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer.store import ChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.supabase.database import Database, running_database
@@ -116,7 +116,7 @@ def _stack_at(place: tuple[Path, Database, str], project: str) -> TableStack:
     folder, database, store = place
     return TableStack(
         connected(database.rest_url, database.service_key),
-        TurbopufferChunkStore(store_connected(store, "any")),
+        ChunkStore(store_connected(store, "any")),
         project,
         database.dsn,
         embedder=HashedEmbedder(),

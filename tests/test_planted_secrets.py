@@ -29,7 +29,7 @@ from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.turbopuffer.client import connected as store
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.handlers import http_handler, instrument
 from sakuin_local.serving import served
@@ -277,7 +277,7 @@ def _asks(url: str) -> Any:
 
 def _stores(url: str) -> Any:
     client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
-    return TurbopufferChunkStore(client, ask=background(attempts=1)).ids("project_a_table_b")
+    return ChunkStore(client, ask=background(attempts=1)).ids("project_a_table_b")
 
 
 def _calls(url: str) -> Any:

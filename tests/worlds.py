@@ -51,7 +51,7 @@ from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
@@ -730,7 +730,7 @@ def _store_at(address: str) -> Turbopuffer:
 
 def world_of(database: Database, stand_in: str) -> TableWorld:
     world = TableWorld(
-        connected(database.rest_url, database.service_key), TurbopufferChunkStore(_store_at(stand_in)), dsn=database.dsn
+        connected(database.rest_url, database.service_key), ChunkStore(_store_at(stand_in)), dsn=database.dsn
     )
     world.project = world.call("create_project", name="p")["id"]
     return world

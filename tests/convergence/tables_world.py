@@ -23,7 +23,7 @@ from sakuin.tables.embed_chunks import EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.tables.work import ToolWork
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain
@@ -65,7 +65,7 @@ class TablesBackend:
     """What all schedules share: a database, a store, and the gated connections to them."""
 
     client: Client
-    store: TurbopufferChunkStore
+    store: ChunkStore
     stand_in: Store
     sql: psycopg.Connection
 
@@ -83,9 +83,7 @@ def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
         retried = Retried(replace(background(), sleep=lambda _: None))
         circuit = Gate(retried, "turbopuffer's circuit", unavailable("turbopuffer"), circuit_open("turbopuffer"))
         # A row a request: what is stored of a batch may be any part of it.
-        yield TablesBackend(
-            client, TurbopufferChunkStore(puffer, 1, ask=circuit.ask, ask_now=circuit.ask), stand_in, sql
-        )
+        yield TablesBackend(client, ChunkStore(puffer, 1, ask=circuit.ask, ask_now=circuit.ask), stand_in, sql)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.settings import Settings
 from sakuin.tables.nodes import OrphanedIndex, UnindexedTable
 from sakuin.tables.reconcile import ReconcileTables, ReconcileVersions
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.upkeep.index_versions import BuildResult
 from sakuin.upkeep.maintain import Maintain
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationResult
@@ -55,7 +55,7 @@ class Invocation:
         return self.clock.now
 
     @property
-    def store(self) -> TurbopufferChunkStore:
+    def store(self) -> ChunkStore:
         """The store as the function has it, by this clock."""
         real = self.clients.chunk_store(for_upkeep=True)
         calls: Any = real.ask

@@ -6,8 +6,9 @@ from typing import Any
 from uuid import uuid4
 
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import ChunkStore, Found, FoundChunk, StoredChunkRow
+from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
 from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.turbopuffer import ChunkStore
 
 # The service may have namespaces of others.
 PREFIX = f"contract-{uuid4().hex[:8]}_"

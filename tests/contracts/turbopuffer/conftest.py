@@ -1,4 +1,4 @@
-"""`TurbopufferChunkStore` over a stand-in with the pace and the limits of the service, and over the service.
+"""`ChunkStore` over a stand-in with the pace and the limits of the service, and over the service.
 
 The service is tested if TURBOPUFFER_API_KEY and TURBOPUFFER_BASE_URL are set. It charges for that.
 """
@@ -9,7 +9,7 @@ from os import environ
 
 import pytest
 from sakuin.platform.turbopuffer.client import connected
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.contracts.turbopuffer.chunk_rows import PREFIX
 from tests.doubles.real_pace import RealPace, real_pace
@@ -19,8 +19,8 @@ TESTED = ["stand-in", *(["service"] if {ADDRESS, KEY} <= environ.keys() else [])
 
 
 @contextmanager
-def store_at(address: str, key: str) -> Iterator[TurbopufferChunkStore]:
-    store = TurbopufferChunkStore(connected(address, key))
+def store_at(address: str, key: str) -> Iterator[ChunkStore]:
+    store = ChunkStore(connected(address, key))
     yield store
     for namespace in store.namespaces(PREFIX):
         store.delete_namespace(namespace)
@@ -39,7 +39,7 @@ def stand_in(strict: RealPace) -> str:
 
 
 @pytest.fixture(params=TESTED)
-def store(request: pytest.FixtureRequest, stand_in: str) -> Iterator[TurbopufferChunkStore]:
+def store(request: pytest.FixtureRequest, stand_in: str) -> Iterator[ChunkStore]:
     """The adapter and turbopuffer's SDK, without a namespace of these tests behind them."""
     address = (stand_in, "any") if request.param == "stand-in" else (environ[ADDRESS], environ[KEY])
     with store_at(*address) as store:
@@ -47,7 +47,7 @@ def store(request: pytest.FixtureRequest, stand_in: str) -> Iterator[Turbopuffer
 
 
 @pytest.fixture
-def local(stand_in: str) -> Iterator[TurbopufferChunkStore]:
+def local(stand_in: str) -> Iterator[ChunkStore]:
     """The same over the stand-in alone, for failures that a test asks for."""
     with store_at(stand_in, "any") as store:
         yield store

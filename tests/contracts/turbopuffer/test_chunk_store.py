@@ -1,12 +1,13 @@
-"""What a `ChunkStore` promises, and `TurbopufferChunkStore` keeps."""
+"""What a `ChunkStore` promises, and `ChunkStore` keeps."""
 
 from dataclasses import replace
 
 import pytest
 from sakuin.errors import Invalid
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import ChunkStore, Found, FoundChunk
+from sakuin.tables.chunk_store import Found, FoundChunk
 from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.contracts.turbopuffer.chunk_rows import (
     NAMESPACE,

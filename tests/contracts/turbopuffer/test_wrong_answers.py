@@ -11,7 +11,7 @@ from sakuin.platform.supabase.client import READING_FUNCTIONS, answer, call
 from sakuin.platform.supabase.client import connected as supabase
 from sakuin.platform.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.nodes import PublishedNode
-from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 from tests.contracts.turbopuffer.chunk_rows import row
@@ -24,11 +24,11 @@ AT_ONCE = Retries(attempts=1, max_seconds=60, max_pause=0)
 WRONG = [HTML, HALF, CUT_JSON, EMPTY_OBJECT, Said(body=b""), Said(body=b"null"), Said(body=b'"no"'), None]
 
 
-def store_at(server: ScriptedServer, ask: Retries = AT_ONCE) -> TurbopufferChunkStore:
-    return TurbopufferChunkStore(turbopuffer(server.url, "any"), ask=ask, ask_now=ask)
+def store_at(server: ScriptedServer, ask: Retries = AT_ONCE) -> ChunkStore:
+    return ChunkStore(turbopuffer(server.url, "any"), ask=ask, ask_now=ask)
 
 
-CALLS: dict[str, Callable[[TurbopufferChunkStore], Any]] = {
+CALLS: dict[str, Callable[[ChunkStore], Any]] = {
     "upsert": lambda store: store.upsert("n", [row()]),
     "search": lambda store: store.search("n", vector=(1.0, 0.0), slots=(), text="a", scope="b", depth=5),
     "ids": lambda store: store.ids("n"),
@@ -61,7 +61,7 @@ def test_somebody_else_s_page_of_404_is_no_empty_namespace() -> None:
 def test_turbopuffer_s_retry_after_is_in_the_error_and_waited_for_if_it_is_short() -> None:
     long = Said(429, b'{"error": "slow down"}', (("Content-Type", "application/json"), ("Retry-After", "40")))
     with scripted_server(long) as server, pytest.raises(Unavailable) as failure:
-        TurbopufferChunkStore(turbopuffer(server.url, "any")).upsert("n", [row()])
+        ChunkStore(turbopuffer(server.url, "any")).upsert("n", [row()])
     assert (failure.value.retry_after, len(server.asked)) == (40.0, 1)
     short = Said(429, b'{"error": "slow down"}', (("Content-Type", "application/json"), ("Retry-After", "2")))
     naps: list[float] = []

@@ -1,15 +1,12 @@
-"""The interface of the search engine of Tables, and the names of its namespaces and documents."""
+"""The chunks of Tables in the search engine: the names of namespaces and documents, rows, and what a search finds."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from sakuin.errors import Invalid
-from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
 from sakuin.tables.json_pointer import pointer_hash
-from sakuin.tables.nodes import PublishedNode
 
 DOC_ID_BYTES = 64
 
@@ -81,57 +78,3 @@ class Found:
 
     chunks: tuple[FoundChunk, ...] = ()
     cosines: tuple[float, ...] = ()
-
-
-class ChunkStore(Protocol):
-    """The chunks of Tables, in namespaces of a search engine.
-
-    It has no transactions. Rows have a generation, and no write replaces a row of a greater generation.
-    """
-
-    def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
-        """Stores rows by id, except where a row of a greater generation exists. Idempotent; no rows is not an error.
-
-        The rows are durable on return. Each request is atomic, but many rows take several requests. Ids over 64 bytes,
-        vectors of other dimensions than the stored ones, and text that is not Unicode raise `Invalid`.
-        """
-
-    def search(
-        self,
-        namespace: str,
-        *,
-        vector: Vector | None,
-        slots: Sequence[Slot],
-        text: str,
-        scope: str,
-        depth: int,
-        sample: Sequence[str] = (),
-    ) -> Found:
-        """Returns the `depth` nearest and the `depth` matching rows below `scope` (a pointer hash), the nearest first.
-
-        The rank of a matching row is by the sum over `slots` of the best term of each slot: weight times BM25. Without
-        slots it is by the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector`
-        there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
-        namespace that does not exist has no rows.
-        """
-
-    def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
-        """Deletes the rows of nodes up to their generations, except those of their contents. Returns the number."""
-
-    def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
-        """Deletes rows by id, with `generation` only those up to it. An unknown id is not an error."""
-
-    def delete_namespace(self, namespace: str) -> None:
-        """Deletes a namespace with its rows. An unknown namespace is not an error."""
-
-    def is_indexed(self, namespace: str) -> bool:
-        """Returns whether `search` and `ids` see all rows that were stored before; true without such a namespace.
-
-        After large writes they may lack the newest rows for up to an hour.
-        """
-
-    def ids(self, namespace: str) -> Mapping[str, int]:
-        """Returns the generation of every row by id, without those that are not visible yet: see `is_indexed`."""
-
-    def namespaces(self, prefix: str) -> Sequence[str]:
-        """Returns all namespaces whose names begin with `prefix`, in order."""

@@ -9,7 +9,7 @@ from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import is_within, pointer_hash
@@ -18,9 +18,9 @@ from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.objects import surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.reconcile import compare_rows, repair_rows
-from sakuin.tables.recovery import complete_indexed
+from sakuin.tables.reconcile import compare_rows, complete_indexed, repair_rows
 from sakuin.tables.scan import LargeString, content_hash, count_strings, found_strings, large_strings, problem_of
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.texts.catalogue import coded
 
 # A page is one request to Postgres, and as many chunks in messages. One node may exceed it.

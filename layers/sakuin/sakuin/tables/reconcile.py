@@ -1,20 +1,32 @@
-"""Reconciliation of the records of Tables with the rows of the search engine."""
+"""What brings an index over Tables back: comparisons of its records with the rows of the store, and restarts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, SakuinError, Unavailable
 from sakuin.platform.reconciliation import ComparedPage, Difference
+from sakuin.platform.retry import MAX_FAILURES
+from sakuin.platform.run_all import run_all
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import StoredIndexVersion
-from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import RecordedRows, TableSummary
+from sakuin.tables.nodes import RecordedRows, TableSummary, UnindexedTable
 from sakuin.tables.postgres import TableIndex
 from sakuin.texts.catalogue import coded
 
+if TYPE_CHECKING:
+    # Only workers that ask the store load its SDK.
+    from sakuin.tables.turbopuffer import ChunkStore
+
 _CHUNKS_A_REQUEST = 1_000
 _TABLES_A_PAGE = 20
+# An event arrives within a second, or with the maintenance of the next minute. After two minutes it is lost.
+SECONDS_WITHOUT_BACKLOG = 120
+
+# With a backlog, the message of the Table may be in the queue; another scan would only make the queue longer.
+SECONDS_WITH_BACKLOG = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ def missing_and_orphaned(recorded: RecordedRows, rows: Mapping[str, int]) -> tup
     return missing, sorted(orphaned)
 
 
-def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> RowComparison | None:
+def compare_rows(store: "ChunkStore", index: TableIndex, name: str, table_id: str) -> RowComparison | None:
     """Compares all rows and changes nothing. Returns None if the Table was deleted, or the store still indexes it.
 
     A store that indexes does not show its newest rows, which would seem to be lost.
@@ -64,12 +76,25 @@ def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str)
     return RowComparison(recorded, [recorded.stored[doc_id] for doc_id in missing], orphaned, newest)
 
 
-def repair_rows(rows: RowComparison, store: ChunkStore, index: TableIndex, name: str, table_id: str) -> None:
+def repair_rows(rows: RowComparison, store: "ChunkStore", index: TableIndex, name: str, table_id: str) -> None:
     """Marks missing chunks, and deletes orphaned rows, except those of a newer generation."""
     for at in range(0, len(rows.missing), _CHUNKS_A_REQUEST):
         index.mark_missing(table_id, rows.missing[at : at + _CHUNKS_A_REQUEST])
     if rows.orphaned:
         store.delete(name, rows.orphaned, generation=rows.recorded.generation)
+
+
+def complete_indexed(store: "ChunkStore", index: TableIndex, table: UnindexedTable | None) -> bool:
+    """Completes a Table if the store has indexed it. Returns whether it is complete.
+
+    While the store still indexes it, or does not answer, `maintain` asks again each minute.
+    """
+    if table is None:
+        return False
+    try:
+        return store.is_indexed(table.namespace) and index.mark_indexed(table)
+    except (Unavailable, OutOfTime):
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +105,7 @@ class ReconcileTables:
     """
 
     index: TableIndex
-    store: ChunkStore
+    store: "ChunkStore"
     queues: TableQueues
     suffix: str
     live: bool = True
@@ -153,7 +178,7 @@ class ReconcileVersions:
 
     @classmethod
     def of(
-        cls, client: Client, store: ChunkStore, queues: TableQueues, versions: Sequence[StoredIndexVersion]
+        cls, client: Client, store: "ChunkStore", queues: TableQueues, versions: Sequence[StoredIndexVersion]
     ) -> "ReconcileVersions":
         """Returns the comparison of these versions in their order; no two have the same index over Tables."""
         return cls(
@@ -183,6 +208,37 @@ class ReconcileVersions:
             return ComparedPage(page.differences, f"{at}:{page.after}")
         is_last = at + 1 == len(self.versions)
         return ComparedPage(page.differences, None if is_last else f"{at + 1}:")
+
+
+@dataclass(frozen=True, slots=True)
+class RestartTables:
+    """Starts the indexing of stalled Tables: incomplete ones, without unfinished work that could complete them.
+
+    `indexes` are the kept index versions, by fingerprint. `has_backlog` returns whether the queues of Tables have
+    messages, waiting or in progress.
+    """
+
+    indexes: Callable[[], Mapping[str, TableIndex]]
+    queues_of: Callable[[str], TableQueues]
+    has_backlog: Callable[[], bool]
+
+    def __call__(self) -> int:
+        """Starts stalled Tables and returns their number. Records an error on those that keep stalling."""
+        return sum(run_all(self.indexes().items(), lambda each: self._restart(*each)))
+
+    def _restart(self, fingerprint: str, index: TableIndex) -> int:
+        if not index.stalled_tables(SECONDS_WITHOUT_BACKLOG):
+            return 0
+        seconds = SECONDS_WITH_BACKLOG if self.has_backlog() else SECONDS_WITHOUT_BACKLOG
+        restarted = 0
+        for project_id, table_id in index.stalled_tables(seconds):
+            attempts = index.record_start(table_id, seconds=seconds)
+            if attempts is not None and attempts <= MAX_FAILURES:
+                self.queues_of(fingerprint).index(project_id, table_id)
+                restarted += 1
+            elif attempts is not None:
+                index.give_up(table_id, f"Its indexing was started {MAX_FAILURES} times and stalled each time")
+        return restarted
 
 
 def _failed(table_id: str, error: SakuinError) -> Difference:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
@@ -24,10 +24,14 @@ from sakuin.retrieval.ranking import (
 )
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
-from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
+from sakuin.tables.chunk_store import FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.postgres import ToolSearch
+
+if TYPE_CHECKING:
+    # Only workers that ask the store load its SDK.
+    from sakuin.tables.turbopuffer import ChunkStore
 
 # The nearest and the matching chunks that are ranked, whatever `top_k`.
 DEPTH = 100
@@ -118,7 +122,7 @@ class SearchTable:
     """
 
     records: ToolSearch
-    store: ChunkStore
+    store: "ChunkStore"
     embedder: QuestionEmbedder
     weights: Weights
     suffix: str = ""

@@ -4,17 +4,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.platform.queue_handler import RESUMED
 from sakuin.platform.run_all import run_all
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.recovery import complete_indexed
+from sakuin.tables.reconcile import complete_indexed
+
+if TYPE_CHECKING:
+    # Only workers that ask the store load its SDK.
+    from sakuin.tables.turbopuffer import ChunkStore
 
 # Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
 _RECORD_SECONDS = 86_400
@@ -72,7 +76,7 @@ class Maintain:
 
     publish_events: Callable[[], int]
     index: TableIndex
-    store: ChunkStore
+    store: "ChunkStore"
     restart_tables: Callable[[], int]
     resume_work: Callable[[], int]
     delete_uploads: Callable[[], int]

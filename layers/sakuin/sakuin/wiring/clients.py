@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sakuin.platform.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
-    from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+    from sakuin.tables.turbopuffer import ChunkStore
     from sakuin.upkeep.dead_letters import DeadLetterQueues
 
 # For all attempts together: an agent waits, and a search by words alone needs no vector.
@@ -244,7 +244,7 @@ class Clients:
         limit = self.settings.limits.learns_daily_tokens
         return BudgetedLearnsModel(model, ledger, limit) if limit else model
 
-    def chunk_store(self, *, for_upkeep: bool = False) -> "TurbopufferChunkStore":
+    def chunk_store(self, *, for_upkeep: bool = False) -> "ChunkStore":
         """Returns the store of chunks in turbopuffer.
 
         `for_upkeep`: for maintenance and reconciliation. No call takes long, since `api` has 29 seconds, and `maintain`
@@ -255,7 +255,7 @@ class Clients:
 
         from sakuin.platform.turbopuffer.client import LONGEST_QUICK_CALL, quick
         from sakuin.platform.turbopuffer.client import connected as store_connected
-        from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+        from sakuin.tables.turbopuffer import ChunkStore
 
         session = DefaultHttpxClient()
         session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.turbopuffer_api_key))
@@ -265,7 +265,7 @@ class Clients:
         if for_upkeep:
             client = quick(client)
             retries = self._background(attempts=2, longest_call=LONGEST_QUICK_CALL, to_finish=_SECONDS_TO_ANSWER)
-        return TurbopufferChunkStore(
+        return ChunkStore(
             client,
             ask=self._calls(retries, vendor="turbopuffer", work="writes"),
             ask_now=self._calls(interactive(), vendor="turbopuffer", work="searches"),

@@ -71,7 +71,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.tables.admin.documents import DeleteOrphanedUploads
     from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.recovery import RestartTables
+    from sakuin.tables.reconcile import RestartTables
     from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
     from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
 

@@ -1,4 +1,4 @@
-"""The `ChunkStore` on turbopuffer."""
+"""The chunks of Tables in turbopuffer."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -43,10 +43,15 @@ _ATTRIBUTES: dict[str, AttributeSchemaParam] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TurbopufferChunkStore(TurbopufferRows):
-    """A `ChunkStore`: chunks are searched rows with their place in the Table."""
+class ChunkStore(TurbopufferRows):
+    """Chunks as searched rows with their place in the Table."""
 
     def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
+        """Stores rows by id, except where a row of a greater generation exists. Idempotent; no rows is not an error.
+
+        The rows are durable on return. Each request is atomic, but many rows take several requests. Ids over 64 bytes,
+        vectors of other dimensions than the stored ones, and text that is not Unicode raise `Invalid`.
+        """
         self.write(namespace, [_searched(row) for row in rows], _ATTRIBUTES)
 
     def search(
@@ -60,6 +65,13 @@ class TurbopufferChunkStore(TurbopufferRows):
         depth: int,
         sample: Sequence[str] = (),
     ) -> Found:
+        """Returns the `depth` nearest and the `depth` matching rows below `scope` (a pointer hash), the nearest first.
+
+        The rank of a matching row is by the sum over `slots` of the best term of each slot: weight times BM25. Without
+        slots it is by the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector`
+        there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
+        namespace that does not exist has no rows.
+        """
         meaning = None if vector is None else ("vector", "ANN", list(vector))
         words = words_leg([slot.weights for slot in slots], text)
         below = ("ancestors", "Contains", scope)
@@ -96,6 +108,7 @@ class TurbopufferChunkStore(TurbopufferRows):
         )
 
     def sweep(self, namespace: str, nodes: Collection[PublishedNode]) -> int:
+        """Deletes the rows of nodes up to their generations, except those of their contents. Returns the number."""
         return sum(
             self.delete_matching(namespace, ("Or", [_obsolete(node) for node in part]))
             for part in parts(nodes, _MAX_SWEPT_NODES)

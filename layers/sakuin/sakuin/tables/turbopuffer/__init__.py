@@ -1,1 +1,0 @@
-"""The search engine of Tables, on turbopuffer."""
