@@ -381,5 +381,6 @@ def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(scan
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
     scan_table(scan, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
-    assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
+    limit = "9,000 (page_bytes for a page, table_bytes for a Table)"
+    assert said["import_error"] == f"The file has 9,002 bytes; the limit is {limit}. Split it."
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}
