@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from sakuin.arguments import MAX_QUERY
-from sakuin.knowledge.canary import CANARY_KEY
 from sakuin.limits import Limits
+from sakuin.upkeep.canary import CANARY_KEY
 from sakuin_cli.doctor import RESERVED_FOR_THE_REST
 from sakuin_local import places
 from sakuin_local.aws.template import read_template

@@ -19,7 +19,7 @@ from sakuin_cli.settings import CommandSettings, required
 from sakuin_cli.terminal import counted, minute
 from sakuin_cli.waiting import await_upload_results, poll
 
-# Searches leave out this folder (sakuin.knowledge.canary). The page explains nothing, so nothing is embedded.
+# Searches leave out this folder (sakuin.upkeep.canary). The page explains nothing, so nothing is embedded.
 PROBE_KEY = "_sakuin/doctor.html"
 _PROBE = b"<!doctype html><html lang=en><title>Doctor</title><body><p>A page of sakuin doctor.</p></body></html>"
 # Concurrent executions beside the workers: `maintain` and its canary, `mcp` and `api`.

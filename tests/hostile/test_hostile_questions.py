@@ -1,8 +1,7 @@
 """Questions that nobody asks: each is understood as something, in bounded time, or refused."""
 
 import pytest
-from sakuin.knowledge.markdown.excerpt import excerpt
-from sakuin.knowledge.matched_words import matched_words
+from sakuin.knowledge.excerpt import excerpt, matched_words
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import LONGEST_BODY, index_words
 from sakuin.language.model import LexiconEntries

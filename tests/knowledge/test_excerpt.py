@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from sakuin.knowledge.markdown.excerpt import excerpt
-from sakuin.knowledge.matched_words import MOST_SHOWN, matched_words
+from sakuin.knowledge.excerpt import MOST_SHOWN, excerpt, matched_words
 from sakuin.language.analysis import analyze, term_counts
 
 FILLER = "前置きの文が続いていく。" * 12

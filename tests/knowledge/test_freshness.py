@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sakuin.knowledge.canary import CANARY_KEY
+from sakuin.upkeep.canary import CANARY_KEY
 
 from tests.builders import a_page
 from tests.worlds import World

@@ -1,7 +1,7 @@
 """Words and grams of every script."""
 
 import pytest
-from sakuin.knowledge.matched_words import matched_words
+from sakuin.knowledge.excerpt import matched_words
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.letters import stem
 from sakuin.language.model import LexiconEntries

@@ -5,10 +5,9 @@ from itertools import cycle
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.knowledge.canary import CANARY_KEY, CANARY_MATERIAL, CanaryAnswer, ask_for_canary, canary_page
 from sakuin.knowledge.model import EVERYTHING
 from sakuin.knowledge.search import KnowledgeAnswer
-from sakuin.upkeep.canary import Canary
+from sakuin.upkeep.canary import CANARY_KEY, CANARY_MATERIAL, Canary, ask_for_canary, canary_page
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel
@@ -41,7 +40,7 @@ def canary(world: World, clock: Clock, *, indexer_works: bool = True) -> Canary:
         if indexer_works:
             world.settle()
 
-    def ask(token: str) -> CanaryAnswer:
+    def ask(token: str) -> str | None:
         clock.now += 0.5
         return ask_for_canary(world, token)
 
@@ -75,15 +74,14 @@ def test_agents_do_not_find_the_canary(world: World) -> None:
     assert world.state(CANARY_MATERIAL).status == "ready"
     assert len(world.chunks(CANARY_MATERIAL)) == 1
     assert (found(world), world.read.concepts(EVERYTHING, None)) == before
-    assert ask_for_canary(world, "qwertzuiop") == CanaryAnswer(True)
+    assert ask_for_canary(world, "qwertzuiop") is None
 
 
 def test_an_answer_of_an_older_text_or_by_words_alone_is_not_enough(world: World) -> None:
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
-    assert not ask_for_canary(world, "fghjklqwer").found
+    assert ask_for_canary(world, "fghjklqwer") == "the search found an older version"
     world.embedder.down = True
-    answer = ask_for_canary(world, "qwertzuiop")
-    assert (answer.found, bool(answer.reason)) == (False, True)
+    assert ask_for_canary(world, "qwertzuiop")
 
 
 def test_the_language_model_is_not_asked_for_it(a_world: Worlds) -> None:
@@ -111,7 +109,7 @@ def test_a_function_that_does_not_answer_is_a_reason(world: World) -> None:
     clock = Clock()
     bird = canary(world, clock)
 
-    def away(_token: str) -> CanaryAnswer:
+    def away(_token: str) -> str | None:
         raise Unavailable("The function mcp did not answer", vendor="lambda")
 
     seen = replace(bird, ask=away).run()

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.names import chunk_id
+from sakuin.knowledge.names import OWN_FOLDER, chunk_id
 from sakuin.knowledge.validation import IndexedMaterial
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import resolve

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from sakuin.knowledge.markdown.fenced_code import fenced, parts, without_code
+from sakuin.knowledge.markdown import fenced, parts, without_code
 from sakuin.knowledge.reading.page_reader import read_page
 
 BUILT = Path(__file__).parent / "code"

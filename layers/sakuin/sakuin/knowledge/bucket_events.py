@@ -12,7 +12,6 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored.files import AuthoredFiles
 from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
-from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
 from sakuin.knowledge.messages import (
@@ -26,7 +25,7 @@ from sakuin.knowledge.messages import (
     read_event,
 )
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
-from sakuin.knowledge.names import has_parent_segment, material_of_key, synonyms_folder
+from sakuin.knowledge.names import OWN_FOLDER, has_parent_segment, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
 

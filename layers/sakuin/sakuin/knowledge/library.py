@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
 from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
-from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
-from sakuin.knowledge.names import folder_name, is_in_folder, material_of_key
+from sakuin.knowledge.names import OWN_FOLDER, folder_name, is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page

@@ -5,11 +5,13 @@ import unicodedata
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.markdown.fenced_code import without_code
-from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.markdown import plain_text, without_code
 from sakuin.language.unicode_text import nfc, visible
 
 SUFFIX = ".html"
+
+# Below the prefix of keys; reserved for pages of the product itself, which searches of agents exclude (in SQL, too).
+OWN_FOLDER = "_sakuin/"
 
 # Named here and not in `synonyms_yml`: that module needs a YAML parser.
 SYNONYMS_FILE = "synonyms.yml"

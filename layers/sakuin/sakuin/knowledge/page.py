@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.markdown import plain_text
 
 ChunkType = Literal["rule", "method", "definition", "example", "tip"]
 

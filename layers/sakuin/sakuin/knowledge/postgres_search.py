@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import (
     EVERYTHING,
     HIGHEST_IMPACT,

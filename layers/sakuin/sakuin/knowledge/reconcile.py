@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
-from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten, read_event
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.names import material_of_key, synonyms_folder
+from sakuin.knowledge.names import OWN_FOLDER, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.reconciliation import ComparedPage, Difference

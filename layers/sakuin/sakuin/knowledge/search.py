@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.knowledge.markdown.excerpt import excerpt
-from sakuin.knowledge.markdown.structure import plain_text
-from sakuin.knowledge.matched_words import matched_words
+from sakuin.knowledge.excerpt import excerpt, matched_words
+from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
 from sakuin.knowledge.postgres_search import DEPTH, IndexAnswer, KnowledgeSearch, Question

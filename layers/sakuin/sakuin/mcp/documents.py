@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sakuin import __version__
 from sakuin.arguments import MAX_TOKENS, PageArguments, sentence
 from sakuin.errors import NotFound
-from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.excerpt import excerpt
 from sakuin.knowledge.model import EVERYTHING
 from sakuin.mcp.answers import visible_answer
 from sakuin.mcp.knowledge.reading import read_page

@@ -26,7 +26,6 @@ def handler(clients: Clients) -> Handler:
 
 def schedule(clients: Clients) -> "Schedule":
     """Returns what runs on the schedule."""
-    from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.knowledge.postgres import MaterialRecords
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.upkeep.canary import Canary
@@ -36,8 +35,9 @@ def schedule(clients: Clients) -> "Schedule":
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     kept, mcp = kept_or_own(clients), clients.mcp_function()
 
-    def ask(token: str) -> CanaryAnswer:
-        return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
+    def ask(token: str) -> str | None:
+        missing: str | None = json.loads(mcp.invoke({"canary": token})["body"])["missing"]
+        return missing
 
     canary = Canary(
         clients.material_bucket(),

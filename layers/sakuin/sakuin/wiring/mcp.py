@@ -1,7 +1,7 @@
 """The function `mcp`, which answers agents."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -191,7 +191,6 @@ def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
     from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
     from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
-    from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import ReadKnowledge
     from sakuin.language.model import LexiconEntries
     from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -213,6 +212,7 @@ def handler(clients: Clients) -> Handler:
     from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
     from sakuin.tables.postgres import ToolSearch
+    from sakuin.upkeep.canary import ask_for_canary
     from sakuin.upkeep.daily_counts import SECONDS, CountingMeter, DailyCountRecords, DailyCounts
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
@@ -254,7 +254,7 @@ def handler(clients: Clients) -> Handler:
     offered = None if settings.webhooks == "off" else webhooks
     playground = AnswerPlayground(KnowledgeTools(searches, read), SearchTools(searches), explain, allow)
     answers: dict[str, Callable[[Any], dict[str, Any]]] = {
-        "canary": lambda token: asdict(ask_for_canary(searches, str(token))),
+        "canary": lambda token: {"missing": ask_for_canary(searches, str(token))},
         PLAYGROUND: playground,
         EXPLANATION: explain.answer,
     }

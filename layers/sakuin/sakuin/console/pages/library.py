@@ -11,11 +11,11 @@ from fastapi.responses import Response
 from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound, SakuinError
-from sakuin.knowledge.authored.learns_edit import with_lists
+from sakuin.knowledge.authored.learns_yml import with_lists
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.library import Library
-from sakuin.knowledge.markdown.fenced_code import parts
+from sakuin.knowledge.markdown import parts
 from sakuin.knowledge.model import Filters, MaterialState, StoredChunk
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.validation import Finding

@@ -1,9 +1,10 @@
-"""The file `learns.yml`, in which authors write `learns`."""
+"""The file `learns.yml`, in which authors write `learns`: parsed, and changed without touching the rest of it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+import yaml
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.authored.authored_yaml import AuthoredYaml, is_text, line_of
@@ -18,8 +19,10 @@ LONGEST_ITEM = 500  # characters
 MOST_ITEMS = 50  # of one anchor
 LONGEST_NAME = 1024  # characters of a material or an anchor, as in a key of S3
 MOST_PROBLEMS = 100
+# YAML folds longer lines.
+_ANY_WIDTH = 1_000_000
 
-LEARNS_YML = AuthoredYaml(
+_FILE = AuthoredYaml(
     LEARNS_FILE,
     largest=LARGEST_FILE,
     deepest=8,
@@ -57,7 +60,7 @@ def parse_learns(data: bytes) -> LearnsFile:
 
     Aliases are not allowed, because they can expand without limit. Of a repeated key the first entry counts.
     """
-    root = LEARNS_YML.root(data)
+    root = _FILE.root(data)
     if root is None:
         return LearnsFile({})
     if not isinstance(root, MappingNode):
@@ -130,3 +133,40 @@ def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node
         else:
             seen.add(name)
             yield name, value
+
+
+def with_lists(data: bytes, material: str, lists: Lists) -> bytes:
+    """Returns the file with these lists of a material; an empty one removes the anchor's.
+
+    `data` is empty for a new file. Raises `Invalid` if it cannot be read, or is not written with a line for each key.
+    """
+    text = data.decode("utf-8-sig", "replace")
+    file, root = parse_learns(data), _FILE.root(data)
+    entries = list(root.value) if isinstance(root, MappingNode) else []
+    names = {_name(key): (key, value) for key, value in entries}
+    name = next((each for each in (nfc(material), nfc(material).rpartition("/")[2]) if each in names), nfc(material))
+    merged = {anchor: items for anchor, items in {**file.lists.get(name, {}), **lists}.items() if items}
+    block = _written({name: {anchor: list(items) for anchor, items in merged.items()}}) if merged else ""
+    if name not in names:
+        return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{block}".encode()
+    key, value = names[name]
+    if (isinstance(root, MappingNode) and root.flow_style) or key.start_mark.column:
+        raise Invalid(coded("file.learns_flow"))
+    end = text.find("\n", max(_end(value) - 1, 0))
+    return f"{text[: key.start_mark.index]}{block}{text[end + 1 :] if end >= 0 else ''}".encode()
+
+
+def _name(key: Node) -> str:
+    return nfc(key.value.strip()).strip("/").removesuffix(".html") if isinstance(key, ScalarNode) else ""
+
+
+def _end(node: Node) -> int:
+    """Returns where the last value of a node ends: a block itself ends at the next key, after its comments."""
+    while isinstance(node, CollectionNode) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return int(node.end_mark.index)
+
+
+def _written(document: object) -> str:
+    return str(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=_ANY_WIDTH))

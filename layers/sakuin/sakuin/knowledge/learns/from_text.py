@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from sakuin.knowledge.learns.actions import ENGLISH_IMPERATIVE
-from sakuin.knowledge.markdown.fenced_code import without_code
+from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import one_line

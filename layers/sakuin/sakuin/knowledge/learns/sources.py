@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.model import Learns
+from sakuin.knowledge.names import OWN_FOLDER
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import Items, LearnsRecords
 from sakuin.platform.s3 import S3Bucket

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from bs4 import Tag
 
-from sakuin.knowledge.markdown.structure import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
+from sakuin.knowledge.markdown import BORDER, FIRST_ROW, HEADER, INDENT, LEAD, QUOTE, ROW, SPANNED
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import INLINE_TEXT, RAISED, Prose, raised
 from sakuin.knowledge.reading.sections.admonitions import BOX_TAGS, admonition_type
@@ -31,7 +31,7 @@ class _Table:
 
 
 class Layout:
-    """Where a page is read now. Marks of lines are those of `knowledge/markdown/structure.py`."""
+    """Where a page is read now. Marks of lines are those of `knowledge/markdown.py`."""
 
     def __init__(self) -> None:
         self._lists: list[int | None] = []  # the next number of an ordered one

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
-from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import unnamed_boxes

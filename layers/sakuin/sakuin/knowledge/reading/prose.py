@@ -5,8 +5,7 @@ from itertools import islice
 
 from bs4 import Tag
 
-from sakuin.knowledge.markdown.fenced_code import fenced
-from sakuin.knowledge.markdown.structure import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, markdown
+from sakuin.knowledge.markdown import ALL_MARKS, BORDER, LINE, MARKS, SPANNED, fenced, markdown
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.knowledge.reading.tree import steps
 from sakuin.language.tex import readable_tex

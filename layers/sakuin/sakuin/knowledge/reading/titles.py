@@ -8,7 +8,7 @@ from itertools import islice
 
 from bs4 import Tag
 
-from sakuin.knowledge.markdown.fenced_code import without_code
+from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import (

@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 from sakuin.arguments import ChunkArguments, FindArguments, ListArguments, MaterialArguments, PageArguments
 from sakuin.errors import NotFound
+from sakuin.knowledge.excerpt import excerpt
 from sakuin.knowledge.line_pattern import exact_pattern, postgres_pattern
-from sakuin.knowledge.markdown.excerpt import excerpt
-from sakuin.knowledge.markdown.structure import plain_text
+from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import LocatedText, PagePart, StoredChunk, TextMatch, learns_author
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.postgres_search import PARTS, ReadKnowledge

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sakuin.arguments import SearchArguments
-from sakuin.knowledge.markdown.excerpt import excerpt
+from sakuin.knowledge.excerpt import excerpt
 from sakuin.knowledge.model import Hit, KnowledgeAnswer
 from sakuin.mcp.answers import Answer, add_fitting, add_link_note, cursor_of, is_weak, numbers_of
 from sakuin.platform.telemetry import count_search

@@ -9,7 +9,7 @@ from typing import Literal
 
 from bs4 import Tag
 
-from sakuin.knowledge.markdown.fenced_code import without_code
+from sakuin.knowledge.markdown import without_code
 from sakuin.knowledge.names import LONGEST_ANCHOR, UNREACHABLE, is_anchor
 from sakuin.knowledge.page import ChunkType, Explanation, type_of_anchor
 from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement

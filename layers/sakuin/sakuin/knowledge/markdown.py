@@ -1,4 +1,5 @@
-"""The structure of texts as Markdown: written for those who read a text, left out of what is embedded and searched.
+"""The texts of explanations as Markdown: their structure, written for those who read a text and left out of what is
+embedded and searched, and their blocks of code, the lines between two fences of backticks.
 
 The reader of pages marks lines with characters that no text has (noncharacters of Unicode). A line begins with its
 marks: one for each level around it, that of a list marker, that of a row. A line without `LINE` goes on with the line
@@ -6,8 +7,9 @@ before it.
 """
 
 import re
-
-from sakuin.knowledge.markdown.fenced_code import outside_code
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
 INDENT, QUOTE, LEAD = "\ufdd2", "\ufdd3", "\ufdd4"
 # A row, the first one of a table, and the first one if it is the header.
@@ -86,3 +88,65 @@ def _plain_line(line: str) -> str:
     if _ADDED_ROW.fullmatch(line):
         return ""
     return " ".join(_SPANNED_CELL.sub("", line)[1:-1].split())
+
+
+OPENING = re.compile(r"(`{3,})[^`]*")
+# Where a text was cut.
+UNCLOSED = re.compile(r"^`{3,}[^`\n]*\n.*", re.DOTALL | re.MULTILINE)
+
+BACKTICKS = re.compile("`{3,}")
+
+
+def fenced(code: str, language: str = "") -> str:
+    """Returns a block of code, empty if it has no text. The fence is longer than any run of backticks in the code."""
+    code = code.strip("\n")
+    if not code.strip():
+        return ""
+    longest = max(map(len, BACKTICKS.findall(code)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Yields the parts of a text in order: whether it is code, and its lines without fences. Takes linear time."""
+    lines = text.split("\n")
+    begin = 0
+    for opened, closed in _blocks(text, lines):
+        yield False, "\n".join(lines[begin:opened])
+        yield True, "\n".join(lines[opened + 1 : closed])
+        begin = closed + 1
+    yield False, "\n".join(lines[begin:])
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Returns a text with its lines outside code changed. A part that becomes empty goes."""
+    lines = text.split("\n")
+    changed: list[str] = []
+    begin = 0
+    for opened, closed in _blocks(text, lines):
+        changed += [*filter(None, [change("\n".join(lines[begin:opened]))]), *lines[opened : closed + 1]]
+        begin = closed + 1
+    return "\n".join([*changed, *filter(None, [change("\n".join(lines[begin:]))])])
+
+
+def _blocks(text: str, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields the lines of the fences of each block of code."""
+    if "```" not in text:
+        return
+    fences: defaultdict[str, list[int]] = defaultdict(list)
+    for place, line in enumerate(lines):
+        if line.startswith("```"):
+            fences[line].append(place)
+    place = 0
+    while place < len(lines):
+        opened = OPENING.fullmatch(lines[place])
+        closings = fences.get(opened[1], []) if opened else []
+        if (number := bisect(closings, place)) < len(closings):
+            yield place, closings[number]
+            place = closings[number]
+        place += 1
+
+
+def without_code(text: str) -> str:
+    """Returns a text without its blocks of code, also one that was cut in a block."""
+    return UNCLOSED.sub("", "\n".join(part for is_code, part in parts(text) if not is_code))

@@ -1,16 +1,25 @@
-"""Excerpts: a short part of a text around its matched words."""
+"""What a result shows of its text: how it spells the terms of a question, and a short part around them."""
 
 import re
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from sakuin.knowledge.markdown.fenced_code import parts
+from sakuin.knowledge.markdown import parts
+from sakuin.language.analysis import AnalyzedText, analyze
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 EXCERPT_LENGTH = 100
 _SPACE = re.compile(r"\s+")
 _SENTENCE_START = re.compile(r"(?<=[。！？!?\n])\s*")
 # Further occurrences of a frequent word do not help to choose a place.
 _MOST_PLACES = 20
+MOST_SHOWN = 8
+_ANALYZED = 1500  # characters; more would cost more time than it improves the display
+# Which Sudachi takes for a part of the word.
+_PUNCTUATION = " ।॥،؛؟۔።፣"
+# The results of a library repeat. An analysis takes most of the time, and about 12 kB.
+_analyzed = lru_cache(maxsize=256)(analyze)
 
 Span = tuple[int, int]
 
@@ -99,3 +108,55 @@ def _from(flat: str, place: int, length: int) -> int:
     if place - start > length // 2:
         start = place - length // 4
     return max(0, min(start, len(flat) - length))
+
+
+def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_VOCABULARY) -> tuple[str, ...]:
+    """Returns the spellings in `text` of index terms, adjacent ones joined, without repetition.
+
+    `terms` come with the highest weight first, and so do the spellings, at most `MOST_SHOWN`.
+    """
+    if not terms:
+        return ()
+    weight = {term: place for place, term in enumerate(terms)}
+    read = _analyzed(text[:_ANALYZED], mathematics=vocabulary.mathematics)
+    best: dict[str, int] = {}
+    for start, end, place in _joined(sorted(_spans(read, weight, vocabulary))):
+        words = read.text[start:end].strip(_PUNCTUATION)
+        best[words] = min(place, best.get(words, place))
+    # Ties keep the order of the text, which starts with the title.
+    ordered = sorted(best, key=lambda words: best[words])
+    # A part of a longer spelling is redundant (公式 beside 解の公式), and so is a single character.
+    whole = [words for words in ordered if not any(words != other and words in other for other in ordered)]
+    return tuple(([words for words in whole if len(words) > 1] or whole)[:MOST_SHOWN])
+
+
+def _spans(text: AnalyzedText, weight: Mapping[str, int], vocabulary: Vocabulary) -> Iterator[tuple[int, int, int]]:
+    """Yields start, end and rank (0 is the highest weight) of each span with one of the terms."""
+    at = 0
+    for morpheme in (morpheme for line in text.lines for morpheme in line if morpheme.terms):
+        start = text.text.find(morpheme.surface, at)
+        if start >= 0:
+            at = start + len(morpheme.surface)
+            yield from _span_of(start, at, morpheme.terms, weight)
+    for start, end, terms in text.formulas:
+        yield from _span_of(start, end, terms, weight)
+    for named in vocabulary.mentions(text.text):
+        yield from _span_of(named.start, named.end, (concept.term for concept in named.concepts), weight)
+
+
+def _span_of(start: int, end: int, terms: Iterable[str], weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    places = [weight[term] for term in terms if term in weight]
+    if places:
+        yield start, end, min(places)
+
+
+def _joined(places: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Returns spans from left to right, adjacent and overlapping ones joined."""
+    joined: list[tuple[int, int, int]] = []
+    for start, end, place in places:
+        if joined and start <= joined[-1][1]:
+            first, last, best = joined.pop()
+            joined.append((first, max(end, last), min(place, best)))
+        else:
+            joined.append((start, end, place))
+    return joined
