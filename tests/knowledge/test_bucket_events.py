@@ -21,7 +21,7 @@ def text(world: World, material: str = MATERIAL) -> str:
 def test_what_is_no_page_is_ignored(world: World) -> None:
     for key in ("css/site.css", "junior/", ".html", "a.HTML", "junior/.html"):
         world.bucket.write(key, b"body {}")
-    assert all(done.ignored for done in world.settle())
+    assert all(done.reason for done in world.settle())
     assert world.materials() == []
 
 
@@ -36,7 +36,7 @@ def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     version = world.bucket.write(KEY, ONE)
     (message,) = world.bucket.take_messages()
     world.bucket.remove_version(KEY, version)
-    assert world.deliver(message).ignored
+    assert world.deliver(message).reason
     assert world.receipt(KEY, version).outcome == "superseded"
 
 
@@ -45,7 +45,7 @@ def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
     world.put(KEY, TWO)
     world.bucket.remove_version(KEY, old)
     (done,) = world.settle()
-    assert done.ignored
+    assert done.reason
     assert "二の版" in text(world)
 
 
@@ -76,8 +76,8 @@ def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(wor
     world.put(KEY, ONE)
     generation = world.state(MATERIAL).generation
     done = world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
-    assert done.result is not None
-    assert done.result.applied.outcome == "applied"
+    assert done.applied is not None
+    assert done.applied.outcome == "applied"
     assert world.state(MATERIAL).generation == generation + 1
 
 
@@ -95,8 +95,8 @@ def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> No
     world.put(KEY, ONE)
     world.bucket.remove(KEY)
     world.settle()
-    assert world.process(ReindexMaterial(material=MATERIAL, reason="new model")).ignored
-    assert world.process(ReindexMaterial(material="never/heard", reason="new model")).ignored
+    assert world.process(ReindexMaterial(material=MATERIAL, reason="new model")).reason
+    assert world.process(ReindexMaterial(material="never/heard", reason="new model")).reason
     assert world.chunks() == []
 
 

@@ -173,9 +173,8 @@ class _Interrupted:
 def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:
     world.bucket.write(KEY, a_page(BOXES))
     (done,) = world.settle()
-    assert done.result is not None
-    assert done.result.applied == ChangeResult("applied", 1, uploaded_at="2026-01-01T00:00:00+00:00")
-    assert (done.result.chunks, done.result.embedded) == (3, 3)
+    assert done.applied == ChangeResult("applied", 1, uploaded_at="2026-01-01T00:00:00+00:00")
+    assert (done.chunks, done.embedded) == (3, 3)
 
 
 def test_a_chunk_that_cannot_be_embedded_fails_its_page_alone_with_its_anchor(world: World) -> None:

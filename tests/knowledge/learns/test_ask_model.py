@@ -122,20 +122,20 @@ def test_a_message_that_comes_twice_at_the_same_time_pays_once(world: World, mod
     world.send_learns()
     (body,) = world.queue.take_messages()
     model.during = lambda: world.deliver(body)
-    assert world.deliver(body).result
+    assert world.deliver(body).applied
     world.deliver(body)
     assert (model.asked, sources(world)) == (1, ["model"] * 5)
 
 
 def test_messages_for_pages_that_do_not_wait_do_nothing(world: World, model: Model) -> None:
     ask = AskLearns(material=MATERIAL)
-    assert world.process(ask).ignored == "the material is not indexed"
+    assert world.process(ask).reason == "the material is not indexed"
     world.put(KEY, ONE)
     world.ask_model()
-    assert world.process(ask).ignored == "no explanation of the page waits for a language model"
+    assert world.process(ask).reason == "no explanation of the page waits for a language model"
     world.bucket.remove(KEY)
     world.settle()
-    assert world.process(ask).ignored == "the material is not indexed"
+    assert world.process(ask).reason == "the material is not indexed"
     assert (model.asked, pending(world), world.chunks()) == (1, 0, [])
 
 

@@ -24,7 +24,7 @@ from sakuin.knowledge.messages import (
     ReindexMaterial,
     read_event,
 )
-from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
+from sakuin.knowledge.model import EventResult, PageChange, Source
 from sakuin.knowledge.names import OWN_FOLDER, has_parent_segment, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
@@ -81,7 +81,7 @@ class BucketEvents:
             if has_parent_segment(key) and isinstance(event, ObjectWritten):
                 reason = "A key cannot have the segment `..`: its link would lead elsewhere. Use another key."
                 self.index.record_upload_result(event.source, "failed", reason)
-            return EventResult(None, ignored=f"{key} is not a page")
+            return EventResult(None, reason=f"{key} is not a page")
         written = self._remove(material, event) if isinstance(event, ObjectRemoved) else event.source
         if isinstance(written, EventResult):
             return written
@@ -89,8 +89,8 @@ class BucketEvents:
             result = self.pages.index_version(material, written.key, written.version_id, written)
         except NotFound:
             self.index.record_upload_result(written, "superseded")
-            return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
-        return self._applied(material, result)
+            return EventResult(material, reason="this version no longer exists: a newer version replaced it")
+        return self._with_others(result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
         """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
@@ -120,14 +120,14 @@ class BucketEvents:
             current = self.bucket.current_version(source.key)
             if current is not None:
                 if not self._is_known(material, source):
-                    return EventResult(material, ignored="the removed version was not current")
+                    return EventResult(material, reason="the removed version was not current")
                 # The version before the removed one is current again.
                 return Source(source.bucket, source.key, current, source.sequencer)
         applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
         if applied.next_owner is not None:
             # Another spelling of the same key waited for this material.
             return applied.next_owner
-        return EventResult(material, PageResult(applied))
+        return EventResult(material, applied)
 
     def _is_known(self, material: str, source: Source) -> bool:
         """Returns whether the index knows the removed version. A version of another key of the material counts too."""
@@ -149,22 +149,22 @@ class BucketEvents:
     def _reindex(self, asked: ReindexMaterial) -> EventResult:
         state = self.index.state(asked.material)
         if state is None or state.indexed_version_id is None:
-            return EventResult(asked.material, ignored="the material is not indexed")
+            return EventResult(asked.material, reason="the material is not indexed")
         try:
             result = self.pages.index_version(
                 asked.material, state.source.key, state.indexed_version_id, index_version=asked.index_version
             )
         except NotFound:
-            return EventResult(asked.material, ignored="the indexed version no longer exists: its own event follows")
+            return EventResult(asked.material, reason="the indexed version no longer exists: its own event follows")
         except UnreadablePage as error:
-            return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
-        return EventResult(asked.material, result) if asked.index_version else self._applied(asked.material, result)
+            return EventResult(asked.material, reason=f"the indexed version can no longer be read: {error}")
+        return result if asked.index_version else self._with_others(result)
 
-    def _applied(self, material: str, result: PageResult) -> EventResult:
+    def _with_others(self, result: EventResult) -> EventResult:
         """Returns the result. If the page is indexed now, it asks for its vectors in the other index versions."""
-        if result.applied.outcome == "applied" and result.chunks:
-            self.queue.index_for(material, self.pages.other_versions())
-        return EventResult(material, result)
+        if result.material and result.applied and result.applied.outcome == "applied" and result.chunks:
+            self.queue.index_for(result.material, self.pages.other_versions())
+        return result
 
     def _fail_current(self, key: str, error: str) -> None:
         """Records the error for the current version in the bucket, unless the index knows that version already."""
@@ -180,28 +180,28 @@ class BucketEvents:
             change = PageChange(material, Source(self.bucket.name, key, current.version_id, ""), error=error)
             self.index.apply(change, expected_generation=state.generation if state else None, current=True)
 
-    def _report(self, asked: BucketEvent, done: EventResult, milliseconds: float) -> None:
-        result = done.result
+    def _report(self, asked: BucketEvent, result: EventResult, milliseconds: float) -> None:
+        applied = result.applied
         self.logger.info(
             "bucket event processed",
             bucket_event=type(asked).__name__,
-            material=done.material,
-            outcome=result.applied.outcome if result else "ignored",
-            reason=result.reason if result else done.ignored,
-            chunks=result.chunks if result else 0,
-            embedded=result.embedded if result else 0,
-            asked=done.asked,
+            material=result.material,
+            outcome=applied.outcome if applied else "ignored",
+            reason=result.reason,
+            chunks=result.chunks,
+            embedded=result.embedded,
+            asked=result.asked,
             milliseconds=round(milliseconds),
         )
         fresh = None
-        if result is not None:
-            applied = result.applied.outcome == "applied"
-            self.metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
-            self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
+        if applied is not None:
+            is_new = applied.outcome == "applied"
+            self.metrics.add_metric("PagesApplied" if is_new else "PagesNotApplied", MetricUnit.Count, 1)
+            self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if is_new else 0)
             self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
             self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
-            if result.applied.uploaded_at is not None and not str(done.material).startswith(OWN_FOLDER):
-                waited = datetime.now(UTC) - datetime.fromisoformat(result.applied.uploaded_at)
+            if applied.uploaded_at is not None and not str(result.material).startswith(OWN_FOLDER):
+                waited = datetime.now(UTC) - datetime.fromisoformat(applied.uploaded_at)
                 if waited < _LONGEST_WAIT:
                     fresh = max(waited / _MILLISECOND, 0.0)
                     self.metrics.add_metric("FreshnessMilliseconds", MetricUnit.Milliseconds, fresh)

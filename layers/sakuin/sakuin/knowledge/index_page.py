@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sakuin import __version__
 from sakuin.errors import Conflict, UnreadablePage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, Learns, MaterialState, PageChange, PageResult, Source
+from sakuin.knowledge.model import ChangeResult, EventResult, KnowledgeChunk, Learns, MaterialState, PageChange, Source
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import (
     DEFAULT_BOX_SELECTORS,
@@ -106,7 +106,7 @@ class IndexPage:
         source: Source | None = None,
         *,
         index_version: str | None = None,
-    ) -> PageResult:
+    ) -> EventResult:
         """Indexes one version of a page. Raises `NotFound` if it no longer exists: a newer version replaced it.
 
         It is embedded for the live index version, or for one of `other_versions` that has the id `index_version`.
@@ -119,12 +119,12 @@ class IndexPage:
             page_hash = self._hash(source.etag)
             same = self.index.apply(PageChange(material, source, fingerprint=self.version.id, page_hash=page_hash))
             if same.outcome == "applied":
-                return PageResult(same)
+                return EventResult(material, same)
             state = same.state if same.outcome == "conflict" else self.index.state(material)
         else:
             state = self.index.state(material)
         if _is_replaced(version_id, source, state):
-            return _conflict(state)
+            return _conflict(material, state)
         try:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
             page_hash = self._hash(stored.etag)
@@ -149,16 +149,16 @@ class IndexPage:
                     # Its own event may have come too early.
                     upload = None
                 elif applied.outcome != "conflict":
-                    return PageResult(applied, len(chunks), embedded)
+                    return EventResult(material, applied, chunks=len(chunks), embedded=embedded)
                 state = self.index.state(material)
                 if _is_replaced(version_id, upload, state):
-                    return _conflict(state)
+                    return _conflict(material, state)
         except UnreadablePage as error:
             if source is None:
                 raise
             finding = unreadable_page(material, str(error))
             change = PageChange(material, source, error=str(error), findings=recorded([finding]))
-            return PageResult(apply_if_current(self.index, self.bucket, change), reason=str(error))
+            return EventResult(material, apply_if_current(self.index, self.bucket, change), str(error))
         raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
 
     def other_versions(self) -> Collection[str]:
@@ -222,8 +222,8 @@ def _indexed(chunks: Sequence[KnowledgeChunk]) -> IndexedMaterial:
     return IndexedMaterial(tuple(IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks))
 
 
-def _conflict(state: MaterialState | None) -> PageResult:
-    return PageResult(ChangeResult("conflict", state.generation if state else 0))
+def _conflict(material: str, state: MaterialState | None) -> EventResult:
+    return EventResult(material, ChangeResult("conflict", state.generation if state else 0))
 
 
 def chunks_of_page(

@@ -398,22 +398,17 @@ class FailedMaterial:
 
 
 @dataclass(frozen=True, slots=True)
-class PageResult:
-    """The result of a page version. `chunks` counts those compared, `embedded` texts without a vector."""
-
-    applied: ChangeResult
-    chunks: int = 0
-    embedded: int = 0
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EventResult:
-    """The result of an event. `ignored` says why nothing was done; `asked` counts the pages that are reindexed."""
+    """The result of an event; `applied` is that of its page, None if it changed none, for the `reason` if there is one.
+
+    `chunks` counts those compared, `embedded` texts without a vector, `asked` the pages that are reindexed.
+    """
 
     material: str | None
-    result: PageResult | None = None
-    ignored: str | None = None
+    applied: ChangeResult | None = None
+    reason: str | None = None
+    chunks: int = 0
+    embedded: int = 0
     asked: int = 0
 
 

@@ -52,17 +52,17 @@ class AuthoredFiles:
             file = self._synonyms(change, version)
         except NotFound:
             self.index.record_upload_result(source, "superseded")
-            return EventResult(None, ignored="this version no longer exists: a newer version replaced it")
+            return EventResult(None, reason="this version no longer exists: a newer version replaced it")
         except Invalid as error:
             return self._reject(source, version, error)
         outcome = self._store_synonyms(source, version, folder, file.groups)
         self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
-        return EventResult(None, ignored=None if outcome == "applied" else "a newer version was applied first")
+        return EventResult(None, reason=None if outcome == "applied" else "a newer version was applied first")
 
     def _reject(self, source: Source, version: str | None, error: Invalid) -> EventResult:
         self.index.record_authored_file(AuthoredFile(source.key, version))
         self.index.record_upload_result(source, "failed", str(error))
-        return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
+        return EventResult(None, reason=f"{source.key} cannot be read: {error}")
 
     def _store_synonyms(
         self, source: Source, version: str | None, folder: str, groups: Sequence[Sequence[str]]

@@ -37,14 +37,14 @@ class AskModel:
         try:
             state = self.pages.index.state(material)
             if state is None or state.indexed_version_id is None:
-                return EventResult(material, ignored="the material is not indexed")
+                return EventResult(material, reason="the material is not indexed")
             try:
                 return self._ask(material, state.source.key, state.indexed_version_id)
             except (NotFound, UnreadablePage) as error:
                 self.records.drop(material, generation=state.generation)
-                return EventResult(material, ignored=f"the indexed version can no longer be read: {error}")
+                return EventResult(material, reason=f"the indexed version can no longer be read: {error}")
         except SakuinError as error:
-            return EventResult(material, ignored=f"its learns are asked for again later: {error}")
+            return EventResult(material, reason=f"its learns are asked for again later: {error}")
 
     def _ask(self, material: str, key: str, version: str) -> EventResult:
         stored = self.pages.bucket.read(key, version_id=version, max_bytes=self.pages.max_page_bytes)
@@ -52,22 +52,22 @@ class AskModel:
         texts = self.sources.texts(key, material, page)
         group = self.records.begin(material, list(texts))
         if group is None:
-            return EventResult(material, ignored="no explanation of the page waits for a language model")
+            return EventResult(material, reason="no explanation of the page waits for a language model")
         failure = self._answer(material, group, texts)
         if isinstance(failure, SakuinError) and not _was_made(failure):
-            return EventResult(material, ignored=f"the language model was not asked: {failure}")
+            return EventResult(material, reason=f"the language model was not asked: {failure}")
         if group.more:
             if failure is None:
                 self.queue.ask_learns([material])
             else:
                 # The next group waits for maintenance: a vendor that fails gets a few calls a minute.
                 self.records.release(material)
-            return EventResult(material, ignored=str(failure or "its next explanations follow"))
+            return EventResult(material, reason=str(failure or "its next explanations follow"))
         result = self.pages.index_version(material, key, version)
         self.records.release(material)
         if failure is None:
             self.next_pages()
-        return EventResult(material, result)
+        return result
 
     def _answer(self, material: str, group: Group, texts: Mapping[str, Explanation]) -> SakuinError | None:
         """Asks about the group and stores the answers; returns the failure of the call."""
