@@ -1103,44 +1103,33 @@ $$;
 -- ---------------------------------------------------------------- synonyms
 
 -- The synonyms of each synonyms.yml, for the pages whose names begin with `folder`: [{"phrases", "plain"}]. `plain` is
--- normalised like a question, by the analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and
--- `sequencer_unreliable`: see material.
+-- normalised like a question, by the analyzer named here. Empty: the file is deleted. `generation` counts the
+-- changes.
 create table public.site_synonyms (
   key text collate "C" primary key,
   folder text collate "C" not null default '',
-  sequencer text collate "C" not null,
   groups jsonb not null,
   analyzer text not null default '',
   generation bigint not null default 1,
-  sequencer_unreliable boolean not null default false,
   updated_at timestamptz not null default now()
 );
 
--- p_version: the version that has these groups; null without a file. p_current: it is the bucket's current version, its
--- sequencer does not count (see apply_current).
+-- p_version: the version that has these groups; null without a file. Returns false, and changes nothing, unless the
+-- synonyms of the file were stored p_expected_generation times: another worker has read a later version.
 create function public.store_synonyms(
-  p_source jsonb, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_current boolean,
-  p_expected_generation bigint
-) returns text language plpgsql set search_path = public, extensions as $$
-declare
-  stored site_synonyms;
+  p_key text, p_version text, p_folder text, p_groups jsonb, p_analyzer text, p_expected_generation bigint
+) returns boolean language plpgsql set search_path = public, extensions as $$
 begin
-  insert into site_synonyms (key, sequencer, groups, generation)
-  values (p_source->>'key', '', '[]', 0) on conflict do nothing;
-  select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
-  if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
-    return 'conflict';
-  elsif not p_current and (stored.sequencer_unreliable or stored.sequencer > (p_source->>'sequencer') collate "C") then
-    return 'superseded';
-  end if;
+  insert into site_synonyms (key, groups, generation) values (p_key, '[]', 0) on conflict do nothing;
   update site_synonyms s set
-    folder = p_folder, groups = p_groups, analyzer = p_analyzer,
-    sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
-    generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
-  where s.key = stored.key;
-  insert into authored_file (key, version_id) values (stored.key, p_version)
+    folder = p_folder, groups = p_groups, analyzer = p_analyzer, generation = s.generation + 1, updated_at = now()
+  where s.key = p_key and s.generation = p_expected_generation;
+  if not found then
+    return false;
+  end if;
+  insert into authored_file (key, version_id) values (p_key, p_version)
   on conflict (key) do update set version_id = excluded.version_id, applied_at = now();
-  return 'applied';
+  return true;
 end $$;
 
 -- What is known of a question's words, in one round trip:

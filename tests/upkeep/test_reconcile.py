@@ -207,7 +207,7 @@ def test_a_list_of_synonyms_that_another_analyzer_read_is_read_again(world: Worl
     world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())
     assert found(world) == []
     world.sql.execute("update public.site_synonyms set analyzer = 'another'")
-    generation = world.index.synonyms_generation("synonyms.yml") or 0
+    generation = world.index.synonyms_generation("synonyms.yml")
     assert found(world) == [("unread", "synonyms.yml")]
     world.settle()
     assert world.index.synonyms_generation("synonyms.yml") == generation + 1

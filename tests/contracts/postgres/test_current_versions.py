@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from sakuin.knowledge.model import ChangeResult, PageChange, Source
+from sakuin.language.model import LexiconLookup
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -73,16 +74,15 @@ def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(know
     assert (knowledge.contents(), knowledge.records.competing_keys()) == ({"rule-a": "三"}, [])
 
 
-def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
+def test_synonyms_are_replaced_only_as_they_were_read(knowledge: Knowledge) -> None:
     key = "synonyms.yml"
-    store = partial(knowledge.index.store_synonyms, version="v1", folder="")
-    assert knowledge.index.synonyms_generation(key) is None
-    assert store(a_source(key, 0x900), groups=[("三平方", "ピタゴラス")]) == "applied"
-    current, seen = a_source(key, 0x10), knowledge.index.synonyms_generation(key)
-    assert store(current, groups=[], expected_generation=None, current=True) == "conflict"
-    assert store(current, groups=[], expected_generation=seen, current=True) == "applied"
-    assert store(current, groups=[], expected_generation=seen, current=True) == "conflict"
-    assert store(a_source(key, 0x950), groups=[]) == "superseded"
+    store = partial(knowledge.index.store_synonyms, key, "v1", "")
+    for generation in range(2):
+        assert knowledge.index.synonyms_generation(key) == generation
+        assert not store([], expected_generation=generation + 1)
+        assert store([("三平方", "ピタゴラス")], expected_generation=generation)
+        assert not store([], expected_generation=generation)
+    assert knowledge.lexicon.look_up("三平方", LexiconLookup(frozenset(), {})).synonyms
 
 
 def test_the_same_page_keeps_its_chunks_and_is_a_conflict_if_the_row_has_another(knowledge: Knowledge) -> None:

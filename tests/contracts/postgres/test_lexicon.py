@@ -98,12 +98,10 @@ def test_the_spellings_of_an_older_analyzer_are_replaced(knowledge: Knowledge) -
 
 def test_the_site_s_synonyms_come_for_the_phrases_that_stand_in_the_question(knowledge: Knowledge) -> None:
     groups = [("速さの公式", "みはじ"), ("傾き", "変化の割合", "スロープ")]
-    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 2), "v2", "", groups) == "applied"
+    assert knowledge.index.store_synonyms("synonyms.yml", "v2", "", groups, expected_generation=0)
     found = knowledge.lexicon.look_up("みはじって何？", NOTHING).synonyms
     assert found == {"": [("速さの公式", "みはじ")]}
-    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 1), "v1", "", []) == "superseded"
-    assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms
-    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 3), None, "", []) == "applied"
+    assert knowledge.index.store_synonyms("synonyms.yml", None, "", [], expected_generation=1)
     assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms == {}
 
 

@@ -75,7 +75,7 @@ class BucketEvents:
             return authored.index_learns(event.source)
         folder = synonyms_folder(key, prefix=self.prefix)
         if folder is not None:
-            return authored.index_synonyms(event, folder)
+            return authored.index_synonyms(event.source, folder)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             if has_parent_segment(key) and isinstance(event, ObjectWritten):

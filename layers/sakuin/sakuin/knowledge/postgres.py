@@ -168,36 +168,27 @@ class KnowledgeIndex:
         )
 
     def store_synonyms(
-        self,
-        source: Source,
-        version: str | None,
-        folder: str,
-        groups: Sequence[Sequence[str]],
-        *,
-        expected_generation: int | None = None,
-        current: bool = False,
-    ) -> Outcome:
+        self, key: str, version: str | None, folder: str, groups: Sequence[Sequence[str]], *, expected_generation: int
+    ) -> bool:
         """Replaces the synonyms for the pages of a folder, empty for all pages, and records the version that has them.
 
-        A removed file has no version and no groups. A version older than the stored one is `superseded`, any other
-        `applied`. `current` is as in `apply`.
+        A removed file has no version and no groups. Returns False, and changes nothing, if `synonyms_generation` of the
+        file is another than expected.
         """
         arguments = {
-            "p_source": asdict(source),
+            "p_key": key,
             "p_version": version,
             "p_folder": folder,
             "p_groups": stored_groups(groups),
             "p_analyzer": ANALYZER,
-            "p_current": current,
             "p_expected_generation": expected_generation,
         }
-        outcome: Outcome = call(self.client, "store_synonyms", arguments)
-        return outcome
+        return bool(call(self.client, "store_synonyms", arguments))
 
-    def synonyms_generation(self, key: str) -> int | None:
-        """Returns how often the synonyms of this file were stored, None if never."""
+    def synonyms_generation(self, key: str) -> int:
+        """Returns how often the synonyms of this file were stored."""
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
-        return int(rows[0]["generation"]) if rows else None
+        return int(rows[0]["generation"]) if rows else 0
 
     def record_authored_file(self, file: AuthoredFile) -> None:
         """Records that this version of a file was applied, and its pages requested."""

@@ -1,21 +1,20 @@
 """Applies files of authors that were written or removed."""
 
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
-from sakuin.knowledge.authored.synonyms_yml import SynonymsFile, parse_synonyms
-from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten
-from sakuin.knowledge.model import AuthoredFile, EventResult, Outcome, Source
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
+from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.model import AuthoredFile, EventResult, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.language.unicode_text import nfc
 from sakuin.platform.s3 import S3Bucket
 
 
 @dataclass(frozen=True, slots=True)
 class AuthoredFiles:
-    """Applies a file that was written or removed."""
+    """Applies a file as it is in the bucket now, whatever its event says: an old event applies the current version."""
 
     bucket: S3Bucket
     index: KnowledgeIndex
@@ -24,16 +23,13 @@ class AuthoredFiles:
 
     def index_learns(self, source: Source) -> EventResult:
         """Asks to index the pages again that a `learns.yml` names, and those that it named before."""
-        folder = unicodedata.normalize("NFC", source.key).removeprefix(self.prefix).removesuffix(LEARNS_FILE)
-        version: str | None = None
+        folder = nfc(source.key).removeprefix(self.prefix).removesuffix(LEARNS_FILE)
+        version = source.version_id
         try:
-            stored = self.bucket.read(source.key, max_bytes=LARGEST_FILE)
-            version = stored.version_id
-            file = parse_learns(stored.body)
-        except NotFound:
-            file = LearnsFile({})
+            version, body = self._current(source.key)
+            file = parse_learns(body)
         except Invalid as error:
-            return self._reject(source, version or source.version_id, error)
+            return self._reject(source, version, error)
         authored = AuthoredFile(source.key, version, folder, file.materials)
         pages = self.index.materials_named_in(authored)
         self.queue.reindex(pages, reason=f"{source.key} changed")
@@ -41,51 +37,33 @@ class AuthoredFiles:
         self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
         return EventResult(None, asked=len(pages))
 
-    def index_synonyms(self, change: ObjectWritten | ObjectRemoved, folder: str) -> EventResult:
-        """Stores a folder's synonyms of the written version, or of the version that is current after a removal.
+    def index_synonyms(self, source: Source, folder: str) -> EventResult:
+        """Stores the synonyms that a folder's file has now; none without one. One that cannot be read changes nothing.
 
-        Without a file there are no synonyms. A file that cannot be read changes nothing.
+        Raises `Conflict` if another worker stores some meanwhile.
         """
-        source = change.source
-        version = self._version_to_read(change)
+        # Reads the row first: what another worker reads and stores after that is newer.
+        generation = self.index.synonyms_generation(source.key)
+        version = source.version_id
         try:
-            file = self._synonyms(change, version)
-        except NotFound:
-            self.index.record_upload_result(source, "superseded")
-            return EventResult(None, reason="this version no longer exists: a newer version replaced it")
+            version, body = self._current(source.key)
+            file = parse_synonyms(body)
         except Invalid as error:
             return self._reject(source, version, error)
-        outcome = self._store_synonyms(source, version, folder, file.groups)
-        self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
-        return EventResult(None, reason=None if outcome == "applied" else "a newer version was applied first")
+        if not self.index.store_synonyms(source.key, version, folder, file.groups, expected_generation=generation):
+            raise Conflict(f"{source.key} changed while it was read")
+        self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
+        return EventResult(None)
+
+    def _current(self, key: str) -> tuple[str | None, bytes]:
+        """Returns the current version of a file and its text; None and an empty one if it was removed."""
+        try:
+            stored = self.bucket.read(key, max_bytes=LARGEST_FILE)
+        except NotFound:
+            return None, b""
+        return stored.version_id, stored.body
 
     def _reject(self, source: Source, version: str | None, error: Invalid) -> EventResult:
         self.index.record_authored_file(AuthoredFile(source.key, version))
         self.index.record_upload_result(source, "failed", str(error))
         return EventResult(None, reason=f"{source.key} cannot be read: {error}")
-
-    def _store_synonyms(
-        self, source: Source, version: str | None, folder: str, groups: Sequence[Sequence[str]]
-    ) -> Outcome:
-        store = self.index.store_synonyms
-        outcome: Outcome = store(source, version, folder, groups) if source.sequencer else "superseded"
-        if outcome != "superseded":
-            return outcome
-        # Reads the row before the bucket, as `apply_if_current` does for pages.
-        generation = self.index.synonyms_generation(source.key)
-        if self.bucket.current_version(source.key) != version:
-            return "superseded"
-        outcome = store(source, version, folder, groups, expected_generation=generation, current=True)
-        if outcome == "conflict":
-            raise Conflict(f"{source.key} changed while it was compared with the bucket")
-        return outcome
-
-    def _version_to_read(self, change: ObjectWritten | ObjectRemoved) -> str | None:
-        if isinstance(change, ObjectWritten):
-            return change.source.version_id
-        return None if change.marker else self.bucket.current_version(change.source.key)
-
-    def _synonyms(self, change: ObjectWritten | ObjectRemoved, version: str | None) -> SynonymsFile:
-        if isinstance(change, ObjectRemoved) and version is None:
-            return SynonymsFile(())
-        return parse_synonyms(self.bucket.read(change.source.key, version_id=version, max_bytes=LARGEST_FILE).body)

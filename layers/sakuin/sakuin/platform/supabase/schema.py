@@ -12,7 +12,7 @@ SchemaState = Literal["current", "older", "newer", "changed", "unknown"]
 
 # The last file of supabase/migrations, and `schema_digest()` after it; `python -m tests.upgrade write` writes both.
 NEWEST_MIGRATION = "20261126000000"
-DIGEST = "eabe68316df2e85df34c6c524c8849ac"
+DIGEST = "8f9e0413db55b70ac2c68dc3e9cf9248"
 
 ADVICE: Mapping[SchemaState, str] = {
     "older": "Apply the migrations: docs/how-to/upgrade.md.",
