@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 from sakuin.errors import Misconfigured, Unavailable
-from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
+from sakuin.knowledge.validation import Finding, IndexedChunk
 
 from sakuin_cli.portions import addressable, portions
 from sakuin_cli.rest import Record, answer_of, put_to_bucket
@@ -55,12 +55,12 @@ class DeploymentClient:
             results += self.call("POST", "receipts", json={"versions": asked})["receipts"]
         return results
 
-    def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+    def indexed(self, materials: Collection[str]) -> dict[str, Sequence[IndexedChunk]]:
         """Returns the indexed anchors of these materials; those not indexed are left out."""
-        found: dict[str, IndexedMaterial] = {}
+        found: dict[str, Sequence[IndexedChunk]] = {}
         for some in portions(sorted(materials), _A_REQUEST):
             chunks_of = self.call("POST", "anchors", json=some)["materials"]
-            found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
+            found |= {name: list(map(_indexed_chunk, chunks)) for name, chunks in chunks_of.items()}
         return found
 
     def file_tags(self) -> dict[str, str]:

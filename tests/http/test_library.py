@@ -9,7 +9,7 @@ import pytest
 from fastapi import APIRouter
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
 from sakuin.http.app import rest_api
-from sakuin.knowledge.validation import IndexedMaterial
+from sakuin.knowledge.validation import IndexedChunk
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
@@ -164,7 +164,7 @@ class _Failing:
 
     error: Exception
 
-    def indexed_materials(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+    def indexed_materials(self, materials: Collection[str]) -> dict[str, list[IndexedChunk]]:
         raise self.error
 
 

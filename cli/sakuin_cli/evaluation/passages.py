@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.names import OWN_FOLDER, chunk_id
-from sakuin.knowledge.validation import IndexedMaterial
+from sakuin.knowledge.validation import IndexedChunk
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.scan import LargeString, large_strings
@@ -87,9 +87,8 @@ def _contents(ids: Sequence[str], agent: AgentClient) -> dict[str, str]:
     return contents
 
 
-def _whole(passage: Passage, contents: Mapping[str, str], indexed: Mapping[str, IndexedMaterial]) -> Passage:
+def _whole(passage: Passage, contents: Mapping[str, str], indexed: Mapping[str, Sequence[IndexedChunk]]) -> Passage:
     material, _, anchor = passage.id.rpartition("#")
     content = contents[passage.id]
-    chunks = indexed[material].chunks if material in indexed else ()
-    learns = next((chunk.learns_given for chunk in chunks if chunk.anchor == anchor), None)
+    learns = next((chunk.learns_given for chunk in indexed.get(material, ()) if chunk.anchor == anchor), None)
     return replace(passage, content=content, learns=learns or ())

@@ -11,7 +11,6 @@ from sakuin.knowledge.page import Page
 from sakuin.knowledge.validation import (
     Finding,
     IndexedChunk,
-    IndexedMaterial,
     findings_of_page,
     poor_learns,
     unreadable_file,
@@ -104,7 +103,7 @@ def authored_learns(upload: Upload, files: Mapping[str, LearnsFile]) -> dict[str
     return found
 
 
-def _as_indexed(upload: Upload, page: Page, files: Mapping[str, LearnsFile]) -> IndexedMaterial:
+def _as_indexed(upload: Upload, page: Page, files: Mapping[str, LearnsFile]) -> list[IndexedChunk]:
     """Returns what the index would have of a page."""
     learns = authored_learns(upload, files)
-    return IndexedMaterial(tuple(IndexedChunk(one.anchor, (), learns.get(one.anchor)) for one in page.explanations))
+    return [IndexedChunk(one.anchor, (), learns.get(one.anchor)) for one in page.explanations]

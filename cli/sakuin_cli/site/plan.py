@@ -101,17 +101,17 @@ def losses_of(
         known = indexed.get(page.material or "")
         if known is None:
             continue
-        opened = {chunk.anchor for chunk in known.chunks if chunk_id(page.material or "", chunk.anchor) in golden}
+        opened = {chunk.anchor for chunk in known if chunk_id(page.material or "", chunk.anchor) in golden}
         # The index keeps what it has of a page that cannot be read.
-        if (len(known.chunks) < _MANY and not opened) or isinstance(new := local_page(page.path, box_selectors), str):
+        if (len(known) < _MANY and not opened) or isinstance(new := local_page(page.path, box_selectors), str):
             continue
         kept = {one.anchor for one in new.explanations}
-        lost = [f"#{chunk.anchor}" for chunk in known.chunks if chunk.anchor not in kept]
+        lost = [f"#{chunk.anchor}" for chunk in known if chunk.anchor not in kept]
         if opened and opened.isdisjoint(kept):
             links = first_of([f"#{anchor}" for anchor in sorted(opened)], _MANY)
             losses[page.key] = f"{page.material} would lose every link that golden questions open: {links}"
-        elif len(lost) >= _MANY and len(lost) > _PART * len(known.chunks):
-            share = f"{len(lost)} of its {len(known.chunks)} explanations"
+        elif len(lost) >= _MANY and len(lost) > _PART * len(known):
+            share = f"{len(lost)} of its {len(known)} explanations"
             losses[page.key] = f"{page.material} would lose {share}: {first_of(lost, _MANY)}"
     return losses
 
@@ -122,7 +122,7 @@ def learns_warnings(plan: Plan, library: "LibraryFiles", anchors: Mapping[str, C
     named = {name for _, parsed in files for name in parsed.materials}
     others = {one for one in plan.library if (one in named or one.rpartition("/")[2] in named) and one not in anchors}
     indexed = library.client.indexed(others) if others else {}
-    known = {**anchors, **{name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}}
+    known = {**anchors, **{name: [chunk.anchor for chunk in found] for name, found in indexed.items()}}
     return [
         finding.message
         for file, parsed in files

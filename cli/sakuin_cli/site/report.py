@@ -30,7 +30,7 @@ def push_document(
     files = sorted(files, key=lambda file: file.key or "")
     done = {file.material: file.path or "" for file in files if file.material is not None and file.done}
     indexed = library.client.indexed(done) if done else {}
-    anchors = {name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}
+    anchors = {name: [chunk.anchor for chunk in found] for name, found in indexed.items()}
     unfinished = [one for one in (*files, *deleted) if not one.done]
     return {
         "pushed": len(done),

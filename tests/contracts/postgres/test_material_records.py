@@ -2,7 +2,7 @@
 
 import psycopg
 from sakuin.knowledge.model import AuthoredFile, Learns, RecordedObject
-from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
+from sakuin.knowledge.validation import IndexedChunk
 from sakuin.language.indexing import index_words
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
@@ -84,14 +84,12 @@ def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge
     knowledge.apply(a_source("m", 1), chunks)
     knowledge.apply(a_source("empty", 1), [], material="empty")
     assert knowledge.records.indexed_materials(["m", "empty", "unknown"]) == {
-        "m": IndexedMaterial(
-            (
-                IndexedChunk("rule-b", LEARNS.items),
-                IndexedChunk("tip-z", given.items, ("一の方法",)),
-                IndexedChunk("rule-a", LEARNS.items),
-            )
-        ),
-        "empty": IndexedMaterial(()),
+        "m": [
+            IndexedChunk("rule-b", LEARNS.items),
+            IndexedChunk("tip-z", given.items, ("一の方法",)),
+            IndexedChunk("rule-a", LEARNS.items),
+        ],
+        "empty": [],
     }
 
 

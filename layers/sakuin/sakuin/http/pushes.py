@@ -153,7 +153,6 @@ def push_router(library: Library, folder_of: Callable[[Request], str | None]) ->
         """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
         for material in materials:
             library.check_material(material, folder or "")
-        rows = library.records.indexed_materials(materials)
-        return AnchorsView(materials={material: indexed.chunks for material, indexed in rows.items()})
+        return AnchorsView(materials=library.records.indexed_materials(materials))
 
     return routes

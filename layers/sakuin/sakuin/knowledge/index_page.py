@@ -21,7 +21,7 @@ from sakuin.knowledge.page import (
 )
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
-from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page, recorded, unreadable_page
+from sakuin.knowledge.validation import IndexedChunk, findings_of_page, recorded, unreadable_page
 from sakuin.language.indexing import index_words
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder, EmbeddingModel, embed_texts
@@ -134,6 +134,7 @@ class IndexPage:
                 learns = self.learns(key, material, page)
                 chunks, texts = chunks_of_page(material, page, learns.learns, vocabulary_of(self.version.vocabulary))
                 embedded += self._embed(self._others().get(index_version or "", self._live()), chunks, texts)
+                indexed = [IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks]
                 change = PageChange(
                     material,
                     upload,
@@ -141,7 +142,7 @@ class IndexPage:
                     self.version.id,
                     learns_files=learns.files,
                     page_hash=page_hash,
-                    findings=recorded(findings_of_page(material, page, _indexed(chunks))),
+                    findings=recorded(findings_of_page(material, page, indexed)),
                 )
                 generation = state.generation if state else None
                 applied = apply_if_current(self.index, self.bucket, change, since=generation)
@@ -216,10 +217,6 @@ class IndexPage:
 def _is_replaced(version_id: str | None, source: Source | None, state: MaterialState | None) -> bool:
     """Returns whether a change without an upload has nothing to do: another version is indexed now."""
     return source is None and (state is None or state.indexed_version_id != version_id)
-
-
-def _indexed(chunks: Sequence[KnowledgeChunk]) -> IndexedMaterial:
-    return IndexedMaterial(tuple(IndexedChunk(one.anchor, one.learns.items, one.learns.given) for one in chunks))
 
 
 def _conflict(material: str, state: MaterialState | None) -> EventResult:

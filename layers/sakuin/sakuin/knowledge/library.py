@@ -19,7 +19,7 @@ from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.reconcile import is_authored_file
 from sakuin.knowledge.validation import (
     Finding,
-    IndexedMaterial,
+    IndexedChunk,
     collapsed_page,
     findings_of_page,
     missing_page,
@@ -207,12 +207,12 @@ class Library:
         return None
 
     def _findings_of_page(
-        self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool = False
+        self, material: str, key: str, indexed: Sequence[IndexedChunk] | None, *, strict: bool = False
     ) -> Sequence[Finding]:
         try:
             page = self.page(key)
         except NotFound:
-            return [missing_page(material, indexed)] if indexed else []
+            return [] if indexed is None else [missing_page(material, indexed)]
         except UnreadablePage as error:
             return [unreadable_page(material, str(error))]
         return findings_of_page(material, page, indexed, strict=strict)

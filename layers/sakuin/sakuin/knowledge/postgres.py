@@ -23,7 +23,7 @@ from sakuin.knowledge.model import (
     UploadResult,
     stored_impact,
 )
-from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, Severity
+from sakuin.knowledge.validation import Finding, IndexedChunk, Severity
 from sakuin.language.model import IndexedWords
 from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector, unpacked
@@ -303,10 +303,10 @@ class MaterialRecords:
         """Returns `(material, key, owner's key)` of each key that waits for a material of another key."""
         return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "competing_keys", {})]
 
-    def indexed_materials(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
+    def indexed_materials(self, materials: Collection[str]) -> Mapping[str, Sequence[IndexedChunk]]:
         """Returns the indexed chunks of these materials, without unknown materials."""
         rows = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
-        return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in rows.items()}
+        return {material: list(map(_indexed, chunks)) for material, chunks in rows.items()}
 
     def objects(self, after: str, *, limit: int, young_seconds: float = 0) -> Sequence[RecordedObject]:
         """Returns the known keys after `after`, deleted ones included, in the order of their bytes.

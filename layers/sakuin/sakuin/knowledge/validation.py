@@ -43,21 +43,14 @@ class IndexedChunk:
     learns_given: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedMaterial:
-    """The indexed chunks of one material."""
-
-    chunks: tuple[IndexedChunk, ...]
-
-
 def findings_of_page(
-    material: str, page: Page, indexed: IndexedMaterial | None, *, strict: bool = False
+    material: str, page: Page, indexed: Sequence[IndexedChunk] | None, *, strict: bool = False
 ) -> tuple[Finding, ...]:
     """Returns the findings about a page and its chunks. `indexed` is None if the material is not indexed.
 
     With `strict` a box without an id is an error.
     """
-    chunks = indexed.chunks if indexed else ()
+    chunks = indexed or ()
     return (
         *_missing_anchors(material, page, chunks),
         *(_sections(material, page, chunks) if page.by_headings else _not_indexed(material, page, chunks)),
@@ -78,9 +71,9 @@ def recorded(findings: Iterable[Finding]) -> list[Mapping[str, str | None]]:
     ]
 
 
-def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
+def missing_page(material: str, indexed: Sequence[IndexedChunk]) -> Finding:
     """Returns the finding about an indexed material without a page."""
-    said = coded("finding.missing_page", count=len(indexed.chunks), material=material)
+    said = coded("finding.missing_page", count=len(indexed), material=material)
     return Finding("error", "missing-page", material, None, said)
 
 

@@ -179,7 +179,7 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
             except SakuinError as error:
                 return show_page(visit.with_problem(error), state.material, place)
         indexed = library.records.indexed_materials([state.material])[state.material]
-        lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed.chunks}))
+        lists = dict(_changed(visit.fields, {one.anchor: one.learns for one in indexed}))
         if not lists:
             return show_page(visit.with_problem(Invalid(coded("form.no_list"))), state.material, place)
         try:
