@@ -76,9 +76,9 @@ class ExplainTool:
         explanation = SearchExplanation(
             understood=found.understood,
             results=tuple(map(_table_hit, found.candidates[: asked.shown])),
-            refused=found.refused,
+            refused=found.is_refused,
             threshold=found.candidates[0].ranked.needed if found.candidates else None,
-            index_state=found.index["state"],
+            index_state=tool.state,
             degraded=found.degraded,
         )
         if expected is None:

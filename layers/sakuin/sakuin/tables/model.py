@@ -168,6 +168,11 @@ class BoundTool:
     description: str
     index: Mapping[str, Any]
 
+    @property
+    def state(self) -> str:
+        """Returns the state of its index."""
+        return str(self.index.get("state", "pending"))
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

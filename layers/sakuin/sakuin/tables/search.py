@@ -85,32 +85,21 @@ class TableCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TableExplanation:
-    """How a question was answered. `candidates` are all current chunks that were found, best first.
+    """How a question was understood, and its candidates: all current chunks that were found, best first.
 
     `expected` are the chunks of the expected node, best first, whatever their rank; none if it is not in the scope of
-    the Tool or not indexed. `refused`: the answer is `no_good_match`.
+    the Tool or not indexed. `others`: what unrelated texts of the Tool reach.
     """
-
-    understood: AnalyzedQuery
-    index: Mapping[str, Any]
-    candidates: tuple[TableCandidate, ...]
-    expected: tuple[TableCandidate, ...] = ()
-    refused: bool = False
-    degraded: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question, how it was understood, and its candidates, best first."""
 
     understood: AnalyzedQuery
     candidates: tuple[TableCandidate, ...]
     degraded: str | None
     others: Unrelated
+    expected: tuple[TableCandidate, ...] = ()
 
     @property
     def is_refused(self) -> bool:
-        """Whether not even the best is good enough."""
+        """Whether not even the best is good enough: the answer is `no_good_match`."""
         return not (self.candidates and self.candidates[0].ranked.is_good)
 
 
@@ -130,7 +119,7 @@ class SearchTable:
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough."""
-        question = self._asked(mcp_id, tool, query, limit=max(top_k, COMPARED))
+        question = self._ranked(mcp_id, tool, query, limit=max(top_k, COMPARED))
         is_weak = question.is_refused
         shown = [
             each
@@ -139,7 +128,7 @@ class SearchTable:
         ]
         return TableAnswer(
             query,
-            _index(tool),
+            {"state": tool.state, "indexed_at": tool.index.get("indexed_at")},
             tuple(map(_hit, shown)),
             no_good_match=is_weak,
             understood_as=question.understood.with_results(each.ranked.words.matched for each in shown).understood_as,
@@ -160,21 +149,18 @@ class SearchTable:
 
         `expected` is an absolute json_pointer. `without` switches off rules of understanding.
         """
-        question = self._asked(mcp_id, tool, query, mode=mode, without=without)
-        chunks: tuple[TableCandidate, ...] = ()
-        if expected is not None and is_within(expected, tool.json_path):
-            chunks = _of(expected, question.candidates)
-            if not chunks:
-                # A search in its own scope says its evidence, but not its rank.
-                alone = self._asked(
-                    mcp_id, tool, query, mode=mode, without=without, scope=expected, others=question.others
-                )
-                chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
-        return TableExplanation(
-            question.understood, _index(tool), question.candidates, chunks, question.is_refused, question.degraded
-        )
+        ranked = partial(self._ranked, mcp_id, tool, query, mode=mode, without=without)
+        question = ranked()
+        if expected is None or not is_within(expected, tool.json_path):
+            return question
+        chunks = _of(expected, question.candidates)
+        if not chunks:
+            # A search in its own scope says its evidence, but not its rank.
+            alone = ranked(scope=expected, others=question.others)
+            chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
+        return replace(question, expected=chunks)
 
-    def _asked(
+    def _ranked(
         self,
         mcp_id: str,
         tool: BoundTool,
@@ -185,14 +171,14 @@ class SearchTable:
         without: Set[str] = frozenset(),
         scope: str | None = None,
         others: Unrelated | None = None,
-    ) -> _Asked:
+    ) -> TableExplanation:
         """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current.
 
         `others`: what unrelated texts of the Tool reach, if it is known.
         """
         known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         if (newer := self.newer(known.live)) is not None:
-            return newer._asked(mcp_id, tool, query, limit=limit, mode=mode, without=without, scope=scope)
+            return newer._ranked(mcp_id, tool, query, limit=limit, mode=mode, without=without, scope=scope)
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         slots = () if mode == "vectors" else question.slots
@@ -231,7 +217,7 @@ class SearchTable:
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(((each, current[each.id]) for each in shown), start=1)
         ]
-        return _Asked(question, tuple(best), degraded, others)
+        return TableExplanation(question, tuple(best), degraded, others)
 
 
 class TableSearches(Protocol):
@@ -257,7 +243,3 @@ def _hit(candidate: TableCandidate) -> TableHit:
 
 def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandidate, ...]:
     return tuple(each for each in candidates if each.chunk.json_pointer == pointer)
-
-
-def _index(tool: BoundTool) -> dict[str, Any]:
-    return {"state": tool.index.get("state", "pending"), "indexed_at": tool.index.get("indexed_at")}
