@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from sakuin.retrieval import weights as learned
-from sakuin.retrieval.ranking import leads
+from sakuin.retrieval.ranking import Ranked, leads
 from sakuin.retrieval.vectors import SearchMode
 from sakuin.retrieval.weights import Scale
 from sakuin_local.embeddings.model import NAME
@@ -186,7 +186,7 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
         for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
-            rows = [(m.z, m.words, m.covered, m.scattered, lowers and m.type == "example") for m in ranked.matches]
+            rows = [(*_parts(m.ranked), lowers and m.type == "example") for m in ranked.matches]
             are_right = np.array([m.id in right for m in ranked.matches], bool)
             scale = ranked.answer.scale
             found.append(Asked(kind, _rows(rows), are_right, scale.by_meaning, scale.lower, language))
@@ -201,10 +201,14 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
             chunks = [each.chunk for each in candidates]
             right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
             of = [each.ranked for each in candidates]
-            rows = [(r.z, r.words.share, r.words.covered, r.words.scattered, 0.0) for r in of]
+            rows = [(*_parts(each), 0.0) for each in of]
             by_meaning, lower = (of[0].scale.by_meaning, of[0].scale.lower) if of else (0.0, 0.0)
             found.append(Asked("answer", _rows(rows), np.array(right, bool), by_meaning, lower))
         return found
+
+
+def _parts(ranked: Ranked) -> tuple[float, ...]:
+    return ranked.z, ranked.words.share, ranked.words.covered, ranked.words.scattered
 
 
 def _rows(rows: Sequence[Sequence[float]]) -> Array:

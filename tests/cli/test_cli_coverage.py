@@ -137,7 +137,7 @@ def test_the_evidence_of_an_explanation_is_that_of_the_search(tmp_path: Path, qu
     assert ranked.matches
     assert evidence.scale == ranked.answer.scale
     for match in ranked.matches:
-        alone = match.evidence - WEIGHTS.scattered * match.scattered
+        alone = match.ranked.evidence - WEIGHTS.scattered * match.ranked.words.scattered
         assert found[match.id] == pytest.approx(alone, abs=0.1)
 
 

@@ -36,12 +36,16 @@ def matches(world: World, query: str = QUESTION, filters: Filters = EVERYTHING) 
 def found_by_words(world: World, query: str = QUESTION, filters: Filters = EVERYTHING) -> list[str]:
     """Returns the folders whose page has the rule of passes among the matches by words."""
     some = matches(world, query, filters)
-    return [folder for folder in FOLDERS if (one := some.get(f"{folder}page#rule-pass")) and "手形" in one.matched]
+    return [
+        folder
+        for folder in FOLDERS
+        if (one := some.get(f"{folder}page#rule-pass")) and "手形" in one.ranked.words.matched
+    ]
 
 
 def scores(some: dict[str, Match]) -> dict[str, tuple[object, ...]]:
     """All but the similarity, which depends on how far the best result is ahead."""
-    return {id: (one.evidence, one.words, one.matched) for id, one in some.items()}
+    return {id: (one.ranked.evidence, one.ranked.words.share, one.ranked.words.matched) for id, one in some.items()}
 
 
 def test_a_folder_s_list_changes_no_page_of_another_folder(world: World) -> None:
@@ -52,7 +56,7 @@ def test_a_folder_s_list_changes_no_page_of_another_folder(world: World) -> None
     after = matches(world)
     others = [id for id in before if not id.startswith("math/")]
     assert {id: scores(after)[id] for id in others} == {id: scores(before)[id] for id in others}
-    best = max(after.values(), key=lambda match: match.similarity)
+    best = max(after.values(), key=lambda match: match.ranked.similarity)
     assert best.id == "math/junior/page#rule-pass"
 
 
@@ -78,7 +82,7 @@ def test_a_page_has_the_lists_of_all_folders_above_it(world: World) -> None:
         ("旅券", "飛脚", "math/junior/"),
         ("旅券", "郵便", "math/junior/"),
     ]
-    matched = {id: one.matched for id, one in matches(world, f"{QUESTION}と休む所").items()}
+    matched = {id: one.ranked.words.matched for id, one in matches(world, f"{QUESTION}と休む所").items()}
     assert "飛脚" in matched["math/junior/page#ex-pass"]
     assert "飛脚" not in matched["math/page#ex-pass"]
     assert "手形" in matched["math/junior/page#rule-pass"]
@@ -118,7 +122,7 @@ def test_a_folder_has_one_name_in_both_normal_forms(a_world: Worlds) -> None:
     world = a_world()
     world.put("がっこう/page.html", a_page(BOXES))
     world.put(unicodedata.normalize("NFD", "がっこう/synonyms.yml"), "- [通行手形, 旅券]\n".encode())
-    assert "手形" in matches(world)["がっこう/page#rule-pass"].matched
+    assert "手形" in matches(world)["がっこう/page#rule-pass"].ranked.words.matched
 
 
 def test_of_many_folders_those_nearest_to_the_top_count() -> None:

@@ -1,13 +1,14 @@
 """Searching pages: links, or `no_good_match`."""
 
+import math
 import unicodedata
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
 from sakuin.knowledge.postgres_search import IndexAnswer, KnowledgeSearch, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
+from sakuin.retrieval.weights import Scale
 
 from tests.builders import a_page
 from tests.doubles.embedder import WEIGHTS
@@ -96,8 +97,10 @@ class _Near(KnowledgeSearch):
     def answer(self, question: Question) -> IndexAnswer:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
         answer = super().answer(question)
-        few = partial(replace, answer.matches[0], evidence=answer.matches[0].needed - 1)
-        return replace(answer, matches=[few(title=title, similarity=similarity) for title, similarity in found])
+        best, scale = answer.matches[0], Scale(constant=0.0, score=1.0, lead=0.0, least=1.0)
+        ranked = [replace(best.ranked, evidence=math.log(each / (1 - each)), scale=scale) for _, each in found]
+        matches = [replace(best, title=title, ranked=one) for (title, _), one in zip(found, ranked, strict=True)]
+        return replace(answer, matches=matches)
 
 
 def test_without_a_good_match_the_nearest_three_come_with_their_similarities(world: World) -> None:
@@ -172,7 +175,7 @@ def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> Non
     assert both[0].cosine is not None
     assert words.understood.text == "へいほうかんせい"
     assert all(match.cosine is None for match in words.matches)
-    assert [match.words for match in vectors] == [0] * len(vectors)
+    assert [match.ranked.words.share for match in vectors] == [0] * len(vectors)
     assert vectors[-1].anchor == "ex-1"
 
 

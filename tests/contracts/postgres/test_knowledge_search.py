@@ -103,7 +103,7 @@ def test_filters_never_starve_the_result_with_or_without_the_graph(
 def test_results_come_by_falling_similarity_between_0_and_1_the_same_way_each_time(knowledge: Knowledge) -> None:
     store(knowledge, a_library(60))
     first = ask(knowledge, "三平方の定理", limit=50)
-    similarities = [match.similarity for match in first]
+    similarities = [match.ranked.similarity for match in first]
     assert similarities == sorted(similarities, reverse=True)
     assert all(0 <= similarity <= 1 for similarity in similarities)
     assert "三平方の定理" in first[0].title
@@ -190,23 +190,25 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
             if asked.get("by_meaning", True):
                 # A vector travels with seven digits.
                 assert match.cosine == pytest.approx(expected[match.id], abs=1e-5), question
-                assert match.z == pytest.approx(others.deviations(expected[match.id]), abs=1e-3)
+                assert match.ranked.z == pytest.approx(others.deviations(expected[match.id]), abs=1e-3)
             else:
-                assert (match.cosine, match.z) == (None, 0)
+                assert (match.cosine, match.ranked.z) == (None, 0)
             penalty = WEIGHTS.example if match.type == "example" else 0
             if not by_words:
-                assert match.evidence == pytest.approx(WEIGHTS.meaning * match.z + penalty)
+                assert match.ranked.evidence == pytest.approx(WEIGHTS.meaning * match.ranked.z + penalty)
         if not found:
             continue
         has_vector = asked.get("by_meaning", True)
         scale = WEIGHTS.scale(has_words=by_words, has_vector=has_vector, known_share=share, lower=others.lower)
-        best = found[0].evidence
-        rivals = [match.evidence for match in found if match.type != "example"]
+        best = found[0].ranked.evidence
+        rivals = [match.ranked.evidence for match in found if match.type != "example"]
         second = max((evidence for evidence in rivals if evidence < best), default=best - 5)
         # A vector travels with seven digits.
-        assert found[0].needed == pytest.approx(scale.least, abs=1e-3)
-        assert found[0].similarity == pytest.approx(scale.similarity(best, best - second), abs=1e-3), question
-        assert [match.similarity for match in found] == sorted((m.similarity for m in found), reverse=True)
+        assert found[0].ranked.needed == pytest.approx(scale.least, abs=1e-3)
+        assert found[0].ranked.similarity == pytest.approx(scale.similarity(best, best - second), abs=1e-3), question
+        assert [match.ranked.similarity for match in found] == sorted(
+            (m.ranked.similarity for m in found), reverse=True
+        )
 
 
 def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
@@ -219,7 +221,7 @@ def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_
     found = [match.anchor for match in ask(knowledge, "解の公式で解く", limit=2)]
     assert found == ["rule-f", "ex-1"]
     assert ask(knowledge, "解の公式で解く", filters=Filters(type="example"))[0].anchor == "ex-1"
-    scores = {match.anchor: match.similarity for match in ask(knowledge, "解の公式で解く", limit=2)}
+    scores = {match.anchor: match.ranked.similarity for match in ask(knowledge, "解の公式で解く", limit=2)}
     assert scores["ex-1"] <= scores["rule-f"]
 
 
@@ -230,7 +232,7 @@ def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledg
     store(knowledge, [concept, example, *others])
     found = ask(knowledge, "噴水の高さ", limit=3)
     assert [match.anchor for match in found[:2]] == ["rule-f", "ex-1"]
-    assert found[1].evidence > found[2].evidence
+    assert found[1].ranked.evidence > found[2].ranked.evidence
     # It comes along although the words miss it.
     by_words = ask(knowledge, "噴水の高さ", limit=2, by_meaning=False)
     assert [match.anchor for match in by_words] == ["rule-f", "ex-1"]
@@ -243,7 +245,7 @@ def test_an_example_that_was_asked_for_in_words_has_no_penalty(knowledge: Knowle
         knowledge.search.answer(replace(question, wants_example=asked)).matches for asked in (False, True)
     )
     assert wanted.anchor == plain.anchor == "ex-1"
-    assert wanted.evidence == pytest.approx(plain.evidence - WEIGHTS.example)
+    assert wanted.ranked.evidence == pytest.approx(plain.ranked.evidence - WEIGHTS.example)
 
 
 def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:
@@ -261,7 +263,7 @@ def test_words_alone_find_without_a_vector(knowledge: Knowledge) -> None:
     found = ask(knowledge, "平方完成", by_meaning=False, limit=50)
     assert {match.title.split()[0] for match in found[:3]} == {"平方完成"}
     assert not any("等差数列" in match.title for match in found)
-    assert all(0 <= match.similarity <= 1 for match in found)
+    assert all(0 <= match.ranked.similarity <= 1 for match in found)
     assert ask(knowledge, "", by_meaning=False) == []
 
 
@@ -273,7 +275,7 @@ def test_another_spelling_finds_the_concept(knowledge: Knowledge) -> None:
     for query in ("たすきがけ", "タスキガケ", "襷掛け"):
         best = ask(knowledge, query, by_meaning=False)[0]
         assert best.anchor == "method-tasukigake", query
-        assert best.evidence > best.needed, query
+        assert best.ranked.evidence > best.ranked.needed, query
     # A reading in kana finds kanji.
     assert ask(knowledge, "かいのこうしき", by_meaning=False)[0].title == "解の公式"
 

@@ -73,13 +73,17 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
         for match in found:
             place = int(match.anchor.removeprefix("rule-"))
             # An impact is stored in 32,767 steps.
-            assert match.words == pytest.approx(expected[place], abs=1e-4)
-            assert match.covered == pytest.approx(covered[place])
-            assert match.evidence == pytest.approx(WEIGHTS.score(match.z, match.words, match.covered))
+            assert match.ranked.words.share == pytest.approx(expected[place], abs=1e-4)
+            assert match.ranked.words.covered == pytest.approx(covered[place])
+            assert match.ranked.evidence == pytest.approx(
+                WEIGHTS.score(match.ranked.z, match.ranked.words.share, match.ranked.words.covered)
+            )
         # The database chooses the candidates by the same sum, turbopuffer by whole frequencies.
         chosen = [match for match in found if match.matching_rank and knowledge.version.store == "postgres"]
         by_words = sorted(chosen, key=lambda match: match.matching_rank or 0)
-        assert [match.words for match in by_words] == pytest.approx(sorted((m.words for m in by_words), reverse=True))
+        assert [match.ranked.words.share for match in by_words] == pytest.approx(
+            sorted((m.ranked.words.share for m in by_words), reverse=True)
+        )
 
     agrees()
 
@@ -103,10 +107,12 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
         for match in knowledge.search.answer(question).matches:
             number = int(match.anchor.removeprefix("rule-"))
             folder = folders[pages[number][0]]
-            assert match.words == pytest.approx(shares([words for _, words in pages], own[folder])[number], abs=1e-4)
+            assert match.ranked.words.share == pytest.approx(
+                shares([words for _, words in pages], own[folder])[number], abs=1e-4
+            )
             # turbopuffer orders by whole frequencies.
             if match.matching_rank and knowledge.version.store == "postgres":
-                by_words[folder].append((match.matching_rank, match.words))
+                by_words[folder].append((match.matching_rank, match.ranked.words.share))
         for ranked in by_words.values():
             assert [words for _, words in sorted(ranked)] == pytest.approx(sorted((w for _, w in ranked), reverse=True))
 
@@ -168,7 +174,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     assert len(knowledge.search.answer(question).matches) == 32
     (found,) = narrow.answer(question).matches
     # Each candidate is scored by all slots, not only by the one that found it.
-    assert (found.anchor, found.matched) == ("rule-31", ("公式", "式"))
+    assert (found.anchor, found.ranked.words.matched) == ("rule-31", ("公式", "式"))
     assert len(narrow.answer(replace(question, slots=ASKED[:1])).matches) == 32
 
 
@@ -180,7 +186,7 @@ def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place
     assert last.anchor == "rule-79"
     assert last.nearest_rank is not None
     assert last.nearest_rank > 1
-    assert last.words == pytest.approx(1 / 80, abs=1e-4)
+    assert last.ranked.words.share == pytest.approx(1 / 80, abs=1e-4)
     inside = replace(question, expected=best[0].id)
     assert [match.id for match in knowledge.search.answer(inside).matches] == [match.id for match in best]
     assert len(knowledge.search.answer(replace(question, expected="no#rule-such")).matches) == 5

@@ -14,6 +14,8 @@ from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
+from sakuin.retrieval.ranking import Ranked
+from sakuin.tables.chunk_store import FoundChunk
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
 from sakuin.tables.postgres import ToolSearch
@@ -43,7 +45,7 @@ class ExplainKnowledge:
         judgement = judge(limit=asked.shown)
         judged = _hits(judgement.matches, chunk, asked.shown, search.base_url)
         shown = tuple(hit for hit in judged[: asked.shown] if hit.rank is not None)
-        needed = judgement.matches[0].needed if judgement.matches else None
+        needed = judgement.matches[0].ranked.needed if judgement.matches else None
         refused = judgement.is_refused
         explanation = SearchExplanation(judgement.understood, shown, refused, needed, degraded=judgement.degraded)
         if chunk is None:
@@ -140,16 +142,22 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
         title=match.title,
         url=link(match.material, match.anchor, base_url),
         type=match.type,
-        similarity=match.similarity,
-        evidence=match.evidence,
-        cosine=match.cosine,
-        z=match.z,
-        words=match.words,
-        nearest_rank=match.nearest_rank,
-        matching_rank=match.matching_rank,
-        # A term may match two slots.
-        matched=tuple(dict.fromkeys(match.matched)),
+        **_evidence(match.ranked, match),
     )
+
+
+def _evidence(ranked: Ranked, found: Match | FoundChunk) -> dict[str, Any]:
+    """Returns the score of a chunk and its parts, by the members of a hit."""
+    return {
+        "similarity": ranked.similarity,
+        "evidence": ranked.evidence,
+        "cosine": found.cosine,
+        "z": ranked.z,
+        "words": ranked.words.share,
+        "nearest_rank": found.nearest_rank,
+        "matching_rank": found.matching_rank,
+        "matched": ranked.words.matched,
+    }
 
 
 def _has_evidence(hit: ExplainedHit) -> bool:
@@ -158,18 +166,11 @@ def _has_evidence(hit: ExplainedHit) -> bool:
 
 
 def _table_hit(candidate: TableCandidate) -> ExplainedHit:
-    chunk, ranked, found = candidate.chunk, candidate.ranked, candidate.found
+    chunk = candidate.chunk
     return ExplainedHit(
         rank=candidate.rank,
         id=chunk.json_pointer,
         title=excerpt(chunk.chunk_text, length=_TITLE),
         chunk_index=chunk.chunk_index,
-        similarity=ranked.similarity,
-        evidence=ranked.evidence,
-        cosine=found.cosine,
-        z=ranked.z,
-        words=ranked.words.share,
-        nearest_rank=found.nearest_rank,
-        matching_rank=found.matching_rank,
-        matched=ranked.words.matched,
+        **_evidence(candidate.ranked, candidate.found),
     )

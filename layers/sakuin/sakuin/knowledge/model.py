@@ -6,6 +6,7 @@ from typing import Literal
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.model import AnalyzedQuery, IndexedWords
+from sakuin.retrieval.ranking import Ranked
 
 # author: from learns.yml; model: from a language model; written: by the rules for mathematics in Japanese;
 # rules: by the rules for all other texts; provisional: by rules, until the model has answered.
@@ -107,14 +108,8 @@ def stored_impact(impact: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Match(LocatedText):
-    """One chunk that a search found, and the parts of its score.
-
-    `similarity` is the probability, 0-1, that it answers, `needed` the evidence of a good match. `cosine` is None if
-    vectors were not compared; `z` is then 0.
-    `nearest_rank` and `matching_rank` are its ranks by meaning and by words, from 1; None if that leg did not find it.
-    `matched` are the terms of the question that it contains, those of the greatest weight first.
-    """
+class ShownChunk(LocatedText):
+    """What answers show of a chunk."""
 
     learns: tuple[str, ...]
     learns_source: LearnsSource
@@ -123,36 +118,27 @@ class Match(LocatedText):
     section: str | None
     level: str | None
     language: str | None
-    similarity: float
-    cosine: float | None
-    z: float
-    words: float
-    covered: float
-    scattered: float
-    evidence: float
-    needed: float
-    nearest_rank: int | None
-    matching_rank: int | None
-    matched: tuple[str, ...]
-
-    @property
-    def is_good(self) -> bool:
-        """Whether it has the evidence that answers have. If the best has not, the answer is `no_good_match`."""
-        return self.evidence >= self.needed
 
 
 @dataclass(frozen=True, slots=True)
-class StoredChunk(LocatedText):
+class Match(ShownChunk):
+    """One chunk that a search found, with its score and the parts of it.
+
+    `cosine` is None if vectors were not compared. `nearest_rank` and `matching_rank` are its ranks by meaning and by
+    words, from 1; None if that leg did not find it.
+    """
+
+    ranked: Ranked
+    cosine: float | None
+    nearest_rank: int | None
+    matching_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk(ShownChunk):
     """All fields of one chunk. `previous` and `next` are its neighbours in the page; None if not read, or none."""
 
-    learns: tuple[str, ...]
-    learns_source: LearnsSource
-    type: ChunkType
     category: str | None
-    level: str | None
-    page_title: str
-    section: str | None
-    language: str | None
     prerequisites: tuple[str, ...]
     position: int
     content_hash: str

@@ -183,11 +183,12 @@ class IndexAnswer:
 
     def reach(self, slots: Sequence[Slot]) -> Reach:
         """Returns what another chunk needs to be the best good match, without slots of folders."""
-        best = next(iter(self.matches), None)
+        best = self.matches[0].ranked if self.matches else None
         if best is None or not best.is_good:
             return reach(slots, self.frequencies, self.others, self.weights, self.scale.least)
         # What its example lends a concept depends on other concepts, too.
-        own = self.weights.score(best.z, best.words, best.covered) + self.weights.scattered * best.scattered
+        words = best.words
+        own = self.weights.score(best.z, words.share, words.covered) + self.weights.scattered * words.scattered
         score = max(self.scale.least, min(best.evidence, own))
         return reach(slots, self.frequencies, self.others, self.weights, score)
 
@@ -412,20 +413,8 @@ def _compared(text: Mapping[str, Any]) -> ComparedText:
 
 
 def _match(ranked: Ranked, row: Mapping[str, Any], text: Mapping[str, Any]) -> Match:
-    return Match(
-        **{**text, "learns": tuple(text["learns"])},
-        similarity=ranked.similarity,
-        cosine=row["cosine"],
-        z=ranked.z,
-        words=ranked.words.share,
-        covered=ranked.words.covered,
-        scattered=ranked.words.scattered,
-        evidence=ranked.evidence,
-        needed=ranked.needed,
-        nearest_rank=row["nearest_rank"],
-        matching_rank=row["matching_rank"],
-        matched=ranked.words.matched,
-    )
+    evidence = {name: row[name] for name in ("cosine", "nearest_rank", "matching_rank")}
+    return Match(**{**text, "learns": tuple(text["learns"])}, ranked=ranked, **evidence)
 
 
 def _slots(question: Question) -> list[dict[str, Any]]:

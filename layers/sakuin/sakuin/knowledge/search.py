@@ -52,7 +52,7 @@ class RankedMatches:
     @property
     def is_refused(self) -> bool:
         """Whether not even the best is good enough: the answer is `no_good_match`."""
-        return not (self.matches and self.matches[0].is_good)
+        return not (self.matches and self.matches[0].ranked.is_good)
 
 
 class Words(Protocol):
@@ -84,11 +84,11 @@ class SearchKnowledge:
         matches, degraded = ranked.matches[:top_k], ranked.degraded
         exact = [each for each in ranked.matches if _has(each, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
-        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.similarity, each.matched)]
+        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.ranked)]
         shown = exact or shown
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary) for match in shown)
-        question = ranked.understood.with_results(match.matched for match in shown)
+        question = ranked.understood.with_results(match.ranked.words.matched for match in shown)
         not_exact = _NOT_EXACT.format(" ".join(f"“{each}”" for each in phrases)) if phrases and not exact else None
         return KnowledgeAnswer(question, hits, is_weak, degraded, not_exact)
 
@@ -129,7 +129,7 @@ class SearchKnowledge:
 
     def _hit(self, match: Match, vocabulary: Vocabulary) -> Hit:
         body = plain_text(match.body)
-        matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary)
+        matched = matched_words(f"{match.title}\n{body}", match.ranked.words.matched, vocabulary)
         return Hit(
             id=match.id,
             url=link(match.material, match.anchor, self.base_url, text=match.content),
@@ -138,7 +138,7 @@ class SearchKnowledge:
             excerpt=excerpt(body, around=matched),
             learns=_shown_learns(match),
             learns_by=learns_author(match.learns_source),
-            similarity=match.similarity,
+            similarity=match.ranked.similarity,
             type=match.type,
             material=match.material,
             page_title=match.page_title,

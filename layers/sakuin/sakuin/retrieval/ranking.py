@@ -260,6 +260,6 @@ def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
     return [each - (second if each == best else best) for each in scores]
 
 
-def is_shown(similarity: float, matched: Sequence[str]) -> bool:
+def is_shown(result: Ranked) -> bool:
     """Whether a result stands beside a good one. The others fill a list and answer nothing."""
-    return similarity >= NEAR_MATCH or bool(matched)
+    return result.similarity >= NEAR_MATCH or bool(result.words.matched)

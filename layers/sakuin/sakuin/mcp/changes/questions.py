@@ -118,7 +118,7 @@ class StandingQuestions:
             return {}, ""
         needed = ranked.answer.reach(asked.slots)
         # The others held the first place, or what an example lends, from one another.
-        first = [each for each in matches if each.evidence == matches[0].evidence]
+        first = [each for each in matches if each.ranked.evidence == matches[0].ranked.evidence]
         watched = list(dict.fromkeys(each.id for each in (*first, *matches[:NEAREST])))
         terms = [{"term": term, "slot": slot, "value": value} for term, slot, value in needed.terms]
         weights = {"per_cosine": needed.per_cosine, "words": needed.words, "covered": needed.covered}
