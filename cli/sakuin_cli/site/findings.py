@@ -69,7 +69,7 @@ def learns_findings(uploads: Uploads, on_progress: OnProgress) -> list[Finding]:
         if isinstance(page, str):
             findings.append(unreadable_page(material, page))
             continue
-        chunks = _as_indexed(upload, page, files).chunks
+        chunks = _as_indexed(upload, page, files)
         findings += poor_learns(material, chunks)
         for chunk, explanation in zip(chunks, page.explanations, strict=True):
             if chunk.learns_given is None and is_anchor(chunk.anchor):
