@@ -15,11 +15,13 @@ def page(*anchors: str, **facts: object) -> Page:
     return Page(**{"title": "頁", "explanations": found, "ids": anchors, **facts})
 
 
-def index(*anchors: str, given: tuple[str, ...] | None = None) -> list[IndexedChunk]:
-    return [IndexedChunk(anchor, GOOD, given) for anchor in anchors]
+def index(*anchors: str, given: tuple[str, ...] | None = None) -> tuple[IndexedChunk, ...]:
+    return tuple(IndexedChunk(anchor, GOOD, given) for anchor in anchors)
 
 
-def found(read: Page, known: list[IndexedChunk] | None, *, strict: bool = False) -> list[tuple[str, str, str | None]]:
+def found(
+    read: Page, known: tuple[IndexedChunk, ...] | None, *, strict: bool = False
+) -> list[tuple[str, str, str | None]]:
     findings = findings_of_page("m", read, known, strict=strict)
     return [(finding.severity, finding.rule, finding.anchor) for finding in findings]
 
@@ -37,7 +39,7 @@ def found(read: Page, known: list[IndexedChunk] | None, *, strict: bool = False)
     ids=lambda given: given[0][1] if given and isinstance(given, list) else "",
 )
 def test_what_differs_between_a_page_and_its_index_is_a_finding(
-    read: Page, known: list[IndexedChunk] | None, findings: list[tuple[str, str, str | None]]
+    read: Page, known: tuple[IndexedChunk, ...] | None, findings: list[tuple[str, str, str | None]]
 ) -> None:
     assert found(read, known) == findings
 
