@@ -51,7 +51,7 @@ def test_files_of_authors_that_cannot_be_read_are_errors(a_world: Worlds) -> Non
     world = a_world(prefix="site/")
     for key in ("site/learns.yml", "site/a/learns.yml", "site/a/synonyms.yml", "site/a/mylearns.yml"):
         world.bucket.write(key, b"x: [")
-    world.bucket.write("site/b/learns.yml", b"x: {rule-a: [y]}")
+    world.put("site/b/learns.yml", b"x: {rule-a: [y]}")
     found = {
         ("error", "unreadable-learns", "site/a/learns.yml"),
         ("error", "unreadable-synonyms", "site/a/synonyms.yml"),

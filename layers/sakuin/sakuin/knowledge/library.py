@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
-from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, learns_keys, parse_learns
-from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import OWN_FOLDER, folder_name, is_in_folder, material_of_key
@@ -160,8 +159,8 @@ class Library:
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50
     ) -> tuple[Sequence[Finding], str | None]:
         """Returns findings about `limit` materials below `prefix`, and the cursor of the next page (None: the end)."""
-        stored_keys = self.bucket.keys(self.prefix + prefix)
-        keys = {material: key for key in stored_keys if (material := material_of_key(key, prefix=self.prefix))}
+        files = self.bucket.keys(self.prefix + prefix)
+        keys = {material: key for key in files if (material := material_of_key(key, prefix=self.prefix))}
         indexed = self.records.materials(prefix=prefix, after=after, limit=limit)
         stored = {state.material: state.source.key for state in indexed.items}
         lost = {one.material: one for one in map(self.collapsed, indexed.items) if one}
@@ -181,7 +180,8 @@ class Library:
                 findings.append(lost[material])
         if after is None:
             findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
-            findings += [file for key in stored_keys if (file := self._finding_of_file(key))]
+            broken = self.records.broken_files()
+            findings += [unreadable_file(*file) for file in broken if file[0].startswith(self.prefix + prefix)]
         return findings, following
 
     def collapsed(self, state: MaterialState) -> Finding | None:
@@ -193,18 +193,6 @@ class Library:
         outdated = self.index.outdated_materials(self.fingerprint)
         self.queue.reindex(outdated, reason="built with other settings")
         return len(outdated)
-
-    def _finding_of_file(self, key: str) -> Finding | None:
-        """Returns the finding about a `learns.yml` or `synonyms.yml` that cannot be read, None for any other key."""
-        if is_authored_file(key, self.prefix):
-            try:
-                body = self.bucket.read(key, max_bytes=LARGEST_FILE).body
-                parse_learns(body) if key.endswith(LEARNS_FILE) else parse_synonyms(body)
-            except NotFound:
-                return None  # It was deleted a moment ago.
-            except Invalid as error:
-                return unreadable_file(key, str(error))
-        return None
 
     def _findings_of_page(
         self, material: str, key: str, indexed: Sequence[IndexedChunk] | None, *, strict: bool = False

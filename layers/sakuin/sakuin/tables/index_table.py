@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
@@ -19,7 +19,7 @@ from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.objects import surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, complete_indexed, repair_rows
-from sakuin.tables.scan import LargeString, content_hash, count_strings, found_strings, large_strings, problem_of
+from sakuin.tables.scan import LargeString, count_strings, found_strings, large_strings, problem_of
 from sakuin.tables.turbopuffer import ChunkStore
 from sakuin.texts.catalogue import coded
 
@@ -135,14 +135,13 @@ class IndexTable:
         for start in range(skip, len(strings), self.nodes_a_comparison):
             compared = strings[start : start + self.nodes_a_comparison]
             titles = titles_around(document, compared, scopes)
-            nodes = [_Node.of(string, title) for string, title in zip(compared, titles, strict=True)]
-            versions = [(node.pointer_hash, node.content_hash, node.title) for node in nodes]
-            for place in self.index.changed_nodes(table_id, versions, limit=max(self.chunks_a_page + 1 - count, 1)):
+            nodes = [NodeVersion.of(string, title) for string, title in zip(compared, titles, strict=True)]
+            for place in self.index.changed_nodes(table_id, nodes, limit=max(self.chunks_a_page + 1 - count, 1)):
                 if count >= self.chunks_a_page:
                     return page, start + place
-                version = nodes[place].cut(self.cut)
-                page.append(version)
-                count += len(version.chunks)
+                pieces = chunks(compared[place].text, size=self.cut.chunk_size, overlap=self.cut.overlap)
+                page.append(replace(nodes[place], chunks=tuple(pieces)))
+                count += len(page[-1].chunks)
         return page, len(strings)
 
     def _finish(
@@ -188,22 +187,6 @@ class IndexTable:
             kept, portion, rest = None, rest[: self.nodes_a_deletion], rest[self.nodes_a_deletion :]
         complete_indexed(self.store, self.index, unindexed)
         return ScanResult("scanned", len(strings), planned)
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    string: LargeString
-    pointer_hash: str
-    content_hash: str
-    title: str
-
-    @classmethod
-    def of(cls, string: LargeString, title: str) -> "_Node":
-        return cls(string, pointer_hash(string.json_pointer), content_hash(string.text), title)
-
-    def cut(self, cut: TableCut) -> NodeVersion:
-        pieces = chunks(self.string.text, size=cut.chunk_size, overlap=cut.overlap)
-        return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, self.title, tuple(pieces))
 
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> int:

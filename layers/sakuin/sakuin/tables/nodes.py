@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.tables.chunking import ChunkText
+from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.scan import LargeString, content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,18 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NodeVersion:
-    """One version of a large string with its chunks. `title`: what its object says of it."""
+    """One version of a large string with its chunks; none before it is cut. `title`: what its object says of it."""
 
     pointer_hash: str
     json_pointer: str
     content_hash: str
     title: str
-    chunks: tuple[ChunkText, ...]
+    chunks: tuple[ChunkText, ...] = ()
+
+    @classmethod
+    def of(cls, string: LargeString, title: str) -> "NodeVersion":
+        """Returns the version of a string, not cut."""
+        return cls(pointer_hash(string.json_pointer), string.json_pointer, content_hash(string.text), title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,17 +84,19 @@ class TableIndex:
         row = self._of_table(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
         return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
-    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str, str]], *, limit: int) -> Sequence[int]:
+    def changed_nodes(self, table_id: str, nodes: Sequence[NodeVersion], *, limit: int) -> Sequence[int]:
         """Returns the indexes of the first `limit` of these nodes that are not complete.
 
-        A node is its pointer hash, its content hash and its title. It is complete if all chunks of this content and
-        title are stored and its older rows are swept.
+        A node is complete if all chunks of this content and title are stored and its older rows are swept.
         """
-        if not nodes:
-            return []
-        pointers, contents, titles = map(list, zip(*nodes, strict=True))
-        versions = {"p_pointer_hashes": pointers, "p_content_hashes": contents, "p_titles": titles}
-        places: list[int] = self._of_table(table_id, "changed_nodes", p_limit=limit, **versions)
+        places: list[int] = self._of_table(
+            table_id,
+            "changed_nodes",
+            p_limit=limit,
+            p_pointer_hashes=[node.pointer_hash for node in nodes],
+            p_content_hashes=[node.content_hash for node in nodes],
+            p_titles=[node.title for node in nodes],
+        )
         return [place - 1 for place in places]
 
     def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
