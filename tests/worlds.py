@@ -42,13 +42,13 @@ from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, Tab
 from sakuin.retrieval.passages import embedded_passages
 from sakuin.settings import Settings
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, NODES_A_COMPARISON, IndexTable
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import Endpoint
+from sakuin.tables.nodes import namespace
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer import ChunkStore

@@ -6,8 +6,8 @@ from typing import Any
 from sakuin.knowledge.names import link
 from sakuin.language.indexing import index_words
 from sakuin.mcp.changes.feed import ChangeFeed
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.embed_chunks import counted_words
+from sakuin.tables.nodes import namespace
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 

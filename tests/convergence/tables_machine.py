@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
+from sakuin.tables.nodes import namespace
 
 from tests.convergence.machine import Schedule
 from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
 from sakuin.tables.json_pointer import shown
+from sakuin.tables.nodes import doc_id
 from sakuin.tables.objects import titles_around
 from sakuin.tables.scan import LargeString, content_hash
 

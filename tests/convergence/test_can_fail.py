@@ -9,9 +9,8 @@ import pytest
 from sakuin.arguments import ChangesArguments
 from sakuin.knowledge.model import ChangeResult, PageChange
 from sakuin.platform.s3 import StoredObject
-from sakuin.tables.chunk_store import StoredChunkRow
-from sakuin.tables.chunk_store import namespace as namespace_of
-from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.nodes import PublishedNode, StoredChunkRow
+from sakuin.tables.nodes import namespace as namespace_of
 
 from tests.convergence.actions import END, Forget, GoOn, Work
 from tests.convergence.interleaving import Fate

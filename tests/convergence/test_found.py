@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 
 from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.tables.chunk_store import Found
+from sakuin.tables.nodes import Found
 
 
 @dataclass

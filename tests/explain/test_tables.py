@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sakuin.tables.chunk_store import Found
+from sakuin.tables.nodes import Found
 from sakuin.tables.search import TableExplanation
 
 from tests.worlds import TableWorld, long

@@ -29,7 +29,7 @@ class Api:
 
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
-        self.outbox = Outbox(world.client)
+        self.outbox = Outbox(world.client, world.bus)
         routes = project_routers(world.project_services, ring)
         self.http = TestClient(rest_api(world.library, ring, "1", *routes))
 

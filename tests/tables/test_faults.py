@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 from sakuin_local.supabase.database import Database
 
 from tests.doubles.chunk_store import WatchedStore

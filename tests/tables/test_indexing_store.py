@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 from sakuin.tables.reconcile import ReconcileTables
 from sakuin_local.supabase.database import Database
 

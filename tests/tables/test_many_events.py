@@ -7,8 +7,8 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.limits import Limits
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
+from sakuin.tables.nodes import namespace
 
 from tests.doubles.queue import MemoryQueues
 from tests.worlds import SETTINGS, TableWorld, long

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 
 from tests.contracts.turbopuffer.chunk_rows import row
 from tests.doubles.chunk_store import WatchedStore

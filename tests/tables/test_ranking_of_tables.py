@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from sakuin.retrieval.weights import NEAR_MATCH
-from sakuin.tables.chunk_store import Found, FoundChunk
 from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.nodes import Found, FoundChunk
 
 from tests.doubles.chunk_store import SayingStore
 from tests.worlds import TableWorld, long

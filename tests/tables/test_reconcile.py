@@ -8,8 +8,7 @@ from uuid import UUID
 import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.reconciliation import Difference
-from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import RecordedRows, TableSummary
+from sakuin.tables.nodes import RecordedRows, TableSummary, namespace
 from sakuin.tables.postgres import combined_rows
 from sakuin.tables.reconcile import ReconcileTables
 

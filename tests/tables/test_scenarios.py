@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import Found, FoundChunk
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+from sakuin.tables.nodes import Found, FoundChunk
 from sakuin.tables.scan import content_hash
 
 from tests.doubles.chunk_store import SayingStore

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from sakuin.errors import CircuitOpen
 from sakuin.platform.embedding import Vector
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 
 from tests.doubles.chunk_store import WatchedStore
 from tests.doubles.embedder import MemoryEmbedder

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import DeletedPortion, OrphanedIndex, UnindexedTable
+from sakuin.tables.nodes import DeletedPortion, OrphanedIndex, UnindexedTable, namespace
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")

@@ -16,6 +16,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import Tool, User
 
+from tests.doubles.event_bus import MemoryBus
 from tests.emptied import emptied
 
 MEMBER, STRANGER = User(str(uuid4())), User(str(uuid4()))
@@ -43,7 +44,7 @@ class Kept:
 @pytest.fixture
 def kept(service: Client, sql: psycopg.Connection) -> Kept:
     emptied(sql)
-    return Kept(ProjectRecords(service), Outbox(service))
+    return Kept(ProjectRecords(service), Outbox(service, MemoryBus()))
 
 
 def test_projects_are_counted_for_their_creator_also_after_he_left(kept: Kept, sql: psycopg.Connection) -> None:
@@ -74,7 +75,7 @@ def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> No
 
     kept.records.client.session.event_hooks = {"response": [record]}
     tables = TableAdmin(kept.records, S3Bucket(None, ""))
-    assert tables.read(None, table).bytes > 100_000
+    assert kept.records.table(None, table).bytes > 100_000
     tables.create_tool(None, project, table, json_path="/a", name="a", description=None)
     with pytest.raises(Invalid, match="no node at '/b'"):
         tables.create_tool(None, project, table, json_path="/b", name="b", description=None)

@@ -6,8 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
-from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 from sakuin.tables.turbopuffer import ChunkStore
 
 # The service may have namespaces of others.

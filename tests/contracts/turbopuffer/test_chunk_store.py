@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import Invalid
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import Found, FoundChunk
-from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 
 from tests.contracts.turbopuffer.chunk_rows import (

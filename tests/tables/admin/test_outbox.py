@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
+from sakuin.tables.admin.eventbridge import Outbox
 from sakuin.tables.model import OutboxEvent
 
 from tests.worlds import TableWorld
@@ -39,7 +39,7 @@ def poisoned(tables: TableWorld) -> TableWorld:
 
 
 def publish(world: TableWorld, bus: Any) -> int:
-    return PublishOutbox(Outbox(world.client), bus, lambda: bus.now)()
+    return Outbox(world.client, bus, lambda: bus.now).publish()
 
 
 def test_events_that_the_bus_always_rejects_block_no_later_ones(poisoned: TableWorld) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin.tables.chunk_store import doc_id, namespace
+from sakuin.tables.nodes import doc_id, namespace
 from sakuin.tables.scan import content_hash
 
 PROJECT, TABLE = "0b6f2f3e-7f0f-4d0e-9a54-0f6d5a1b2c3d", "7c9e6679-7425-40de-944b-e07fc1f90ae7"

@@ -3,8 +3,8 @@
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_FAILURES
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.messages import ScanRequest
+from sakuin.tables.nodes import namespace
 from sakuin.upkeep.index_versions import MissingPart
 
 from tests.doubles.chunk_store import WatchedStore

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.retrieval.index_version import IndexVersion, TableCut
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 from sakuin.upkeep.index_versions import IndexVersions
 
 from tests.doubles.chunk_store import WatchedStore

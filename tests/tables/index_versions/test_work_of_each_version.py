@@ -9,7 +9,7 @@ from sakuin.errors import CircuitOpen, Invalid, Unavailable
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_FAILURES
 from sakuin.retrieval.index_version import IndexVersion
-from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import namespace
 from sakuin.tables.reconcile import ReconcileVersions
 from sakuin.upkeep.index_versions import MissingPart
 

@@ -15,9 +15,9 @@ from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import ReadKnowledge
 from sakuin.knowledge.search import KnowledgeSearches
 from sakuin.retrieval.ranking import Ranked
-from sakuin.tables.chunk_store import FoundChunk
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
+from sakuin.tables.nodes import FoundChunk
 from sakuin.tables.postgres import ToolSearch
 from sakuin.tables.search import TableCandidate, TableSearches
 from sakuin.texts.catalogue import Texts, texts_in

@@ -16,7 +16,6 @@ from sakuin.http.tables import table_routes
 from sakuin.language.synonyms import check_groups
 from sakuin.platform.keys import KEY_PREFIX, LibraryKey, RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
-from sakuin.tables.admin.eventbridge import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords, count_request
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import Member, Project, Role, User
@@ -76,7 +75,7 @@ class ProjectServices:
 
     records: ProjectRecords
     tables: TableAdmin
-    publish: PublishOutbox
+    publish: Callable[[], int]
     user_of: UserOf
 
     def publish_changes(self) -> None:

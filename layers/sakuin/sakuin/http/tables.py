@@ -147,7 +147,7 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
 
     @routes.get("/tables/{table_id}")
     def get_table(caller: user, table_id: UUID) -> Table:
-        return admin.read(caller, str(table_id))
+        return records.table(caller, str(table_id))
 
     @routes.get("/tables/{table_id}/data")
     def get_table_data(caller: user, table_id: UUID, pointer: str = "") -> Response:

@@ -14,11 +14,10 @@ from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, RequestSize, Vector, embed_texts
 from sakuin.retrieval.index_version import of_version
 from sakuin.retrieval.passages import embedded_passages
-from sakuin.tables.chunk_store import StoredChunkRow, doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.messages import EmbedRequest, embed_message
-from sakuin.tables.nodes import PublishedNode, StoredChunkRef, WantedChunk
+from sakuin.tables.nodes import PublishedNode, StoredChunkRef, StoredChunkRow, WantedChunk, doc_id, namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import complete_indexed
 from sakuin.tables.turbopuffer import ChunkStore

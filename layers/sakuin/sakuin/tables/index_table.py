@@ -9,13 +9,12 @@ from sakuin.errors import Invalid, NotFound, OverLimit, Unavailable
 from sakuin.limits import Limits, check_limit
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
 from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
-from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
+from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan, namespace
 from sakuin.tables.objects import surrounding_objects, titles_around
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, complete_indexed, repair_rows

@@ -10,9 +10,8 @@ from sakuin.platform.retry import MAX_FAILURES
 from sakuin.platform.run_all import run_all
 from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import StoredIndexVersion
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.nodes import RecordedRows, TableSummary, UnindexedTable
+from sakuin.tables.nodes import RecordedRows, TableSummary, UnindexedTable, namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.texts.catalogue import coded
 

@@ -24,9 +24,9 @@ from sakuin.retrieval.ranking import (
 )
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
-from sakuin.tables.chunk_store import FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
+from sakuin.tables.nodes import FoundChunk, namespace
 from sakuin.tables.postgres import ToolSearch
 
 if TYPE_CHECKING:

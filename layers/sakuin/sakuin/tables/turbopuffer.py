@@ -22,8 +22,7 @@ from sakuin.platform.turbopuffer.documents import (
 )
 from sakuin.platform.turbopuffer.rows import TurbopufferRows, parts
 from sakuin.platform.turbopuffer.words import TERM_BYTES, sent_term, words_leg
-from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
-from sakuin.tables.nodes import PublishedNode
+from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.
 _MAX_SWEPT_NODES = 256

@@ -11,8 +11,7 @@ from sakuin.platform.run_all import run_all
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.chunk_store import namespace
-from sakuin.tables.nodes import OrphanedIndex
+from sakuin.tables.nodes import OrphanedIndex, namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import complete_indexed
 

@@ -262,7 +262,7 @@ def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices"
     """Returns the use cases of projects."""
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.tokens import tokens_of
-    from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
+    from sakuin.tables.admin.eventbridge import Outbox
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.admin.tables import TableAdmin
 
@@ -278,6 +278,6 @@ def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices"
     return ProjectServices(
         records=records,
         tables=TableAdmin(records, clients.tables_bucket(), settings.limits),
-        publish=PublishOutbox(Outbox(client), clients.event_bus()),
+        publish=Outbox(client, clients.event_bus()).publish,
         user_of=user_of,
     )

@@ -69,7 +69,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.documents import DeleteOrphanedUploads
-    from sakuin.tables.admin.eventbridge import Outbox, PublishOutbox
+    from sakuin.tables.admin.eventbridge import Outbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.reconcile import RestartTables
     from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
@@ -108,7 +108,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
         return stored.sweep() if stored else 0
 
     return Maintain(
-        PublishOutbox(Outbox(client), clients.event_bus()),
+        Outbox(client, clients.event_bus()).publish,
         TableIndex(client, own_index(settings).tables),
         clients.chunk_store(for_upkeep=True),
         RestartTables(indexes, queues_of, has_backlog),

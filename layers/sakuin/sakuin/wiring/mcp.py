@@ -11,8 +11,8 @@ from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
-from sakuin.tables.chunk_store import namespace
 from sakuin.tables.model import BoundTool
+from sakuin.tables.nodes import namespace
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, recent

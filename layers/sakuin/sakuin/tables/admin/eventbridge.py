@@ -60,6 +60,25 @@ class Outbox:
     """The committed events that are not sent yet."""
 
     client: Client
+    bus: EventBridgeBus
+    clock: Callable[[], float] = time.monotonic
+
+    def publish(self) -> int:
+        """Sends unsent events, each once, for some seconds. Returns how many the bus accepted.
+
+        An event that the bus rejects is sent again by a later call, after all others. Two workers may send the same
+        event: receivers read the current state.
+        """
+        accepted, rejected = 0, set[int]()
+        until = self.clock() + _SECONDS
+        while events := [each for each in self.unsent_events(limit=_AT_ONCE) if each.id not in rejected]:
+            sent = self.bus.put(events)
+            rejected |= {each.id for each in events} - sent
+            self.mark_sent(sent, rejected=rejected & {each.id for each in events})
+            accepted += len(sent)
+            if len(events) < _AT_ONCE or self.clock() > until:
+                break
+        return accepted
 
     def unsent_events(self, *, limit: int) -> Sequence[OutboxEvent]:
         """Returns the oldest unsent events; those that the bus rejected come last."""
@@ -71,28 +90,3 @@ class Outbox:
         """Records which events the bus accepted and which it rejected. Idempotent; no ids is not an error."""
         if ids or rejected:
             call(self.client, "mark_events_sent", {"p_ids": sorted(ids), "p_rejected": sorted(rejected)})
-
-
-@dataclass(frozen=True, slots=True)
-class PublishOutbox:
-    """Publishes events at least once: two publishers may send the same event, and receivers read the current state."""
-
-    outbox: Outbox
-    bus: EventBridgeBus
-    clock: Callable[[], float] = time.monotonic
-
-    def __call__(self) -> int:
-        """Sends unsent events, each once, for some seconds. Returns how many the bus accepted.
-
-        An event that the bus rejects is sent again by a later call, after all others.
-        """
-        accepted, rejected = 0, set[int]()
-        until = self.clock() + _SECONDS
-        while events := [each for each in self.outbox.unsent_events(limit=_AT_ONCE) if each.id not in rejected]:
-            sent = self.bus.put(events)
-            rejected |= {each.id for each in events} - sent
-            self.outbox.mark_sent(sent, rejected=rejected & {each.id for each in events})
-            accepted += len(sent)
-            if len(events) < _AT_ONCE or self.clock() > until:
-                break
-        return accepted

@@ -38,10 +38,6 @@ class TableAdmin:
             user, project_id, name=name, data=data, chunk_threshold_chars=chunk_threshold_chars
         )
 
-    def read(self, user: User | None, table_id: str) -> Table:
-        """Returns a Table without its document."""
-        return self.records.table(user, table_id)
-
     def node(self, user: User | None, table_id: str, pointer: str) -> object:
         """Returns the node at a pointer. Raises `NotFound` if there is none."""
         return resolve(self._document(self.records.document(user, table_id)), pointer)
@@ -97,7 +93,7 @@ class TableAdmin:
         # All three headers are signed: S3 rejects another length or type, and a second upload to the same key.
         headers = {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"}
         target = self.bucket.upload_target(upload.key, seconds=_UPLOAD_SECONDS, headers=headers)
-        return self.read(user, table_id), target
+        return self.records.table(user, table_id), target
 
     def _patched(
         self, user: User | None, table_id: str, operations: Sequence[Mapping[str, object]], expected_version: int | None
@@ -116,12 +112,12 @@ class TableAdmin:
     def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
         # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
         upload = self.records.begin_upload(user, read.id, size=len(body))
-        if self.read(user, read.id).version != read.version:
+        if self.records.table(user, read.id).version != read.version:
             raise Conflict(coded("record.changed"))
         self.bucket.write(upload.key, body, content_type=_TYPE)
         if not self.records.finish_upload(read.id, upload.upload, upload.key, None, size=len(body)):
             raise Conflict(coded("record.changed"))
-        return self.read(user, read.id)
+        return self.records.table(user, read.id)
 
     def _document(self, stored: StoredTable) -> object:
         most = self.limits.table_memory_bytes
