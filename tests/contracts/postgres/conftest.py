@@ -85,8 +85,8 @@ class Knowledge:
 
     def contents(self, material: str = "m") -> dict[str, str]:
         """The searchable content of a material by anchor."""
-        indexed = self.records.indexed_materials([material]).get(material)
-        anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
+        indexed = self.records.indexed_materials([material]).get(material, ())
+        anchors = [chunk.anchor for chunk in indexed]
         return {anchor: self.chunk(f"{material}#{anchor}").content for anchor in anchors}
 
     def generations(self, material: str = "m") -> dict[str, int]:

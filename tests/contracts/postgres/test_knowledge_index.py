@@ -178,7 +178,7 @@ def test_a_page_of_1200_anchors_is_applied_and_listed_whole(knowledge: Knowledge
     # PostgREST cuts answers at 1,000 rows without a word.
     chunks = [a_chunk("m", f"rule-{number}", "同じ", title="同じ", position=number) for number in range(1200)]
     assert knowledge.apply(a_source(KEY, 10), chunks).outcome == "applied"
-    assert len(knowledge.records.indexed_materials(["m"])["m"].chunks) == 1200
+    assert len(knowledge.records.indexed_materials(["m"])["m"]) == 1200
     assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
     hashes = {f"{number:064d}" for number in range(1200)}
     assert knowledge.index.missing_vectors(hashes, knowledge.version) == hashes
