@@ -16,7 +16,7 @@ from sakuin.platform.embedding import DIMENSIONS, Vector
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
-from sakuin.tables.turbopuffer.store import ChunkStore
+from sakuin.tables.turbopuffer import ChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.supabase.database import Database, running_database
