@@ -22,7 +22,7 @@ from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.library import Library
-from sakuin.knowledge.messages import BucketEvent, SendPendingLearns, read_event
+from sakuin.knowledge.messages import BucketEvent, read_event, send_pending_learns
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
@@ -296,9 +296,8 @@ class World(Outside):
     def events(self) -> BucketEvents:
         return index_material.bucket_events(self.clients, self.indexes.all)
 
-    @property
-    def send_learns(self) -> SendPendingLearns:
-        return SendPendingLearns(self.learns, self.queue)
+    def send_learns(self) -> int:
+        return send_pending_learns(self.learns, self.queue)
 
     @property
     def apply_page(self) -> IndexPage:

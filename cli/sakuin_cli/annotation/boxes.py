@@ -7,7 +7,7 @@ from itertools import count, islice
 from typing import Literal
 
 from bs4 import Tag
-from sakuin.knowledge.learns.actions import WAY, is_verb, without_brackets
+from sakuin.knowledge.learns.from_text import WAY, is_verb, without_brackets
 from sakuin.knowledge.page import TYPE_OF_PREFIX, ChunkType, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import BoxKinds, BoxWithoutId, boxes_without_id

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sakuin.knowledge.learns.actions import without_brackets
+from sakuin.knowledge.learns.from_text import without_brackets
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.letters import is_kana, to_katakana
 from sakuin.language.morphemes import Morpheme, morphemes

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb
-from sakuin.knowledge.learns.from_text import KANJI, clause_of, language_of_text, sentences_of
+from sakuin.knowledge.learns.from_text import (
+    ENGLISH_ACTION,
+    KANJI,
+    WAY,
+    as_verb,
+    clause_of,
+    language_of_text,
+    sentences_of,
+)
 from sakuin.knowledge.names import is_in_folder
 from sakuin.knowledge.page import Explanation
 

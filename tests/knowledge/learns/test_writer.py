@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.knowledge.learns.actions import names_action
+from sakuin.knowledge.learns.from_text import names_action
 from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.page import ChunkType, Explanation, Page
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.s3 import ObjectPage
-from sakuin.tables.admin.documents import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedFolder
+from sakuin.tables.admin.tables import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedFolder
 
 from tests.doubles.bucket import MemoryBucket
 from tests.worlds import TableWorld

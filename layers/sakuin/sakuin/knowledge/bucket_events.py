@@ -9,9 +9,9 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.errors import NotFound, UnreadablePage
-from sakuin.knowledge.authored.files import AuthoredFiles
-from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
+from sakuin.errors import Conflict, Invalid, NotFound, UnreadablePage
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
+from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
 from sakuin.knowledge.messages import (
@@ -24,9 +24,10 @@ from sakuin.knowledge.messages import (
     ReindexMaterial,
     read_event,
 )
-from sakuin.knowledge.model import EventResult, PageChange, Source
+from sakuin.knowledge.model import AuthoredFile, EventResult, PageChange, Source
 from sakuin.knowledge.names import OWN_FOLDER, has_parent_segment, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.language.unicode_text import nfc
 from sakuin.platform.s3 import S3Bucket
 
 # An older upload did not wait for so long: the database is new.
@@ -40,6 +41,8 @@ class BucketEvents:
 
     `prefix` is the part of S3 keys that is not part of a material's name. After each event `count_event`
     takes the milliseconds from an upload until it was searchable; None for any other event.
+
+    A file of an author is applied as it is in the bucket now: an old event applies the current version.
     """
 
     bucket: S3Bucket
@@ -70,12 +73,11 @@ class BucketEvents:
         if isinstance(event, RecheckKey):
             event = self._current_event(event)
         key = event.source.key
-        authored = AuthoredFiles(self.bucket, self.index, self.queue, self.prefix)
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
-            return authored.index_learns(event.source)
+            return self._index_learns(event.source)
         folder = synonyms_folder(key, prefix=self.prefix)
         if folder is not None:
-            return authored.index_synonyms(event.source, folder)
+            return self._index_synonyms(event.source, folder)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             if has_parent_segment(key) and isinstance(event, ObjectWritten):
@@ -112,6 +114,53 @@ class BucketEvents:
         if applied.outcome == "superseded":
             # A client may wait for the result of this version.
             self.index.record_upload_result(source, "superseded", error)
+
+    def _index_learns(self, source: Source) -> EventResult:
+        """Asks to index the pages again that a `learns.yml` names, and those that it named before."""
+        folder = nfc(source.key).removeprefix(self.prefix).removesuffix(LEARNS_FILE)
+        version = source.version_id
+        try:
+            version, body = self._current_text(source.key)
+            file = parse_learns(body)
+        except Invalid as error:
+            return self._reject(source, version, error)
+        authored = AuthoredFile(source.key, version, folder, file.materials)
+        pages = self.index.materials_named_in(authored)
+        self.queue.reindex(pages, reason=f"{source.key} changed")
+        self.index.record_authored_file(authored)
+        self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
+        return EventResult(None, asked=len(pages))
+
+    def _index_synonyms(self, source: Source, folder: str) -> EventResult:
+        """Stores the synonyms that a folder's file has now; none without one. One that cannot be read changes nothing.
+
+        Raises `Conflict` if another worker stores some meanwhile.
+        """
+        # Reads the row first: what another worker reads and stores after that is newer.
+        generation = self.index.synonyms_generation(source.key)
+        version = source.version_id
+        try:
+            version, body = self._current_text(source.key)
+            file = parse_synonyms(body)
+        except Invalid as error:
+            return self._reject(source, version, error)
+        if not self.index.store_synonyms(source.key, version, folder, file.groups, expected_generation=generation):
+            raise Conflict(f"{source.key} changed while it was read")
+        self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
+        return EventResult(None)
+
+    def _current_text(self, key: str) -> tuple[str | None, bytes]:
+        """Returns the current version of a file and its text; None and an empty one if it was removed."""
+        try:
+            stored = self.bucket.read(key, max_bytes=LARGEST_FILE)
+        except NotFound:
+            return None, b""
+        return stored.version_id, stored.body
+
+    def _reject(self, source: Source, version: str | None, error: Invalid) -> EventResult:
+        self.index.record_authored_file(AuthoredFile(source.key, version))
+        self.index.record_upload_result(source, "failed", str(error))
+        return EventResult(None, reason=f"{source.key} cannot be read: {error}")
 
     def _remove(self, material: str, removal: ObjectRemoved) -> EventResult | Source:
         """Removes a page. Returns the result, or the version that has to be indexed instead."""

@@ -167,15 +167,11 @@ class MaterialQueue:
         self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
 
 
-@dataclass(frozen=True, slots=True)
-class SendPendingLearns:
-    """Sends messages for pages whose `learns` are due, as many as may be worked on at once."""
+def send_pending_learns(records: LearnsRecords, queue: MaterialQueue) -> int:
+    """Sends messages for pages whose `learns` are due, as many as may be worked on at once. Returns their number.
 
-    records: LearnsRecords
-    queue: MaterialQueue
-
-    def __call__(self) -> int:
-        """Returns the number of messages. A message that is lost is sent again when its claim ends."""
-        materials = self.records.claim()
-        self.queue.ask_learns(materials)
-        return len(materials)
+    A message that is lost is sent again when its claim ends.
+    """
+    materials = records.claim()
+    queue.ask_learns(materials)
+    return len(materials)

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Literal
 from urllib.parse import quote
 
-from sakuin.knowledge.learns.actions import names_action
-from sakuin.knowledge.learns.from_text import language_of_text
+from sakuin.knowledge.learns.from_text import language_of_text, names_action
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.model import Collapse
 from sakuin.knowledge.names import SYNONYMS_FILE

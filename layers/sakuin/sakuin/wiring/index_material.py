@@ -34,7 +34,6 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
     from sakuin.knowledge.index_page import IndexPage
     from sakuin.knowledge.learns.ask_model import AskModel
     from sakuin.knowledge.learns.sources import LearnsSources
-    from sakuin.knowledge.messages import SendPendingLearns
     from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
@@ -54,5 +53,5 @@ def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
         box_selectors=settings.box_selectors,
     )
     prefix = settings.material_prefix
-    ask_model = AskModel(learns, records, pages, queue, SendPendingLearns(records, queue))
+    ask_model = AskModel(learns, records, pages, queue)
     return BucketEvents(bucket, index, queue, pages, ask_model, prefix, telemetry.logger, telemetry.metrics)

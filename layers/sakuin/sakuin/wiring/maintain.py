@@ -4,6 +4,7 @@ import json
 import string
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from secrets import choice
 from typing import TYPE_CHECKING
 
@@ -63,13 +64,13 @@ def schedule(clients: Clients) -> "Schedule":
 
 def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     """Returns the maintenance of each minute."""
-    from sakuin.knowledge.messages import SendPendingLearns
+    from sakuin.knowledge.messages import send_pending_learns
     from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
     from sakuin.mcp.changes.due_subscriptions import send_due
     from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.documents import DeleteOrphanedUploads
     from sakuin.tables.admin.eventbridge import Outbox
+    from sakuin.tables.admin.tables import DeleteOrphanedUploads
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.reconcile import RestartTables
     from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
@@ -117,7 +118,7 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
             {"material": materials.queue, "tool": tables.tool_queue, "embed": tables.embed_queue},
         ),
         DeleteOrphanedUploads(client, clients.tables_bucket(), clients.now),
-        SendPendingLearns(LearnsRecords(client), materials),
+        partial(send_pending_learns, LearnsRecords(client), materials),
         write_quotas,
         delete_questions,
         delete_changes,

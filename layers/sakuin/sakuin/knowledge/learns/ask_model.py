@@ -1,13 +1,13 @@
 """The messages that ask a language model for the `learns` of a page that is searchable already."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sakuin.errors import NotFound, OutOfTime, OverBudget, Refused, SakuinError, Unavailable, UnreadablePage
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue, send_pending_learns
 from sakuin.knowledge.model import EventResult
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import Group, LearnsRecords
@@ -23,14 +23,13 @@ class AskModel:
     """Asks about one group of a page's texts, then sends a message for the next group, or indexes the page again.
 
     The work is a row of `pending_learns`, so a message needs no retry: after an error, or the death of a worker, the
-    row becomes due again. `next_pages` sends the messages of other pages.
+    row becomes due again.
     """
 
     sources: LearnsSources
     records: LearnsRecords
     pages: IndexPage
     queue: MaterialQueue
-    next_pages: Callable[[], int]
 
     def __call__(self, material: str) -> EventResult:
         """Returns the result of the page if it was indexed again."""
@@ -66,7 +65,7 @@ class AskModel:
         result = self.pages.index_version(material, key, version)
         self.records.release(material)
         if failure is None:
-            self.next_pages()
+            send_pending_learns(self.records, self.queue)
         return result
 
     def _answer(self, material: str, group: Group, texts: Mapping[str, Explanation]) -> SakuinError | None:

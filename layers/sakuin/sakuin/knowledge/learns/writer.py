@@ -4,15 +4,20 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from sakuin.knowledge.learns.actions import ENGLISH_TITLE, WAY, as_verb, is_verb, names_action, without_brackets
 from sakuin.knowledge.learns.from_text import (
+    ENGLISH_TITLE,
     LONGEST,
+    WAY,
     Language,
     abilities_in,
+    as_verb,
     clause_of,
     is_mathematical,
+    is_verb,
     language_of,
+    names_action,
     sentences_of,
+    without_brackets,
 )
 from sakuin.knowledge.model import Learns, LearnsSource
 from sakuin.knowledge.page import Explanation, Page
