@@ -391,18 +391,14 @@ class ToolSearch:
 
         Nothing if the Tool is not allowed now.
         """
-        row = call(
-            self.client,
+        row = self._of_tool(
             "table_lexicon_entries",
-            {
-                "p_mcp": mcp_id,
-                "p_tool": tool_id,
-                "p_fingerprint": self.fingerprint,
-                "p_readings": sorted(words.readings),
-                "p_words": dict(words.words),
-                "p_query": canonical(query),
-                "p_analyzer": ANALYZER,
-            },
+            mcp_id,
+            tool_id,
+            p_readings=sorted(words.readings),
+            p_words=dict(words.words),
+            p_query=canonical(query),
+            p_analyzer=ANALYZER,
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
         synonyms = {"": list(map(tuple, row["synonyms"]))} if row["synonyms"] else {}
@@ -416,8 +412,7 @@ class ToolSearch:
         The frequencies are those of a sample of the Table, exact for up to 2,000 chunks. Both are empty if the Tool is
         not allowed now.
         """
-        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_sample": sample}
-        row = call(self.client, "table_term_frequencies", {**arguments, "p_terms": sorted(terms)})
+        row = self._of_tool("table_term_frequencies", mcp_id, tool_id, p_sample=sample, p_terms=sorted(terms))
         return (Frequencies(row["total"], row["chunks"]), row["sample"]) if row else (Frequencies(0, {}), ())
 
     def current_chunks(
@@ -426,8 +421,7 @@ class ToolSearch:
         """Returns by doc id the first `limit` chunks that are current, in scope, and allowed at this endpoint now."""
         if not doc_ids:
             return {}
-        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
-        rows = call(self.client, "current_chunks", {**arguments, "p_doc_ids": list(doc_ids)})
+        rows = self._of_tool("current_chunks", mcp_id, tool_id, p_limit=limit, p_doc_ids=list(doc_ids))
         return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
 
     def objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Mapping[str, dict[str, Any]]:
@@ -443,10 +437,14 @@ class ToolSearch:
 
         At most `limit` of each, all in the scope of the Tool; None if it is not allowed at this endpoint now.
         """
-        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
         place = {"p_pointer_hash": pointer_hash, "p_around": around, "p_first": first}
-        found: Mapping[str, Any] | None = call(self.client, "read_text", {**arguments, **place})
+        found: Mapping[str, Any] | None = self._of_tool("read_text", mcp_id, tool_id, p_limit=limit, **place)
         return found
+
+    def _of_tool(self, function: str, mcp_id: str, tool_id: str, **arguments: Any) -> Any:
+        """Returns the answer of a SQL function about a Tool of an endpoint, in this index version."""
+        tool = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint}
+        return call(self.client, function, {**tool, **arguments})
 
 
 def _unindexed(rows: Sequence[dict[str, Any]]) -> UnindexedTable | None:
