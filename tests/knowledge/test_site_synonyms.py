@@ -1,7 +1,7 @@
 """`synonyms.yml`: of the whole library, and of a folder."""
 
 import pytest
-from sakuin.knowledge.names import synonyms_folder
+from sakuin.knowledge.names import SYNONYMS_FILE, authored_file
 from sakuin.language.questions.query_analysis import lexicon_lookup, synonyms_in
 from sakuin_cli.site.uploads import uploads_of
 
@@ -59,5 +59,8 @@ def test_skipped_entries_are_in_the_receipt_of_the_file(world: World) -> None:
 def test_push_takes_the_file_of_each_folder(prefix: str) -> None:
     places = [(f"a/{place}", place) for place in ("synonyms.yml", "junior/synonyms.yml", "junior/my-synonyms.yml")]
     uploads = uploads_of(places, material_prefix=prefix)
-    assert [synonyms_folder(file.key, prefix=prefix) for file in uploads.files] == ["junior/", ""]
+    assert [authored_file(file.key, prefix=prefix) for file in uploads.files] == [
+        (SYNONYMS_FILE, "junior/"),
+        (SYNONYMS_FILE, ""),
+    ]
     assert [skipped.path for skipped in uploads.skipped] == ["a/junior/my-synonyms.yml"]

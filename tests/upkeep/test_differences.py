@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.reconcile import bucket_differences, is_authored_file
+from sakuin.knowledge.names import authored_file
+from sakuin.knowledge.reconcile import bucket_differences
 from sakuin.platform.s3 import BucketObject
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.reconcile import missing_and_orphaned
@@ -89,12 +90,12 @@ def test_differences_are_sorted_by_key_and_have_a_repair() -> None:
 
 
 def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
-    assert is_authored_file("site/x/learns.yml", "site/")
-    assert not is_authored_file("learns.yml", "site/")
-    assert is_authored_file("site/x/synonyms.yml", "site/")
-    assert not is_authored_file("x/synonyms.yml", "site/")
-    assert not is_authored_file("site/xsynonyms.yml", "site/")
-    assert not is_authored_file("xlearns.yml", "")
+    assert authored_file("site/x/learns.yml", prefix="site/") == ("learns.yml", "x/")
+    assert authored_file("learns.yml", prefix="site/") is None
+    assert authored_file("site/x/synonyms.yml", prefix="site/") == ("synonyms.yml", "x/")
+    assert authored_file("x/synonyms.yml", prefix="site/") is None
+    assert authored_file("site/xsynonyms.yml", prefix="site/") is None
+    assert authored_file("xlearns.yml") is None
 
 
 def test_lost_and_unwanted_rows_are_told_apart_and_a_table_under_scan_has_none_unwanted() -> None:

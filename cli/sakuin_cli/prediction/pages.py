@@ -12,7 +12,7 @@ from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.index_page import chunks_of_page
 from sakuin.knowledge.learns.sources import learns_without_model
 from sakuin.knowledge.model import KnowledgeChunk
-from sakuin.knowledge.names import chunk_id, synonyms_folder
+from sakuin.knowledge.names import SYNONYMS_FILE, authored_file, chunk_id
 from sakuin.knowledge.postgres import written_words
 from sakuin.language.synonyms import stored_groups
 from sakuin.language.vocabulary import vocabulary_of
@@ -103,7 +103,8 @@ def predicted_site(uploads: Uploads, version: PageIndexVersion, cache: Cache) ->
     cache.store("page", new)
     synonyms = {}
     for upload in uploads.files:
-        if (folder := synonyms_folder(upload.key)) is not None:
+        name, folder = authored_file(upload.key) or ("", "")
+        if name == SYNONYMS_FILE:
             try:
                 synonyms[folder] = stored_groups(parse_synonyms(read_bytes(upload.path)).groups)
             except Invalid:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from sakuin.errors import Invalid, SakuinError
-from sakuin.knowledge.authored.learns_yml import LEARNS_FILE, LearnsFile, parse_learns
-from sakuin.knowledge.names import OWN_FOLDER, SYNONYMS_FILE, chunk_id, material_of_key
+from sakuin.knowledge.authored.learns_yml import LearnsFile, parse_learns
+from sakuin.knowledge.names import LEARNS_FILE, OWN_FOLDER, SYNONYMS_FILE, chunk_id, material_of_key
 from sakuin.language.unicode_text import nfc
 
 from sakuin_cli.files import read_bytes

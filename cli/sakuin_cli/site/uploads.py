@@ -65,17 +65,14 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
 
     Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`, and pages that no author wrote.
     """
-    # These import a YAML parser.
-    from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
-    from sakuin.knowledge.names import material_of_key, synonyms_folder
+    from sakuin.knowledge.names import authored_file, material_of_key
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped: list[SkippedFile] = []
     for path, place in places:
         key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
         material = material_of_key(key, prefix=material_prefix)
-        is_synonyms = synonyms_folder(key, prefix=material_prefix) is not None
-        is_beside = is_synonyms or place.rpartition("/")[2] == LEARNS_FILE
+        is_beside = authored_file(key, prefix=material_prefix) is not None
         if (material is None and not is_beside) or _GENERATED.search(place):
             skipped.append(SkippedFile(path, _skip_reason(place)))
         else:

@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Conflict, Invalid, NotFound, UnreadablePage
-from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, LEARNS_FILE, parse_learns
+from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, parse_learns
 from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
@@ -25,9 +25,8 @@ from sakuin.knowledge.messages import (
     read_event,
 )
 from sakuin.knowledge.model import AuthoredFile, EventResult, PageChange, Source
-from sakuin.knowledge.names import OWN_FOLDER, has_parent_segment, material_of_key, synonyms_folder
+from sakuin.knowledge.names import LEARNS_FILE, OWN_FOLDER, authored_file, has_parent_segment, material_of_key
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.language.unicode_text import nfc
 from sakuin.platform.s3 import S3Bucket
 
 # An older upload did not wait for so long: the database is new.
@@ -73,11 +72,10 @@ class BucketEvents:
         if isinstance(event, RecheckKey):
             event = self._current_event(event)
         key = event.source.key
-        if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
-            return self._index_learns(event.source)
-        folder = synonyms_folder(key, prefix=self.prefix)
-        if folder is not None:
-            return self._index_synonyms(event.source, folder)
+        if file := authored_file(key, prefix=self.prefix):
+            name, folder = file
+            apply = self._index_learns if name == LEARNS_FILE else self._index_synonyms
+            return apply(event.source, folder)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             if has_parent_segment(key) and isinstance(event, ObjectWritten):
@@ -115,9 +113,8 @@ class BucketEvents:
             # A client may wait for the result of this version.
             self.index.record_upload_result(source, "superseded", error)
 
-    def _index_learns(self, source: Source) -> EventResult:
+    def _index_learns(self, source: Source, folder: str) -> EventResult:
         """Asks to index the pages again that a `learns.yml` names, and those that it named before."""
-        folder = nfc(source.key).removeprefix(self.prefix).removesuffix(LEARNS_FILE)
         version = source.version_id
         try:
             version, body = self._current_text(source.key)

@@ -11,11 +11,10 @@ from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
 from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
-from sakuin.knowledge.names import OWN_FOLDER, folder_name, is_in_folder, material_of_key
+from sakuin.knowledge.names import OWN_FOLDER, authored_file, folder_name, is_in_folder, material_of_key
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
-from sakuin.knowledge.reconcile import is_authored_file
 from sakuin.knowledge.validation import (
     Finding,
     IndexedChunk,
@@ -63,7 +62,7 @@ class Library:
     def text(self, key: str, folder: str) -> str:
         """Returns a `learns.yml` or `synonyms.yml`; raises `NotFound`, and `Invalid` if it is not UTF-8."""
         self.check_key(key, folder)
-        if not is_authored_file(key, self.prefix):
+        if not authored_file(key, prefix=self.prefix):
             raise Invalid(f"{key} is neither a learns.yml nor a synonyms.yml")
         try:
             return self.bucket.read(key, max_bytes=LARGEST_FILE).body.decode()
@@ -93,7 +92,7 @@ class Library:
         self.check_key(key, folder)
         if nfc(key) != key:
             raise Invalid(f"The key {key!r} must be NFC")
-        is_page = not is_authored_file(key, self.prefix)
+        is_page = not authored_file(key, prefix=self.prefix)
         most = self.max_page_bytes if is_page else LARGEST_FILE
         check_limit(size, most, what=f"bytes of {key}", limit="page_bytes" if is_page else "fixed")
         return f"{'text/html' if is_page else 'application/yaml'}; charset=utf-8"
@@ -135,7 +134,7 @@ class Library:
             raise Invalid(f"{key[:200]!r} is no key: it begins with a name, and has no `..`, `//`, backslash or %2F")
         if not key.startswith(self._beginning(folder)) or key.removeprefix(self.prefix).startswith(OWN_FOLDER):
             raise Forbidden(f"This key opens {self._beginning(folder) or 'pages'!r} alone, and not {key[:200]!r}")
-        if material_of_key(key, prefix=self.prefix) is None and not is_authored_file(key, self.prefix):
+        if material_of_key(key, prefix=self.prefix) is None and not authored_file(key, prefix=self.prefix):
             raise Invalid(f"{key[:200]!r} is neither a page (.html) nor a learns.yml or synonyms.yml")
 
     def check_material(self, material: str, folder: str) -> None:

@@ -13,8 +13,8 @@ SUFFIX = ".html"
 # Below the prefix of keys; reserved for pages of the product itself, which searches of agents exclude (in SQL, too).
 OWN_FOLDER = "_sakuin/"
 
-# Named here and not in `synonyms_yml`: that module needs a YAML parser.
-SYNONYMS_FILE = "synonyms.yml"
+# The files of authors, named here because those who parse them need a YAML parser.
+LEARNS_FILE, SYNONYMS_FILE = "learns.yml", "synonyms.yml"
 
 # Separates the anchor that a link leads to from the name of a part of the page that has no anchor of its own. Browsers
 # take what follows for a directive (https://wicg.github.io/scroll-to-text-fragment/), so that no id contains it.
@@ -64,14 +64,16 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
     return material if material.rpartition("/")[2] else None
 
 
-def synonyms_folder(key: str, *, prefix: str = "") -> str | None:
-    """Returns the folder to whose pages a `synonyms.yml` applies, NFC; None for any other key.
+def authored_file(key: str, *, prefix: str = "") -> tuple[str, str] | None:
+    """Returns the name of a `learns.yml` or a `synonyms.yml`, and the folder to whose pages it applies, NFC.
 
-    The folder ends with a slash; it is empty for the file directly below the prefix, which applies to all pages.
+    The folder ends with a slash; it is empty for the file directly below the prefix, which applies to all pages. None
+    for any other key.
     """
     path = nfc(key)
     folder, slash, name = path.removeprefix(_folder(prefix)).rpartition("/")
-    return folder + slash if path.startswith(_folder(prefix)) and name == SYNONYMS_FILE else None
+    is_authored = path.startswith(_folder(prefix)) and name in (LEARNS_FILE, SYNONYMS_FILE)
+    return (name, folder + slash) if is_authored else None
 
 
 def link(material: str, anchor: str, base_url: str = "", *, text: str = "") -> str:

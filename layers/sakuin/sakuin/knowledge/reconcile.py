@@ -1,15 +1,13 @@
 """Reconciliation of the bucket, the index and the records of a page."""
 
-import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sakuin.knowledge.authored.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten, read_event
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.names import OWN_FOLDER, material_of_key, synonyms_folder
+from sakuin.knowledge.names import OWN_FOLDER, authored_file, material_of_key
 from sakuin.knowledge.postgres import MaterialRecords
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.reconciliation import ComparedPage, Difference
@@ -69,15 +67,8 @@ def bucket_differences(
     return differences
 
 
-def is_authored_file(key: str, prefix: str) -> bool:
-    """Returns whether a key is a `learns.yml` or a `synonyms.yml` below the prefix."""
-    name = unicodedata.normalize("NFC", key)
-    is_learns = name.startswith(prefix) and name.rpartition("/")[2] == LEARNS_FILE
-    return is_learns or synonyms_folder(key, prefix=prefix) is not None
-
-
 def _difference_of_key(key: str, version: str | None, record: RecordedObject | None, prefix: str) -> Difference | None:
-    if is_authored_file(key, prefix):
+    if authored_file(key, prefix=prefix):
         # A file that never existed is equal on both sides: it has no version.
         if (record.version_id if record else None) != version:
             return Difference("unread", key, coded("night.not_read"), _RECHECK)

@@ -8,11 +8,9 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNo
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.authored.authored_yaml import AuthoredYaml, is_text, line_of
-from sakuin.knowledge.names import LONGEST_ANCHOR, is_anchor
+from sakuin.knowledge.names import LEARNS_FILE, LONGEST_ANCHOR, is_anchor
 from sakuin.language.unicode_text import nfc
 from sakuin.texts.catalogue import coded
-
-LEARNS_FILE = "learns.yml"
 
 LARGEST_FILE = 4 * 1024 * 1024  # bytes
 LONGEST_ITEM = 500  # characters
