@@ -3613,9 +3613,9 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
 
--- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, known, near, live}; and the
--- groups of the project's synonyms with a phrase in p_query: {synonyms}, all of them if another analyzer stored them.
--- Empty for a Tool that this endpoint does not reach.
+-- What is known of a question's words in a Tool's Table, in the form of lexicon_entries; the synonyms are the groups of the
+-- project with a phrase in p_query, all of them if another analyzer stored them. Empty for a Tool that this endpoint does
+-- not reach.
 create function public.table_lexicon_entries(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb, p_query text, p_analyzer text
 ) returns jsonb
@@ -3647,7 +3647,7 @@ begin
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
-      select coalesce(jsonb_agg(g.value->'phrases'), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object('folder', '', 'phrases', g.value->'phrases')), '[]')
       from bound_tools(p_mcp) o join project_synonyms s on s.project_id = o.project_id
       cross join lateral jsonb_array_elements(s.groups) as g(value)
       where o.id = p_tool and (s.analyzer <> p_analyzer

@@ -53,7 +53,7 @@ def test_an_endpoint_that_is_closed_knows_no_synonyms(world: TableWorld) -> None
     replace(world, ("通行手形", "旅券"))
     asked = {"mcp": endpoint, "tool": tool, "fingerprint": "f", "readings": [], "words": {}}
     asked |= {"query": "旅券", "analyzer": ANALYZER}
-    assert world.call("table_lexicon_entries", **asked)["synonyms"] == [["通行手形", "旅券"]]
+    assert world.call("table_lexicon_entries", **asked)["synonyms"] == [{"folder": "", "phrases": ["通行手形", "旅券"]}]
     world.sql("update mcp set status = 'disabled' where id = %s", endpoint)
     assert world.call("table_lexicon_entries", **asked)["synonyms"] == []
 

@@ -456,14 +456,4 @@ class Lexicon:
         """
         arguments = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
         pages = {"p_material": filters.material, "p_in": filters.beginning}
-        entries = call(self.client, "lexicon_entries", {**arguments, **pages})
-        groups: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-        for one in entries["synonyms"]:
-            groups[one["folder"]].append(tuple(one["phrases"]))
-        return LexiconEntries(
-            _tuples(entries["written"]), _tuples(entries["near"]), groups, frozenset(entries["known"]), entries["live"]
-        )
-
-
-def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    return {word: tuple(forms) for word, forms in lists.items()}
+        return LexiconEntries.of(call(self.client, "lexicon_entries", {**arguments, **pages}))

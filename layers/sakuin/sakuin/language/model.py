@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,15 @@ class LexiconEntries:
     synonyms: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     live: str | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "LexiconEntries":
+        """Returns what the SQL functions `lexicon_entries` and `table_lexicon_entries` answer."""
+        spellings, similar = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
+        groups: dict[str, list[tuple[str, ...]]] = {}
+        for each in row["synonyms"]:
+            groups.setdefault(each["folder"], []).append(tuple(each["phrases"]))
+        return cls(spellings, similar, groups, frozenset(row["known"]), row["live"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -400,9 +400,7 @@ class ToolSearch:
             p_query=canonical(query),
             p_analyzer=ANALYZER,
         )
-        written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        synonyms = {"": list(map(tuple, row["synonyms"]))} if row["synonyms"] else {}
-        return LexiconEntries(written, near, synonyms, frozenset(row["known"]), row["live"])
+        return LexiconEntries.of(row)
 
     def term_frequencies(
         self, mcp_id: str, tool_id: str, terms: Collection[str], *, sample: int
