@@ -188,7 +188,7 @@ class BucketEvents:
     def _current_event(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
         """Returns the event of the current version of a key. Its sequencer is not known."""
         current = self.bucket.current(asked.key)
-        if current is None or current.version_id is None:
+        if current is None:
             return ObjectRemoved(Source(self.bucket.name, asked.key, None, ""), marker=True)
         return ObjectWritten(Source(self.bucket.name, asked.key, current.version_id, "", current.modified.isoformat()))
 
@@ -219,11 +219,9 @@ class BucketEvents:
             return
         # Reads the row first: a newer change then makes this one a conflict.
         state = self.index.state(material)
-        current = next((one for one in self.bucket.current_objects(key, limit=1).items if one.key == key), None)
-        if current is None or current.version_id is None:
-            return
-        if state is None or state.source.version_id != current.version_id:
-            change = PageChange(material, Source(self.bucket.name, key, current.version_id, ""), error=error)
+        version = self.bucket.current_version(key)
+        if version is not None and (state is None or state.source.version_id != version):
+            change = PageChange(material, Source(self.bucket.name, key, version, ""), error=error)
             self.index.apply(change, expected_generation=state.generation if state else None, current=True)
 
     def _report(self, asked: BucketEvent, result: EventResult, milliseconds: float) -> None:
