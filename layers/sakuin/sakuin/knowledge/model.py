@@ -418,7 +418,8 @@ class PageChange:
     `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
     an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
     with, by key. `page_hash` names the page that they were read from. `findings` are those about it, as they are
-    recorded.
+    recorded. Without chunks, error and removal, the chunks stay, and it applies only if the searchable page has this
+    `page_hash`.
     """
 
     material: str
@@ -430,11 +431,6 @@ class PageChange:
     deleted: bool = False
     page_hash: str | None = None
     findings: Sequence[Mapping[str, str | None]] = ()
-
-    @property
-    def is_same(self) -> bool:
-        """Whether the change applies only if the searchable page has this `page_hash`: its chunks stay."""
-        return self.chunks is None and self.error is None and not self.deleted
 
 
 @dataclass(frozen=True, slots=True)
