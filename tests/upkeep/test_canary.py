@@ -65,7 +65,7 @@ def test_the_canary_is_found_and_deleted(world: World) -> None:
     assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
     world.settle()
     assert search(world).results == before.results
-    assert [state.material for state in world.records.materials().items] == ["数"]
+    assert [state.material for state in world.records.materials()[0]] == ["数"]
 
 
 def test_agents_do_not_find_the_canary(world: World) -> None:

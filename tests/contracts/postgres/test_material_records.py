@@ -13,8 +13,8 @@ AWKWARD = 'a,b(c)."d" & e+f %41 ?#*'
 
 
 def listed(knowledge: Knowledge, **wanted: str | int) -> tuple[list[str], str | None]:
-    page = knowledge.records.materials(**wanted)
-    return [state.material for state in page.items], page.next_cursor
+    materials, next_cursor = knowledge.records.materials(**wanted)
+    return [state.material for state in materials], next_cursor
 
 
 def test_materials_come_by_name_in_pages_without_the_deleted(knowledge: Knowledge) -> None:

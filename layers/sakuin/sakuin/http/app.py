@@ -156,10 +156,10 @@ def rest_api(
     def list_materials(
         prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
     ) -> MaterialsView:
-        page = library.records.materials(prefix=prefix, after=after, limit=limit)
-        work = work_of([item.material for item in page.items])
-        views = [_material(item, work.get(item.material, ())) for item in page.items]
-        return MaterialsView(materials=views, next_cursor=page.next_cursor)
+        materials, next_cursor = library.records.materials(prefix=prefix, after=after, limit=limit)
+        work = work_of([item.material for item in materials])
+        views = [_material(item, work.get(item.material, ())) for item in materials]
+        return MaterialsView(materials=views, next_cursor=next_cursor)
 
     @routes.get("/validation")
     def list_findings(

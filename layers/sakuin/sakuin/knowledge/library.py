@@ -160,13 +160,12 @@ class Library:
         """Returns findings about `limit` materials below `prefix`, and the cursor of the next page (None: the end)."""
         files = self.bucket.keys(self.prefix + prefix)
         keys = {material: key for key in files if (material := material_of_key(key, prefix=self.prefix))}
-        indexed = self.records.materials(prefix=prefix, after=after, limit=limit)
-        stored = {state.material: state.source.key for state in indexed.items}
-        lost = {one.material: one for one in map(self.collapsed, indexed.items) if one}
+        indexed, next_cursor = self.records.materials(prefix=prefix, after=after, limit=limit)
+        stored = {state.material: state.source.key for state in indexed}
+        lost = {one.material: one for one in map(self.collapsed, indexed) if one}
         names = sorted(name for name in {*keys, *stored} if after is None or name > after)
         page, following = names[:limit], names[limit - 1] if len(names) > limit else None
-        if following is None:
-            following = indexed.next_cursor
+        following = following or next_cursor
         anchors = self.records.indexed_materials(page)
         findings: list[Finding] = []
         for material in page:

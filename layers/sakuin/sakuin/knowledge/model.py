@@ -434,14 +434,6 @@ class PageChange:
 
 
 @dataclass(frozen=True, slots=True)
-class MaterialPage:
-    """One page of a list, and the cursor of the next (None at the end)."""
-
-    items: Sequence[MaterialState]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class RecordedObject:
     """What the index knows of a key.
 

@@ -13,7 +13,6 @@ from sakuin.knowledge.model import (
     Collapse,
     FailedMaterial,
     KnowledgeChunk,
-    MaterialPage,
     MaterialState,
     Outcome,
     PageChange,
@@ -223,8 +222,11 @@ class MaterialRecords:
         after: str | None = None,
         limit: int = 200,
         collapsed: bool = False,
-    ) -> MaterialPage:
-        """Returns materials by name, all of a status, or all but deleted ones; or those that an upload took much of."""
+    ) -> tuple[Sequence[MaterialState], str | None]:
+        """Returns materials by name, all of a status, or all but deleted ones; or those that an upload took much of.
+
+        With them it returns the `after` of the next `limit`, None at the end.
+        """
         request = self.client.table("material").select("*").order("material")
         request = request.neq("status", "deleted") if status is None else request.eq("status", status)
         if collapsed:
@@ -235,7 +237,7 @@ class MaterialRecords:
             request = request.gte("material", prefix).lt("material", prefix + _LAST)
         states = [material_state(row) for row in answer(request.limit(limit + 1))]
         more = len(states) > limit
-        return MaterialPage(states[:limit], states[limit - 1].material if more else None)
+        return states[:limit], states[limit - 1].material if more else None
 
     def collapsed_count(self) -> int:
         """Returns of how many materials an upload took much, at most a thousand."""

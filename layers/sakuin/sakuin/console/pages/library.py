@@ -118,10 +118,12 @@ def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
         visit: admin, prefix: str = "", status: Literal["", "ready", "failed"] = "", after: str | None = None
     ) -> Response:
         """Lists the pages whose names begin with `prefix`."""
-        page = library.records.materials(prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES)
-        following = _address("/pages", prefix=prefix, status=status, after=page.next_cursor)
+        materials, last = library.records.materials(
+            prefix=nfc(prefix), status=status or None, after=after, limit=_PAGES
+        )
+        following = _address("/pages", prefix=prefix, status=status, after=last)
         values: dict[str, Any] = {"prefix": prefix, "wanted": status, "largest": _LARGEST_UPLOAD}
-        return visit.page("pages.html", pages=page.items, following=following, **values)
+        return visit.page("pages.html", pages=materials, following=following, **values)
 
     @router.get("/pages/page")
     def show_page(visit: admin, material: str, after: int = -1) -> Response:

@@ -58,7 +58,8 @@ class Operation:
         library, records = self.library, self.library.records
         pages, projects, work = records.counts(), self.counts(_NAMED), self.unfinished.counts().states
         broken = records.broken_files()
-        collapsed = list(filter(None, map(library.collapsed, records.materials(collapsed=True, limit=_NAMED).items)))
+        materials, _ = records.materials(collapsed=True, limit=_NAMED)
+        collapsed = list(filter(None, map(library.collapsed, materials)))
         queues, night = self.queues.states(self.queues.in_flight()), self.runs.report()
         competing, disk, usage = records.competing_keys(), self.database_percent(), self.usage()
         is_full = disk > NEARLY_FULL * 100
