@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -137,7 +138,14 @@ class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SearchArguments(_Arguments):
+class _Filtered(_Arguments):
+    @property
+    def filters(self) -> Filters:
+        """Returns the filters: the arguments with names of filters."""
+        return Filters(**{each.name: getattr(self, each.name, None) for each in fields(Filters)})
+
+
+class SearchArguments(_Filtered):
     """The arguments of `search_knowledge`: `query` or `queries`."""
 
     query: Query | SkipJsonSchema[None] = None
@@ -169,11 +177,6 @@ class SearchArguments(_Arguments):
     def questions(self) -> list[str]:
         """Returns the questions, one or more."""
         return [self.query] if self.query is not None else self.queries or []
-
-    @property
-    def filters(self) -> Filters:
-        """Returns the filters."""
-        return Filters(self.type, self.category, self.level, self.material, self.folder)
 
 
 class ToolSearchArguments(_Arguments):
@@ -248,7 +251,7 @@ class PageArguments(_Arguments):
         return self.first_line + (self.lines or _MOST_LINES)
 
 
-class FindArguments(_Arguments):
+class FindArguments(_Filtered):
     """The arguments of `find_text`: `text` or `pattern`."""
 
     text: Annotated[
@@ -273,11 +276,6 @@ class FindArguments(_Arguments):
         if (self.text is None) == (self.pattern is None):
             raise ValueError("Send either 'text' or 'pattern'")
         return self
-
-    @property
-    def filters(self) -> Filters:
-        """Returns the filters."""
-        return Filters(material=self.material, folder=self.folder)
 
 
 class FeedbackArguments(_Arguments):
@@ -306,7 +304,7 @@ class FetchArguments(_Arguments):
     id: Annotated[Id, Field(description="The `id` of a result of search.")]
 
 
-class ListArguments(_Arguments):
+class ListArguments(_Filtered):
     """The arguments of `list_concepts`."""
 
     type: Type = None
@@ -315,22 +313,12 @@ class ListArguments(_Arguments):
     folder: Folder = None
     cursor: Cursor | SkipJsonSchema[None] = _next()
 
-    @property
-    def filters(self) -> Filters:
-        """Returns the filters."""
-        return Filters(self.type, self.category, None, self.material, self.folder)
 
-
-class MaterialArguments(_Arguments):
+class MaterialArguments(_Filtered):
     """The arguments of `list_materials`."""
 
     folder: Folder = None
     cursor: Cursor | SkipJsonSchema[None] = _next()
-
-    @property
-    def filters(self) -> Filters:
-        """Returns the filter by folder."""
-        return Filters(folder=self.folder)
 
 
 ChangeKind = Literal[

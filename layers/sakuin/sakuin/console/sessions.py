@@ -31,11 +31,6 @@ class SessionTokens:
     refresh_token: str = field(repr=False)
     expires_at: int
 
-    @property
-    def user(self) -> User:
-        """The user, as the services of projects take one."""
-        return User(self.user_id)
-
 
 # Returns tokens that are still valid: the same, or refreshed ones. Raises `Unauthorized` if that is not possible.
 Refresh = Callable[[SessionTokens], SessionTokens]
@@ -51,7 +46,7 @@ class Session:
     @property
     def user(self) -> User | None:
         """The caller of the services of projects: None for an admin."""
-        return self.tokens.user if self.tokens else None
+        return User(self.tokens.user_id) if self.tokens else None
 
     @property
     def is_admin(self) -> bool:
@@ -105,7 +100,7 @@ class Sessions:
         valid = self._valid(session_id, tokens) if tokens else None
         if valid is None:
             return None
-        count_request(self.client, valid.user.id)
+        count_request(self.client, valid.user_id)
         return Session(session_id, valid)
 
     def sign_out(self, session: Session) -> None:

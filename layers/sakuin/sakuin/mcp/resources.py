@@ -1,7 +1,7 @@
 """The pages of the library as MCP resources, read as `read_page` reads them, and the methods for them and the skill."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
@@ -43,55 +43,45 @@ _TEMPLATE = ResourceTemplate(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """The resources of a caller: the pages that its `tools` read, and the skill."""
-
-    tools: KnowledgeTools
-
-    def listed(self, cursor: str | None) -> ListResourcesResult:
-        """Returns the resources by name. A page has no other name than that of its file."""
-        try:
-            with counted(self.tools.meter):
-                return self._listed(cursor)
-        except (SakuinError, ValidationError) as error:
-            raise protocol_error(error) from error
-
-    def _listed(self, cursor: str | None) -> ListResourcesResult:
-        filters = self.tools.read.within(MaterialArguments(cursor=cursor).filters)
+def listed(tools: KnowledgeTools, cursor: str | None) -> ListResourcesResult:
+    """Returns the skill, and the pages that the tools read, by name. A page has no other name than that of its file."""
+    with _protocol_errors(tools):
+        filters = tools.read.within(MaterialArguments(cursor=cursor).filters)
         question = ("resources/list", filters.folder)
         after = None if cursor is None else position_of(cursor, *question)
-        materials, has_more = self.tools.read.materials(filters, after)
-        pages = [Resource(uri=uri_of(each.material), name=each.material, mime_type=MARKDOWN) for each in materials]
-        first = [skill_of(self.tools).resource] if cursor is None else []
-        following = cursor_of(materials[-1].material, *question) if has_more else None
-        return ListResourcesResult(
-            resources=[*first, *pages], next_cursor=following, ttl_ms=_TTL_MS, cache_scope="private"
-        )
+        materials, has_more = tools.read.materials(filters, after)
+    pages = [Resource(uri=uri_of(each.material), name=each.material, mime_type=MARKDOWN) for each in materials]
+    first = [skill_of(tools).resource] if cursor is None else []
+    following = cursor_of(materials[-1].material, *question) if has_more else None
+    return ListResourcesResult(resources=[*first, *pages], next_cursor=following, ttl_ms=_TTL_MS, cache_scope="private")
 
-    def templates(self) -> ListResourceTemplatesResult:
-        """Returns the form of the addresses of pages."""
-        return ListResourceTemplatesResult(resource_templates=[_TEMPLATE], ttl_ms=_TTL_MS, cache_scope="private")
 
-    def read(self, uri: str) -> ReadResourceResult:
-        """Returns a page, or as much of it as an answer has; then its last line names the address of the rest."""
-        if uri == URI:
-            contents = TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill_of(self.tools).text)
-            return ReadResourceResult(contents=[contents], ttl_ms=_TTL_MS, cache_scope="private")
-        try:
-            arguments = _arguments(uri)
-            with counted(self.tools.meter):
-                answer = visible_answer(read_page(self.tools.read, PageArguments.model_validate(arguments)))
-        except (SakuinError, ValidationError) as error:
-            raise protocol_error(error, {"uri": uri}) from error
-        section = {"section": arguments["section"]} if "section" in arguments else {}
-        cursor = answer["next_cursor"]
-        following = uri_of(arguments["page"], section | {"cursor": cursor}) if cursor else ""
-        text = answer["text"] + (f"\n\n(The page goes on: {following})" if following else "")
-        meta: dict[str, Any] = {"sakuin/note": NOTE, "sakuin/url": answer["url"]}
-        meta |= {"sakuin/next": following} if following else {}
-        contents = TextResourceContents.model_validate({"uri": uri, "mimeType": MARKDOWN, "text": text, "_meta": meta})
-        return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
+def read(tools: KnowledgeTools, uri: str) -> ReadResourceResult:
+    """Returns a page, or as much of it as an answer has; then its last line names the address of the rest."""
+    if uri == URI:
+        contents = TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill_of(tools).text)
+        return ReadResourceResult(contents=[contents], ttl_ms=_TTL_MS, cache_scope="private")
+    with _protocol_errors(tools, {"uri": uri}):
+        arguments = _arguments(uri)
+        answer = visible_answer(read_page(tools.read, PageArguments.model_validate(arguments)))
+    section = {"section": arguments["section"]} if "section" in arguments else {}
+    cursor = answer["next_cursor"]
+    following = uri_of(arguments["page"], section | {"cursor": cursor}) if cursor else ""
+    text = answer["text"] + (f"\n\n(The page goes on: {following})" if following else "")
+    meta: dict[str, Any] = {"sakuin/note": NOTE, "sakuin/url": answer["url"]}
+    meta |= {"sakuin/next": following} if following else {}
+    contents = TextResourceContents.model_validate({"uri": uri, "mimeType": MARKDOWN, "text": text, "_meta": meta})
+    return ReadResourceResult(contents=[contents], ttl_ms=0, cache_scope="private")
+
+
+@contextmanager
+def _protocol_errors(tools: KnowledgeTools, data: Any = None) -> Iterator[None]:
+    """Counts the call that the block makes. Its failure is an error of MCP."""
+    try:
+        with counted(tools.meter):
+            yield
+    except (SakuinError, ValidationError) as error:
+        raise protocol_error(error, data) from error
 
 
 def uri_of(material: str, part: Mapping[str, str] | None = None) -> str:
@@ -123,20 +113,20 @@ class SkillParams(RequestParams):
     uri: str = Field(max_length=2000)
 
 
-def add_resources(server: Server[Any], resources_of: Callable[[Any], Resources]) -> None:
-    """Has a server offer the resources of the caller of a request, and the skill."""
+def add_resources(server: Server[Any], tools_of: Callable[[Any], KnowledgeTools]) -> None:
+    """Has a server offer the pages that the tools of a request's caller read, as resources, and the skill."""
 
     async def list_resources(context: Any, params: PaginatedRequestParams) -> ListResourcesResult:
-        return await anyio.to_thread.run_sync(resources_of(context).listed, params.cursor)
+        return await anyio.to_thread.run_sync(listed, tools_of(context), params.cursor)
 
-    async def list_templates(context: Any, _params: PaginatedRequestParams) -> ListResourceTemplatesResult:
-        return resources_of(context).templates()
+    async def list_templates(_context: Any, _params: PaginatedRequestParams) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[_TEMPLATE], ttl_ms=_TTL_MS, cache_scope="private")
 
     async def read_resource(context: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await anyio.to_thread.run_sync(resources_of(context).read, str(params.uri))
+        return await anyio.to_thread.run_sync(read, tools_of(context), str(params.uri))
 
     async def skill(context: Any) -> dict[str, Any]:
-        skill = await anyio.to_thread.run_sync(skill_of, resources_of(context).tools)
+        skill = await anyio.to_thread.run_sync(skill_of, tools_of(context))
         return skill.entry()
 
     async def list_skills(context: Any, _params: PaginatedRequestParams) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from sakuin.mcp.changes.event_types import EventTypes
 from sakuin.mcp.changes.events import WebhookMethods, add_events, change_handshake
 from sakuin.mcp.knowledge.schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge.tools import KnowledgeTools
-from sakuin.mcp.resources import Resources, add_resources
+from sakuin.mcp.resources import add_resources
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 
@@ -45,7 +45,7 @@ def knowledge_server(
     server = _server(
         ("sakuin", "Sakuin"), version, INSTRUCTIONS, lambda caller: (own(caller), ()), tools.input_schema, _TOOLS_TTL_MS
     )
-    add_resources(server, lambda context: Resources(tools.within(_caller(context).folder)))
+    add_resources(server, lambda context: tools.within(_caller(context).folder))
     change_handshake(server, instruct)
     if events is not None:
         add_events(server, events, _caller, webhooks)
