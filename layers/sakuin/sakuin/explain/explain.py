@@ -7,8 +7,7 @@ from typing import Any
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.explain.ask_mcp import ExplanationAsked, FiltersAsked
-from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
-from sakuin.explain.why import found_or_not, outside
+from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation, found_or_not, outside
 from sakuin.knowledge.excerpt import excerpt
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
