@@ -1,7 +1,12 @@
 """`synonyms.yml`: of the whole library, and of a folder."""
 
+from dataclasses import replace
+
 import pytest
+from sakuin.errors import Conflict
+from sakuin.knowledge.messages import RecheckKey
 from sakuin.knowledge.names import SYNONYMS_FILE, authored_file
+from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.language.questions.query_analysis import lexicon_lookup, synonyms_in
 from sakuin_cli.site.uploads import uploads_of
 
@@ -40,6 +45,23 @@ def test_a_removed_version_leaves_the_list_of_the_one_before(world: World) -> No
     world.bucket.remove_version("synonyms.yml", newest)
     world.settle()
     assert same_as(world)
+
+
+class Behind(KnowledgeIndex):
+    """An index before any synonyms were stored."""
+
+    def synonyms_generation(self, key: str) -> int:
+        return 0
+
+
+def test_what_another_worker_stored_meanwhile_stays_and_the_message_comes_again(world: World) -> None:
+    world.put("synonyms.yml", FILE)
+    world.bucket.write("synonyms.yml", OTHER)
+    with pytest.raises(Conflict):
+        replace(world.events, index=Behind(world.client)).process_event(RecheckKey(key="synonyms.yml"))
+    assert same_as(world)
+    world.settle()
+    assert same_as(world) == ()
 
 
 def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(world: World) -> None:
