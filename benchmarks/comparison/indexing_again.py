@@ -15,7 +15,6 @@ import boto3
 import psycopg
 from moto import mock_aws
 from sakuin.platform.s3 import S3Bucket
-from sakuin.platform.supabase.client import connected
 from sakuin_cli.site.config import Site
 from sakuin_cli.site.plan import plan_of
 from sakuin_cli.site.uploads import uploads_below
@@ -23,6 +22,7 @@ from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, by_turns, rows
+from benchmarks.comparison.server import client_of, postgrest_of
 from benchmarks.comparison.worker import Worker
 from benchmarks.table_stack import HashedEmbedder, TableStack, running
 from tests.worlds import World
@@ -34,7 +34,7 @@ Put = Callable[[dict[str, str]], dict[str, int]]
 # What a user does with a site: the files are compared with the bucket, and only changed ones are uploaded.
 PUSH = "sakuin push"
 _PUSHED = "the whole comparison of files and bucket, through boto3 to a stand-in of S3 in memory"
-_OURS = "Postgres and PostgREST as deployed, and the stand-in of turbopuffer; everything durable"
+_OURS = "Postgres and PostgREST, and the stand-in of turbopuffer; everything durable"
 
 
 def sections(run: Run) -> Iterator[Section]:
@@ -109,7 +109,8 @@ def own_pages() -> Iterator[Put]:
         psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
     ):
         embedder: Any = HashedEmbedder()
-        world = World(database, connected(database.rest_url, database.service_key), sql, embedder=embedder)
+        client = client_of(postgrest_of(Path(folder)), database.service_key)
+        world = World(database, client, sql, embedder=embedder)
 
         def put(texts: dict[str, str]) -> dict[str, int]:
             embedder.calls.clear()
@@ -153,6 +154,9 @@ def own_push() -> Iterator[Put]:
 
 def own_table(stack: TableStack) -> Put:
     """A Table through the functions of its queues, one message after the other."""
+    assert stack.place is not None
+    folder, database, _ = stack.place
+    stack.client = client_of(postgrest_of(folder / "supabase"), database.service_key)
     table = stack.table({})
     stack.tool_over(table, "/articles")
     embedder: Any = stack.embedder

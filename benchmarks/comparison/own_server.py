@@ -19,15 +19,13 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
-from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.retrieval.weights import weights_of
 from sakuin_local.embeddings.model import NAME
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from yarl import URL
 
-from benchmarks.comparison.server import KEY, serve
+from benchmarks.comparison.server import KEY, client_of, serve
 from tests.events import Ring
 
 VERSION = PageIndexVersion(EmbeddingModel(NAME, DIMENSIONS), TEXT_TEMPLATE, ANALYZER, "")
@@ -59,12 +57,8 @@ def prepared_search(query: str, **_wanted: Any) -> KnowledgeAnswer:
 
 
 def library_search(url: str, key: str, embedder: Any) -> tuple[SearchKnowledge, ReadKnowledge]:
-    """Returns the search over a database, without any vocabulary.
-
-    It calls PostgREST without the gateway of Supabase, whose stand-in is Python, and in the process of the callers.
-    """
-    client = connected(url, key)
-    client.base_url = URL(url)
+    """Returns the search over a database, without any vocabulary."""
+    client = client_of(url, key)
     search = SearchKnowledge(
         KnowledgeSearch(PostgresChunks(client), weights_of(NAME)), Lexicon(client), embedder, VERSION, ""
     )

@@ -18,7 +18,7 @@ from sakuin_local.supabase.database import Database, running_database
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, rows
 from benchmarks.comparison.own_server import StoredQuestions, application_of, library_search
-from benchmarks.comparison.server import KEY, REVISION, Caller, running_server
+from benchmarks.comparison.server import KEY, REVISION, Caller, postgrest_of, running_server
 from benchmarks.comparison.serving import called
 from benchmarks.general import VECTORS
 from benchmarks.stack import Timed
@@ -81,8 +81,7 @@ def sections(run: Run) -> Iterator[Section]:
     settings = {SAKUIN: _OWN} | {name: said for name, (_, said) in PEERS.items()}
     with ExitStack() as running:
         database = running.enter_context(running_database(folder / "database"))
-        postgrest = f"http://127.0.0.1:{json.loads((folder / 'database' / 'ports.json').read_text())['postgrest']}"
-        where = (postgrest, database.service_key)
+        where = (postgrest_of(folder / "database"), database.service_key)
         count = write_library(database, folder, queries, run.chunks, where)
         yield _parts(where, folder, queries, count)
         own = running_server(run.python, "benchmarks.comparison.own_server", "library", *where, str(folder))
