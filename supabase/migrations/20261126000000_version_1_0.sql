@@ -1970,12 +1970,6 @@ begin
   return p_chars;
 end $$;
 
-create function public.check_status(p_status text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
-  select p_status
-$$;
-
 create function public.check_document(p_text text) returns json
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -2592,7 +2586,7 @@ begin
                   '23505', format('This endpoint has another tool named %s', o.name));
   perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
                       'endpoint_tools', 'tools of one endpoint');
-  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, check_status(p_status))
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
 end $$;
@@ -2654,7 +2648,7 @@ create function public.change_mcp(p_mcp uuid, p_name text, p_status text) return
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select mcp_for(p_mcp, true);
   update mcp m set name = coalesce(check_name(p_name), m.name),
-    status = case when p_status is null then m.status else check_status(p_status) end
+    status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
 
@@ -5063,13 +5057,7 @@ language sql set search_path = public, extensions as $$
   on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
 $$;
 
-create function public.tokens_today(p_kind text) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce(sum(c.total), 0)::bigint from daily_count c
-  where (c.day, c.key, c.name) = ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind) and c.project_id is null
-$$;
-
--- Returns the day's sum.
+-- Adds tokens, which may be none, and returns the day's sum.
 create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
 language sql set search_path = public, extensions as $$
   insert into daily_count as d (day, key, name, shard, total)
@@ -5191,21 +5179,9 @@ $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
 
--- Whether a page was written with another version of a learns.yml that names it, and no work on the page is recorded: a
--- request was lost. The page's newest version must be searchable, since an older one may be gone from the bucket.
-create function public.lacks_pages(f public.authored_file) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select f.names is not null and exists (
-    select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named join material m
-      on m.material = named
-    where m.status = 'ready' and m.learns_files ? f.key and not exists (
-      select from unfinished_work u where u.kind = 'material' and u.subject = m.material
-                                       or u.kind = 'file' and u.subject = m.key))
-$$;
-
 -- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
--- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page was not
--- written with it.
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page that it
+-- names was not written with it, and no work on the page is recorded.
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
@@ -5225,7 +5201,13 @@ language sql stable set search_path = public, extensions as $$
     union all
     (select f.key, 'file', f.version_id, f.version_id is null,
             exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
-              or lacks_pages(f), f.applied_at
+              -- A request was lost. The page's newest version must be searchable, since an older one may be gone.
+              or f.names is not null and exists (
+                select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named
+                join material m on m.material = named
+                where m.status = 'ready' and m.learns_files ? f.key and not exists (
+                  select from unfinished_work u where (u.kind, u.subject) in (('material', m.material), ('file', m.key)))),
+            f.applied_at
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;

@@ -369,12 +369,6 @@ begin
   return p_chars;
 end $$;
 
-create function public.check_status(p_status text) returns text
-language sql set search_path = public, extensions as $$
-  select require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
-  select p_status
-$$;
-
 create function public.check_document(p_text text) returns json
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -991,7 +985,7 @@ begin
                   '23505', format('This endpoint has another tool named %s', o.name));
   perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
                       'endpoint_tools', 'tools of one endpoint');
-  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, check_status(p_status))
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
 end $$;
@@ -1053,7 +1047,7 @@ create function public.change_mcp(p_mcp uuid, p_name text, p_status text) return
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select mcp_for(p_mcp, true);
   update mcp m set name = coalesce(check_name(p_name), m.name),
-    status = case when p_status is null then m.status else check_status(p_status) end
+    status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
 

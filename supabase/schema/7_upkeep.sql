@@ -556,13 +556,7 @@ language sql set search_path = public, extensions as $$
   on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
 $$;
 
-create function public.tokens_today(p_kind text) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce(sum(c.total), 0)::bigint from daily_count c
-  where (c.day, c.key, c.name) = ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind) and c.project_id is null
-$$;
-
--- Returns the day's sum.
+-- Adds tokens, which may be none, and returns the day's sum.
 create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
 language sql set search_path = public, extensions as $$
   insert into daily_count as d (day, key, name, shard, total)
@@ -684,21 +678,9 @@ $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
 
--- Whether a page was written with another version of a learns.yml that names it, and no work on the page is recorded: a
--- request was lost. The page's newest version must be searchable, since an older one may be gone from the bucket.
-create function public.lacks_pages(f public.authored_file) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select f.names is not null and exists (
-    select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named join material m
-      on m.material = named
-    where m.status = 'ready' and m.learns_files ? f.key and not exists (
-      select from unfinished_work u where u.kind = 'material' and u.subject = m.material
-                                       or u.kind = 'file' and u.subject = m.key))
-$$;
-
 -- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
--- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page was not
--- written with it.
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page that it
+-- names was not written with it, and no work on the page is recorded.
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
@@ -718,7 +700,13 @@ language sql stable set search_path = public, extensions as $$
     union all
     (select f.key, 'file', f.version_id, f.version_id is null,
             exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
-              or lacks_pages(f), f.applied_at
+              -- A request was lost. The page's newest version must be searchable, since an older one may be gone.
+              or f.names is not null and exists (
+                select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named
+                join material m on m.material = named
+                where m.status = 'ready' and m.learns_files ? f.key and not exists (
+                  select from unfinished_work u where (u.kind, u.subject) in (('material', m.material), ('file', m.key)))),
+            f.applied_at
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;

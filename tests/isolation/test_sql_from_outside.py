@@ -178,9 +178,10 @@ def test_what_the_api_would_refuse_sql_refuses_too(stack: Stack, other: Tenant, 
     function = next(each for each in functions(stack) if each.name == name)
     for given in INVALID[name]:
         answer = acting(stack, other.user).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
-        # A wrong argument, no JSON or no such role, a null where there must be something, more than a quota.
+        # A wrong argument, no JSON or no such role, a null where there must be something, no status, more than a quota.
         refused = (answer.status_code, answer.json()["code"])
-        assert refused in ((422, "PT422"), (400, "22P02"), (400, "23502"), (429, "PT429")), (given, answer.text)
+        codes = (422, "PT422"), (400, "22P02"), (400, "23502"), (400, "23514"), (429, "PT429")
+        assert refused in codes, (given, answer.text)
     assert stack.rows() == before
 
 

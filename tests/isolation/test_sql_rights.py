@@ -158,7 +158,7 @@ def test_a_table_without_its_grant_is_reported_as_that(stack: Stack) -> None:
     stack.sql.execute("revoke select on daily_count from service_role")
     try:
         with pytest.raises(Refused, match=r"permission denied for table daily_count.*supabase db push"):
-            call(service, "tokens_today", {"p_kind": "embedding"})
+            call(service, "daily_counts", {"p_days": 1, "p_callers": 1})
     finally:
         stack.sql.execute("grant select on daily_count to service_role")
 

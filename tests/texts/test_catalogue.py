@@ -20,7 +20,6 @@ CODES = sorted(code.removeprefix("said.") for code in ENGLISH if code.startswith
 _ERROR = re.compile(r"""'(?:PT\d+|P0002|23505)',\s*(?:format\(\s*)?'((?:[^']|'')+)'""")
 # The console has no form that sends these.
 REST_ALONE = {
-    'A status is "enabled" or "disabled".',
     "A hash has 64 hexadecimal digits.",
     "Send a list of tools, which may be empty.",
     "An overlap has 0 to 604,800 seconds.",

@@ -26,11 +26,14 @@ class EmbeddingLedger:
 
     def spent(self) -> int:
         """Returns today's sum."""
-        return int(call(self.client, "tokens_today", {"p_kind": self.kind}))
+        return self._sum_with(0)
 
     def add(self, tokens: int) -> None:
         """Adds tokens to today's sum, atomically."""
-        self.last = int(call(self.client, "add_tokens", {"p_kind": self.kind, "p_tokens": tokens}))
+        self.last = self._sum_with(tokens)
+
+    def _sum_with(self, tokens: int) -> int:
+        return int(call(self.client, "add_tokens", {"p_kind": self.kind, "p_tokens": tokens}))
 
     def require_budget(self, daily_tokens: int) -> None:
         """Raises `OverBudget` if today's sum has reached `daily_tokens`.

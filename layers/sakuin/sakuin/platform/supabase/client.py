@@ -40,7 +40,6 @@ READING_FUNCTIONS = frozenset(
         "chunks_to_show",
         "table_lexicon_entries",
         "table_term_frequencies",
-        "tokens_today",
         "unindexed_tables",
         "vectors_by_name",
     }
