@@ -48,6 +48,8 @@ _WITHOUT_ANSWER = 0.1
 _MARKED = 0.02
 # So many of the questions off the topic, in another language than the pages, are to be marked.
 _RECOGNISED = 0.95
+# Until then the need of a good match does not change any more.
+_ROUNDS = 12
 # Keeps the weights finite.
 _RIDGE = 1e-3
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
@@ -71,13 +73,14 @@ class Asked:
     """A question with a row of FEATURES for each candidate, and which candidates are right.
 
     `kind`: `answer` if the index has one, `near` if it has the article without the paragraph, `other` if neither.
-    `by_meaning`: how much of its scale is that for meaning alone. `lower`: that of `Unrelated`. `language`: its own, if
-    that is not the pages'.
+    `grams`: the share of its character grams that each candidate has. `by_meaning`: how much of its scale is that for
+    meaning alone. `lower`: that of `Unrelated`. `language`: its own, if that is not the pages'.
     """
 
     kind: str
     features: Array
     right: NDArray[np.bool_]
+    grams: Array
     by_meaning: float
     lower: float
     language: str = ""
@@ -186,10 +189,10 @@ def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabul
         for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example
-            rows = [(*_parts(m.ranked), lowers and m.type == "example") for m in ranked.matches]
+            rows = [(*_of_score(m.ranked), lowers and m.type == "example") for m in ranked.matches]
             are_right = np.array([m.id in right for m in ranked.matches], bool)
-            scale = ranked.answer.scale
-            found.append(Asked(kind, _rows(rows), are_right, scale.by_meaning, scale.lower, language))
+            grams, scale = np.array([m.ranked.words.grams for m in ranked.matches]), ranked.answer.scale
+            found.append(Asked(kind, _rows(rows), are_right, grams, scale.by_meaning, scale.lower, language))
         return found
 
 
@@ -201,13 +204,14 @@ def _table(data: Path, name: str, model: CachedModel) -> Collection:
             chunks = [each.chunk for each in candidates]
             right = [holds_answer(row, each.json_pointer, each.char_start, each.char_end) for each in chunks]
             of = [each.ranked for each in candidates]
-            rows = [(*_parts(each), 0.0) for each in of]
+            rows = [(*_of_score(each), 0.0) for each in of]
+            grams = np.array([each.words.grams for each in of])
             by_meaning, lower = (of[0].scale.by_meaning, of[0].scale.lower) if of else (0.0, 0.0)
-            found.append(Asked("answer", _rows(rows), np.array(right, bool), by_meaning, lower))
+            found.append(Asked("answer", _rows(rows), np.array(right, bool), grams, by_meaning, lower))
         return found
 
 
-def _parts(ranked: Ranked) -> tuple[float, ...]:
+def _of_score(ranked: Ranked) -> tuple[float, ...]:
     return ranked.z, ranked.words.share, ranked.words.covered, ranked.words.scattered
 
 
@@ -234,21 +238,46 @@ def learn(collections: Iterable[Collection], across: Sequence[Collection]) -> di
     collections = list(collections)
     order = _order(collections)
     scales = {mode: _scale(collections, order * used) for mode, used in _USED.items()}
+    scales["both"]["least"], farther = _needs(collections, across, order)
     score = dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True))
-    farther = _farther(across, order, scales["both"]["least"])
     return {"score": score, "scales": scales, "farther": farther}
 
 
-def _farther(across: Sequence[Collection], order: Array, least: float) -> float:
-    """Returns what a good match needs less for a lower mean: so that `_RECOGNISED` of the others are marked."""
-    less, shares = [], []
-    for some in across:
-        others = [one for one in some if one.kind == "other" and one.lower and len(one.features)]
-        less += [(least - (one.features @ order).max()) / one.lower for one in others]
-        shares += [1 / len(others)] * len(others)
-    rising = np.argsort(less)
-    reached = np.cumsum(np.array(shares)[rising]) / sum(shares)
-    return round(float(np.array(less)[rising][int(np.searchsorted(reached, 1 - _RECOGNISED))]), 4)
+def _needs(collections: Iterable[Collection], across: Iterable[Collection], order: Array) -> tuple[float, float]:
+    """Returns the least score of a good match, and what it needs less for each deviation of a lower mean.
+
+    So that `_MARKED` of the questions with an answer are marked, and `_RECOGNISED` of those off the topic in another
+    language. Each of the two numbers changes the other.
+    """
+    scores, lowers, shares = _best_scores(collections, "answer", order)
+    others = _best_scores(across, "other", order)
+    of_others, lowers_of_others, shares_of_others = others[:, others[1] > 0]
+    less = 0.0
+    for _ in range(_ROUNDS):
+        least = _quantile(scores + less * lowers, shares, _MARKED)
+        less = _quantile((least - of_others) / lowers_of_others, shares_of_others, 1 - _RECOGNISED)
+    return round(least, 4), round(less - float(order[0]), 4)
+
+
+def _best_scores(collections: Iterable[Collection], kind: str, order: Array) -> Array:
+    """Returns three rows for the questions of a kind: their best scores if the mean was not lower, how much lower it is
+    for a text that lacks so many of the grams, and how much the question counts.
+    """
+    rows = []
+    for some in collections:
+        those = [one for one in some if one.kind == kind and len(one.features)]
+        for one in those:
+            scores = one.features @ order
+            best = int(np.argmax(scores))
+            rows.append((scores[best] - order[0] * one.lower, one.lower * (1 - one.grams[best]), 1 / len(those)))
+    return np.array(rows).T
+
+
+def _quantile(values: Array, shares: Array, quantile: float) -> float:
+    """Returns the value below which so much of the shares is."""
+    rising = np.argsort(values)
+    reached = np.cumsum(shares[rising]) / shares.sum()
+    return float(values[rising][int(np.searchsorted(reached, quantile))])
 
 
 # The features that a search by both, or by one of them, has.
@@ -316,9 +345,7 @@ def _scale(collections: Sequence[Collection], order: Array) -> dict[str, float]:
                 answered.append(results[0, 0])
                 shares_of_answered.append(share)
     found = _logistic(np.concatenate(rows), np.concatenate(right).astype(float), np.concatenate(weights))
-    rising = np.argsort(answered)
-    reached = np.cumsum(np.array(shares_of_answered)[rising]) / sum(shares_of_answered)
-    least = np.array(answered)[rising][int(np.searchsorted(reached, _MARKED))]
+    least = _quantile(np.array(answered), np.array(shares_of_answered), _MARKED)
     names = ("constant", "score", "lead", "least")
     return {name: round(float(each), 4) for name, each in zip(names, (*found, least), strict=True)}
 
@@ -445,8 +472,10 @@ def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str]
     for name, weights in learned_without.items():
         if name.endswith(_ACROSS):
             order = np.array([weights["score"][feature] for feature in FEATURES])
-            farther = _farther(_of_others(recorded, name), order, weights["scales"]["both"]["least"])
-            learned_without[name] = {**weights, "farther": farther}
+            others = (some for other, some in teaching.items() if groups[other] != groups[name])
+            least, farther = _needs(others, _of_others(recorded, name), order)
+            scales = {**weights["scales"], "both": {**weights["scales"]["both"], "least": least}}
+            learned_without[name] = {**weights, "scales": scales, "farther": farther}
     return learned_without
 
 
@@ -457,7 +486,14 @@ def _of_others(recorded: Mapping[str, Collection], name: str) -> list[Collection
 
 def _scale_of(weights: Mapping[str, Any], one: Asked) -> Scale:
     both, vectors = (Scale(**weights["scales"][mode]) for mode in ("both", "vectors"))
-    return replace(both.towards(vectors, one.by_meaning), least=both.least - weights["farther"] * one.lower)
+    return both.towards(vectors, one.by_meaning)
+
+
+def _beyond_need(weights: Mapping[str, Any], one: Asked, order: Array) -> float:
+    """What the best result has beyond what a good match needs."""
+    best = int(np.argmax(one.features @ order))
+    farther = one.lower * (weights["farther"] - (order[0] + weights["farther"]) * one.grams[best])
+    return float(one.features[best] @ order) - weights["scales"]["both"]["least"] + farther
 
 
 def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = False) -> list[str]:
@@ -466,11 +502,8 @@ def _row(some: Collection, weights: Mapping[str, Any], *, resampled: bool = Fals
     answered = [(results, right) for one, results, right in judged if one.kind == "answer"]
     shown, right = _shown_and_right(some, weights)
     sure = right[shown >= 0.9]
-    # What the best has beyond a good match's need.
     scores = {
-        kind: np.array(
-            [results[0, 0] - _scale_of(weights, one).least for one, results, _ in judged if one.kind == kind]
-        )
+        kind: np.array([_beyond_need(weights, one, order) for one, _, _ in judged if one.kind == kind])
         for kind in ("answer", "near", "other")
     }
     marked = {kind: f"{np.mean(those < 0):.3f}" if len(those) else "" for kind, those in scores.items()}

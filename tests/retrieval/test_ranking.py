@@ -56,7 +56,7 @@ def test_the_best_of_alternative_terms_counts_and_a_variant_counts_less() -> Non
 def test_grams_count_and_are_not_shown() -> None:
     some = [Candidate("a", None, {"^fri": 1.0})]
     found = word_matches([Slot("gram", (WeightedTerm("^fri", 0.5),))], Frequencies(10, {"^fri": 1}), some)
-    assert found["a"] == WordMatch(pytest.approx(1.0), pytest.approx(1.0), ())
+    assert found["a"] == WordMatch(pytest.approx(1.0), pytest.approx(1.0), (), grams=1.0)
 
 
 def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> None:
@@ -126,6 +126,24 @@ def test_of_a_question_without_known_words_the_meaning_alone_says_what_is_probab
     lower = WEIGHTS.scale(has_words=True, has_vector=True, known_share=0.5, lower=2.0)
     assert both.least > lower.least == pytest.approx(both.least - 2 * WEIGHTS.farther)
     assert unrelated([0.3] * 100, WEIGHTS, known_share=0.5).lower > unrelated([0.3] * 100, WEIGHTS).lower == 0
+
+
+def test_a_good_match_in_another_language_needs_less_and_one_with_the_grams_of_the_question_does_not() -> None:
+    grams = [Slot("gram", (WeightedTerm(term),)) for term in ("^fri", "^rei", "^bun", "^ung")]
+    some = [
+        Candidate("none", 0.6),
+        Candidate("half", 0.6, {"^rei": 0.5, "^ung": 0.5}),
+        Candidate("word", 0.6, {"x": 1}),
+    ]
+    words = word_matches([slot("x"), *grams], Frequencies(10, {"^rei": 1, "^ung": 1, "x": 1}), some)
+    assert {id: match.grams for id, match in words.items()} == {"none": 0.0, "half": 0.5, "word": 0.0}
+    lower = 2.0
+    scale = WEIGHTS.scale(has_words=True, has_vector=True, known_share=0.5, lower=lower)
+    needed = {each.id: each.needed for each in rank(some, words, OTHERS, WEIGHTS, scale)}
+    both = WEIGHTS.scales["both"].least
+    assert needed["none"] == needed["word"] == pytest.approx(both - WEIGHTS.farther * lower)
+    # With all grams it needs what a good match needs whose cosines are not compared with a lower mean.
+    assert needed["half"] == pytest.approx(needed["none"] / 2 + (both + WEIGHTS.meaning * lower) / 2)
 
 
 def test_the_learned_weights_go_the_way_that_sense_demands() -> None:

@@ -40,13 +40,14 @@ class WordMatch:
 
     `share`, 0-1: of the greatest possible sum. `covered`, 0-1: the same if how often the candidate has a word did not
     count. `matched`: the words that it has, those that count most first. `scattered`, 0-1: the part of `share` that its
-    text has far apart; 0 if its text was not read.
+    text has far apart; 0 if its text was not read. `grams`, 0-1: the share of the question's character grams.
     """
 
     share: float = 0.0
     covered: float = 0.0
     matched: tuple[str, ...] = ()
     scattered: float = 0.0
+    grams: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ class Ranked:
 
     @property
     def needed(self) -> float:
-        """Returns the score of a good match."""
-        return self.scale.least
+        """Returns the score of a good match, which is lower for a text in another language than the question."""
+        return self.scale.least + self.scale.by_grams * self.words.grams
 
     @property
     def is_good(self) -> bool:
@@ -147,6 +148,7 @@ def word_matches(
         for each in slot.terms:
             gains[each.term].append((place, each.weight * frequencies.rarity(each.term)))
     possible = sum(greatest_value(slot, frequencies) for slot in slots)
+    grams = {place for place, slot in enumerate(slots) if slot.kind == "gram"}
     matches = {}
     for candidate in candidates:
         values: dict[str, float] = {}
@@ -163,7 +165,9 @@ def word_matches(
             if slots[place].kind == "word":
                 values[term] = max(value, values.get(term, 0.0))
         matched = tuple(sorted(values, key=lambda term: (-values[term], term)))
-        matches[candidate.id] = WordMatch(total / possible, covered / possible, matched) if possible else WordMatch()
+        of_grams = len(grams & in_slots.keys()) / max(1, len(grams))
+        match = WordMatch(total / possible, covered / possible, matched, grams=of_grams) if possible else WordMatch()
+        matches[candidate.id] = match
     return matches
 
 

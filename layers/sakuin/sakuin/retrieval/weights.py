@@ -26,14 +26,16 @@ class Scale:
     """The probability that a result answers: a logistic regression over its score and its lead.
 
     The lead is what its score has more than the best other score of the question; below zero if there is a better one.
-    `least`: the least score of a good match. `by_meaning`, 0-1: how much of the scale is that for meaning alone.
-    `lower`: `Unrelated.lower` of the question.
+    `least`: the least score of a good match that has no character gram of the question, `by_grams`: how much more one
+    with all of them needs. `by_meaning`, 0-1: how much of the scale is that for meaning alone. `lower`:
+    `Unrelated.lower` of the question.
     """
 
     constant: float
     score: float
     lead: float
     least: float
+    by_grams: float = 0.0
     by_meaning: float = 0.0
     lower: float = 0.0
 
@@ -81,15 +83,17 @@ class Weights:
     def scale(self, *, has_words: bool, has_vector: bool, known_share: float = 1.0, lower: float = 0.0) -> Scale:
         """Returns the scale for what there is of a question to compare with texts.
 
-        The less of its words the index knows, the more the scale for meaning alone counts.
+        The less of its words the index knows, the more the scale for meaning alone counts. A text that has all grams of
+        a question is in its language: it needs what a good match needs if the mean is not lower.
         """
         if not has_vector:
             return self.scales["words"]
         both, vectors = self.scales["both"], self.scales["vectors"]
         if not has_words:
             return vectors
-        least = both.least - self.farther * lower
-        return replace(both.towards(vectors, (1 - known_share) ** 2), least=least, lower=lower)
+        scale = both.towards(vectors, (1 - known_share) ** 2)
+        by_grams = (self.meaning + self.farther) * lower
+        return replace(scale, least=both.least - self.farther * lower, by_grams=by_grams, lower=lower)
 
 
 @cache
