@@ -225,8 +225,7 @@ def test_another_store_is_built_beside_the_live_one_without_embedding(a_world: W
     world.settings = ELSEWHERE
 
     def run() -> None:
-        building = maintain.building(world.clients)
-        replace(building, queues_of=lambda _name: None)()  # type: ignore[arg-type,return-value]
+        maintain.building(world.clients)()
         world.settle()
 
     def of(version: str | None) -> list[str]:
