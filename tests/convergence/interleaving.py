@@ -57,21 +57,6 @@ class Worker:
             self._orders.put(fate)
             self.place = self._stops.get()
 
-    def until(self, place: str, *, passing: int = 0) -> None:
-        """Runs until it is about to call `place`, after so many calls of it; fails if it never calls it."""
-        while self.place is not None:
-            if place in self.place:
-                if not passing:
-                    return
-                passing -= 1
-            self.advance()
-        raise AssertionError(f"The worker ended and has not called {place}")
-
-    def finish(self) -> None:
-        """Runs to its end without failure."""
-        while not self.ended:
-            self.advance()
-
     def kill(self) -> None:
         """Ends its process at each call that is left."""
         while not self.ended:

@@ -24,7 +24,7 @@ class Schedule(RuleBasedStateMachine):
 
     backend: Any
     tally: Tally
-    # What a test breaks on purpose.
+    # Arguments of the world.
     parts: Mapping[str, Any] = MappingProxyType({})
     most_rounds: ClassVar[int]
     world: Any
@@ -90,9 +90,9 @@ class Schedule(RuleBasedStateMachine):
 S = TypeVar("S", bound=Schedule)
 
 
-def scripted(kind: type[S], backend: object, **parts: Any) -> S:
+def scripted(kind: type[S], backend: object) -> S:
     """Returns a schedule whose steps a test writes; a few rounds are enough for what those leave to do."""
-    attributes = {"backend": backend, "tally": Tally(), "parts": parts, "most_rounds": 8}
+    attributes = {"backend": backend, "tally": Tally(), "most_rounds": 8}
     made: Any = type("Scripted", (kind,), attributes)
     schedule: S = made()
     return schedule
@@ -106,15 +106,9 @@ def settling(schedule: S) -> Iterator[S]:
 
 
 def run_schedules(
-    kind: type[Schedule],
-    tally: Tally,
-    *,
-    schedules: int,
-    first: int | None = None,
-    shrink: bool = True,
-    **attributes: Any,
+    kind: type[Schedule], tally: Tally, *, schedules: int, first: int | None = None, **attributes: Any
 ) -> None:
-    """Runs so many schedules; raises the first divergence, made small unless `shrink` is false.
+    """Runs so many schedules; raises the first divergence, made small.
 
     `attributes` become the kind's. `first` is the seed of them all; None runs the same ones each time.
     """
@@ -132,7 +126,7 @@ def run_schedules(
             report_multiple_bugs=False,
             print_blob=False,
             # Explaining a divergence would cost as much as finding it.
-            phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
+            phases=(Phase.generate, Phase.shrink),
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -13,7 +13,6 @@ import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
-from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, ReadKnowledge
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.platform.sqs import SqsQueue
@@ -85,24 +84,11 @@ def said_of(content: str) -> tuple[str, ...]:
     return tuple(f"{content[-12:-1]}の{noun}" for noun in ("計算", "手順", "説明"))
 
 
-def _whole(part: Any) -> Any:
-    return part
-
-
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own.
-
-    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model. `broken_index`, `broken_bucket` and
-    `broken_feed` put what is broken on purpose around the index, the bucket from which pages are read, and the feed.
-    """
+    """The services of one schedule over a bucket of its own."""
 
     backend: MaterialsBackend
-    resumes: bool = True
-    asks: bool = True
-    broken_index: Callable[[KnowledgeIndex], Any] = _whole
-    broken_bucket: Callable[[MemoryBucket], Any] = _whole
-    broken_feed: Callable[[ChangeFeed], Any] = _whole
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
@@ -121,9 +107,8 @@ class MaterialsWorld:
         outside.embedder_of = lambda _model: embedder
         clients = doubles(outside, silent_telemetry())
         events = index_material.bucket_events(clients, tuple)
-        self.index = self.broken_index(replace(events.index, terms_per_request=_TERMS))
-        read_from = Gate(self.broken_bucket(self.bucket), "s3", unavailable("s3"))
-        pages = replace(events.pages, bucket=read_from, index=self.index)
+        self.index = replace(events.index, terms_per_request=_TERMS)
+        pages = replace(events.pages, index=self.index)
         ask_model = replace(events.ask_model, pages=pages)
         surprises = Surprises()
         work: Any = _Surprised(replace(events, index=self.index, pages=pages, ask_model=ask_model), surprises)
@@ -134,7 +119,7 @@ class MaterialsWorld:
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(PostgresChunks(self.backend.client), WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
-        self.feed = self.broken_feed(ChangeFeed(self.backend.client, self.read.url))
+        self.feed = ChangeFeed(self.backend.client, self.read.url)
         # Reads the change feed a little after each step.
         self.follower = Follower(self.feed)
 
@@ -150,8 +135,7 @@ class MaterialsWorld:
 
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
-        resumed = self.resumes and bool(self.resume())
-        return resumed | (self.asks and bool(self.send_learns())) | bool(self.index.sweep_words())
+        return bool(self.resume()) | bool(self.send_learns()) | bool(self.index.sweep_words())
 
     def waits_for_model(self) -> bool:
         """Returns whether any page waits for the language model."""

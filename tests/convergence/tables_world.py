@@ -136,14 +136,13 @@ class Kept:
 
 @dataclass
 class TablesWorld:
-    """The services of one schedule. `store` may be swapped for one that is broken on purpose.
+    """The services of one schedule.
 
     `two_versions`: another index version is kept beside the one that answers. `processed` are the keys of the uploads
     whose event was processed.
     """
 
     backend: TablesBackend
-    store: Any = None
     two_versions: bool = False
     bodies: MemoryBucket = field(default_factory=MemoryBucket)
     processed: set[str] = field(default_factory=set)
@@ -151,14 +150,13 @@ class TablesWorld:
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.store = self.store or self.backend.store
         self.bus = ModelledBus(self.sqs, _TOOLS)
         self.index = TableIndex(self.backend.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
         outside = SimpleNamespace(
             client=self.backend.client,
-            store=self.store,
+            store=self.backend.store,
             queues=FewAMessage(self.tool_queue, self.embed_queue),
             queue=MaterialQueue(SqsQueue(sqs, "materials")),
             bodies=Gate(self.bodies, "s3", unavailable("s3")),

@@ -1,6 +1,8 @@
 """The faults that schedules have found, each as a short schedule that ends as all of them must."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from sakuin.tables.nodes import namespace
@@ -31,9 +33,50 @@ def story(tables: TablesBackend) -> Iterator[TablesMachine]:
         yield schedule
 
 
-def replace_and_scan(story: TablesMachine, document: object) -> None:
-    story.step(Change("replace", 0, document, "", sent=True))
-    story.step(Work(0, False, END, Fate.GO))
+NEXT = Work(0, False, END, Fate.GO)
+STORE = Work(0, False, "rpc/record_stored", Fate.GO)
+
+
+def write(document: object) -> Change:
+    return Change("replace", 0, document, "", sent=True)
+
+
+def change(what: str, *, sent: bool = True) -> Change:
+    return Change(what, 0, {}, "", sent=sent)
+
+
+TABLES: dict[str, list[Any]] = {
+    "a worker that dies between publishing and sweeping leaves no old rows": [
+        *(write({"a": B}), NEXT, Work(0, False, "rpc/record_stored", Fate.DIE_AFTER))
+    ],
+    "rows of a text that was overtaken go, though their worker died": [
+        *(write({"a": B}), NEXT, Work(0, False, "turbopuffer POST", Fate.GO)),
+        *(write({"a": C}), NEXT, NEXT, GoOn(0, "", Fate.DIE_BEFORE)),
+    ],
+    "a text that comes back while another worker sweeps it stays": [
+        *(write({"a": B}), NEXT, STORE, write({"a": A}), NEXT, NEXT, GoOn(0, END, Fate.GO))
+    ],
+    "a late write of a deleted Table brings no namespace back": [
+        *(write({"a": B}), NEXT, Work(0, False, "openai", Fate.GO), change("delete table"), NEXT),
+        GoOn(0, "turbopuffer POST", Fate.DIE_AFTER),
+    ],
+    "a project that is deleted while its Table is indexed leaves nothing": [
+        *(write({"a": B}), NEXT, Work(0, False, "openai", Fate.GO), change("delete project"), NEXT)
+    ],
+    "rows that the store has lost are stored again": [change("lose rows", sent=False)],
+    "rows that the store loses while they are replaced are stored again": [
+        *(write({"a": B, "list": [C]}), NEXT, STORE, change("lose rows", sent=False), GoOn(0, END, Fate.GO))
+    ],
+    # Though every queue forgot the event.
+    "rows that no Tool asks for any more go": [change("delete tool"), Forget(None)],
+    "rows of a Tool that is switched off go": [change("switch tool"), Forget(None)],
+}
+
+
+@pytest.mark.parametrize("steps", TABLES.values(), ids=TABLES)
+def test_a_table_ends_as_its_document_says(story: TablesMachine, steps: list[Any]) -> None:
+    for step in steps:
+        story.step(step)
 
 
 def states(story: TablesMachine) -> set[str]:
@@ -42,15 +85,9 @@ def states(story: TablesMachine) -> set[str]:
     return {tool["metadata"]["search_index"]["state"] for tool in tools}
 
 
-def test_a_worker_that_dies_between_publishing_and_sweeping_leaves_no_old_rows(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    story.step(Work(0, False, "rpc/record_stored", Fate.DIE_AFTER))
-
-
 def test_the_next_worker_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    story.step(Work(0, True, "rpc/record_stored", Fate.GO))
-    story.step(Work(0, False, END, Fate.GO))
+    for step in (write({"a": B}), NEXT, replace(STORE, doubled=True), NEXT):
+        story.step(step)
     assert states(story) == {"ready"}
     (table,) = story.oracle.documents
     held = stored_texts(story.world, namespace(story.project, table))
@@ -58,64 +95,27 @@ def test_the_next_worker_sweeps_what_another_has_not_swept_yet(story: TablesMach
 
 
 def test_a_table_is_not_ready_while_removed_rows_are_in_the_store(story: TablesMachine) -> None:
-    story.step(Change("replace", 0, {"list": [C]}, "", sent=True))
-    story.step(Work(0, False, "rpc/finish_scan", Fate.DIE_AFTER))
     # The embedding that the scan asked for is done before the scan comes again.
-    story.step(Work(0, False, END, Fate.GO))
+    for step in (write({"list": [C]}), Work(0, False, "rpc/finish_scan", Fate.DIE_AFTER), NEXT):
+        story.step(step)
     assert states(story) == {"indexing"}
-
-
-def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    story.step(Work(0, False, "turbopuffer POST", Fate.GO))
-    replace_and_scan(story, {"a": C})
-    story.step(Work(0, False, END, Fate.GO))
-    story.step(GoOn(0, "", Fate.DIE_BEFORE))
-
-
-def test_a_late_write_of_a_deleted_table_brings_no_namespace_back(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    story.step(Work(0, False, "openai", Fate.GO))
-    story.step(Change("delete table", 0, {}, "", sent=True))
-    story.step(Work(0, False, END, Fate.GO))
-    story.step(GoOn(0, "turbopuffer POST", Fate.DIE_AFTER))
-
-
-def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> None:
-    story.step(Change("lose rows", 0, {}, "", sent=False))
-
-
-def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B, "list": [C]})
-    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
-    story.step(Change("lose rows", 0, {}, "", sent=False))
-    story.step(GoOn(0, END, Fate.GO))
-
-
-def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(story: TablesMachine) -> None:
-    replace_and_scan(story, {"a": B})
-    story.step(Work(0, False, "openai", Fate.GO))
-    story.step(Change("delete project", 0, {}, "", sent=True))
-    story.step(Work(0, False, END, Fate.GO))
-
-
-@pytest.mark.parametrize("what", ["delete tool", "switch tool"])
-def test_rows_that_no_tool_asks_for_go_though_every_queue_forgot_the_event(story: TablesMachine, what: str) -> None:
-    story.step(Change(what, 0, {}, "", sent=True))
-    story.step(Forget(None))
 
 
 # ---------------------------------------------------------------- files that an author removes while events are lost
 
 PAGE = "b.html"
 A_NIGHT = Maintenance(later=True, place=END, fate=Fate.GO)
-NEXT = Work(0, False, END, Fate.GO)
 
 
 @pytest.fixture
 def library(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
     with settling(scripted(MaterialsMachine, materials)) as schedule:
         yield schedule
+
+
+def test_a_page_that_is_replaced_and_removed_is_gone(library: MaterialsMachine) -> None:
+    for step in (Upload(PAGE, {"def-b": A, "rule-a": A}), NEXT, Upload(PAGE, {"def-b": B}), NEXT, Remove(PAGE, None)):
+        library.step(step)
 
 
 def remove_unheard(library: MaterialsMachine, key: str) -> None:
@@ -133,7 +133,7 @@ def test_learns_that_a_page_read_before_the_event_of_their_file_go_with_it(libra
     library.step(File(LEARNS, 1))
     library.step(Forget(None))
     library.step(Upload(PAGE, {"def-b": A}))
-    library.step(Work(0, False, END, Fate.GO))
+    library.step(NEXT)
     (found,) = library.backend.sql.execute("select learns_source from knowledge_chunks").fetchall()
     assert found == ("author",)
     remove_unheard(library, LEARNS)
@@ -177,7 +177,7 @@ def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
     """An indexed page, and the message that a language model is to be asked about it."""
     with settling(scripted(MaterialsMachine, materials)) as schedule:
         schedule.step(Upload(PAGE, {"rule-a": A}))
-        schedule.step(Work(0, False, END, Fate.GO))
+        schedule.step(NEXT)
         schedule.step(Maintenance(later=False, place=END, fate=Fate.GO))
         assert [message.body for message in schedule.world.sqs.waiting] == ['{"learns": {"material": "b"}}']
         yield schedule
@@ -187,7 +187,7 @@ def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
 def test_a_page_that_changes_while_a_model_is_asked_keeps_its_new_text(page: MaterialsMachine, place: str) -> None:
     page.step(Work(0, False, place, Fate.GO))
     page.step(Upload(PAGE, {"rule-a": B}))
-    page.step(Work(0, False, END, Fate.GO))
+    page.step(NEXT)
     page.step(GoOn(0, END, Fate.GO))
 
 
