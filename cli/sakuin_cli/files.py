@@ -16,18 +16,13 @@ def read_bytes(path: str) -> bytes:
 
 def read_text(file: Path) -> str:
     try:
-        return file.read_text("utf-8")
+        return read_bytes(file.as_posix()).decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"{file} is not UTF-8: {error.reason} at byte {error.start}") from error
-    except OSError as error:
-        raise NotFound(f"{file} cannot be read: {error.strerror}") from error
 
 
 def write_text(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise Invalid(f"{file} cannot be written: {error.strerror}") from error
+    write_bytes(file, text.encode())
 
 
 def write_bytes(file: Path, data: bytes) -> None:

@@ -13,7 +13,6 @@ from sakuin.retrieval.weights import NEAR_MATCH
 
 from sakuin_cli.evaluation.exam import ExamQuestion
 from sakuin_cli.prediction.evidence import SiteEvidence
-from sakuin_cli.terminal import OnProgress, tracked
 
 # An agent reads so many results. So many pages are named.
 FIRST = 5
@@ -129,17 +128,6 @@ class Coverage:
         )
         shown = {"rows": list(self.rows()), "address": _address, "asked": len(self.questions)}
         return templates.get_template("coverage.html").render(coverage=self, **shown)
-
-
-def coverage_of(
-    questions: Sequence[ExamQuestion],
-    titles: Mapping[str, str],
-    ask: TeachingPages,
-    *,
-    on_progress: OnProgress = lambda _phase, _done, _total: None,
-) -> Coverage:
-    """Asks every question."""
-    return Coverage(list(map(ask, tracked(questions, "asked", on_progress))), titles, ask.at)
 
 
 def _address(id: str) -> str:

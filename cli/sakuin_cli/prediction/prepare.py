@@ -7,12 +7,11 @@ from pathlib import Path
 from sakuin.errors import SakuinError
 from sakuin.retrieval.weights import weights_of
 
-from sakuin_cli.connections import deployment_if_any
+from sakuin_cli.connections import deployment_if_any, settings_if_any
 from sakuin_cli.prediction.answers import Predict
 from sakuin_cli.prediction.cache import Cache
 from sakuin_cli.prediction.pages import PredictedSite, predicted_site
 from sakuin_cli.prediction.vectors import Vectors, index_version
-from sakuin_cli.settings import CommandSettings
 from sakuin_cli.site.uploads import uploads_below
 from sakuin_cli.terminal import OnProgress
 
@@ -31,13 +30,13 @@ class Prepared:
 
 
 def prepare(
-    settings: CommandSettings, versions: Sequence[Sequence[Path]], folder: str, file: Path, on_progress: OnProgress
+    data: Path | None, versions: Sequence[Sequence[Path]], folder: str, file: Path, on_progress: OnProgress
 ) -> Prepared:
     """Reads each version of a site from its paths; `folder` is its folder of the library, `file` that of the cache.
 
-    The deployment gives vectors that the cache does not have.
+    The deployment, if there is one in the settings of `--data`, gives vectors that the cache does not have.
     """
-    cache, client = Cache(file.expanduser()), deployment_if_any(settings)
+    cache, client = Cache(file.expanduser()), deployment_if_any(settings_if_any(data))
     reason = None
     try:
         version = index_version(cache, client)

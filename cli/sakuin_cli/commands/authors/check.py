@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import read_text, write_text
 from sakuin_cli.options import (
     CACHE,
@@ -18,13 +17,11 @@ from sakuin_cli.options import (
     input_file,
     output_file,
 )
-from sakuin_cli.terminal import OnProgress, reporting_errors
+from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.evaluation.labels import LabelledQuestion
     from sakuin_cli.prediction.report import Report
-    from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.site.config import Site
 
 
 def check(
@@ -59,14 +56,22 @@ def check(
     The deployment gives the vectors of texts that are new here. Without it, those of the cache are used.
     """
     with reporting_errors(as_json) as terminal:
+        from sakuin_cli.prediction.changes import losses
+        from sakuin_cli.prediction.prepare import prepare
+        from sakuin_cli.prediction.report import Report
         from sakuin_cli.site.config import site_of
 
         site = site_of(paths, prefix)
         check_paths(site.paths)
         questions = _questions(golden or site.golden)
-        settings = settings_if_any(data)
         with terminal.progress("embedded", "asked") as on_progress:
-            report = _report(site, before, questions, settings, cache.expanduser(), on_progress)
+            ready = prepare(data, ((before,), site.paths), site.prefix, cache, on_progress)
+            old, new = ready.sites
+            found = ready.predict.predictions(
+                *(old, new, questions), lacks_vectors=ready.lacks_vectors, on_progress=on_progress
+            )
+        folders = before.as_posix(), site.paths[0].as_posix()
+        report = Report(found, losses(found, old, new, folders), ready.reason)
         if markdown:
             write_text(markdown, report.markdown())
         if sarif:
@@ -95,25 +100,6 @@ def _questions(file: Path | None) -> "list[LabelledQuestion]":
         reason = f"line {bad[0].line}, {bad[0].reason}" if bad else "it has no question"
         raise typer.BadParameter(f"{file}: {reason}", param_hint="--golden")
     return questions
-
-
-def _report(
-    site: "Site",
-    before: Path,
-    questions: "list[LabelledQuestion]",
-    settings: "CommandSettings",
-    file: Path,
-    on_progress: OnProgress,
-) -> "Report":
-    from sakuin_cli.prediction.changes import losses
-    from sakuin_cli.prediction.prepare import prepare
-    from sakuin_cli.prediction.report import Report
-
-    ready = prepare(settings, ((before,), site.paths), site.prefix, file, on_progress)
-    old, new = ready.sites
-    found = ready.predict.predictions(old, new, questions, lacks_vectors=ready.lacks_vectors, on_progress=on_progress)
-    folders = before.as_posix(), site.paths[0].as_posix()
-    return Report(found, losses(found, old, new, folders), ready.reason)
 
 
 def _write_sarif(file: Path, report: "Report") -> None:

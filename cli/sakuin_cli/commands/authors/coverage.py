@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import settings_if_any
 from sakuin_cli.files import write_text
 from sakuin_cli.options import (
     CACHE,
@@ -18,15 +17,12 @@ from sakuin_cli.options import (
     check_paths,
     output_file,
 )
-from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors, shortened
+from sakuin_cli.terminal import Terminal, reporting_errors, shortened, tracked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sakuin_cli.evaluation.coverage import Coverage
-    from sakuin_cli.evaluation.exam import ExamQuestion
-    from sakuin_cli.settings import CommandSettings
-    from sakuin_cli.site.config import Site
 
 # More probably taught than not.
 _AT = 0.5
@@ -69,42 +65,31 @@ def coverage(
     The pages need not be pushed. The deployment gives the vectors of texts that are new here.
     """
     with reporting_errors(as_json) as terminal:
+        from sakuin_cli.evaluation.coverage import Coverage, TeachingPages
         from sakuin_cli.evaluation.exam import exam_questions
+        from sakuin_cli.prediction.evidence import SiteEvidence
+        from sakuin_cli.prediction.prepare import prepare
         from sakuin_cli.site.config import site_of
 
         site = site_of(paths, prefix)
         check_paths(site.paths)
-        questions, settings = exam_questions(exam, field), settings_if_any(data)
+        questions = exam_questions(exam, field)
         with terminal.progress("embedded", "asked") as on_progress:
-            found = _coverage(questions, site, settings, cache, at, on_progress)
+            ready = prepare(data, (site.paths,), site.prefix, cache, on_progress)
+            if ready.lacks_vectors:
+                # A search by words alone has another probability.
+                raise Invalid(f"Some texts of the pages have no vector: {ready.reason}")
+            (pages,) = ready.sites
+            ask = TeachingPages(SiteEvidence(ready.predict, pages), at)
+            answers = list(map(ask, tracked(questions, "asked", on_progress)))
+        titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
+        found = Coverage(answers, titles, at)
         if csv:
             # Spreadsheets take a file without this mark for one in another encoding.
             write_text(csv, f"\ufeff{found.as_csv()}")
         if html:
             write_text(html, found.page())
     terminal.answer(found.as_json(), lambda: _show(terminal, found))
-
-
-def _coverage(
-    questions: "list[ExamQuestion]",
-    site: "Site",
-    settings: "CommandSettings",
-    cache: Path,
-    at: float,
-    on_progress: OnProgress,
-) -> "Coverage":
-    from sakuin_cli.evaluation.coverage import TeachingPages, coverage_of
-    from sakuin_cli.prediction.evidence import SiteEvidence
-    from sakuin_cli.prediction.prepare import prepare
-
-    ready = prepare(settings, (site.paths,), site.prefix, cache, on_progress)
-    if ready.lacks_vectors:
-        # A search by words alone has another probability.
-        raise Invalid(f"Some texts of the pages have no vector: {ready.reason}")
-    (pages,) = ready.sites
-    ask = TeachingPages(SiteEvidence(ready.predict, pages), at)
-    titles = {chunk.id: chunk.shown["title"] for name in sorted(pages.pages) for chunk in pages.pages[name].chunks}
-    return coverage_of(questions, titles, ask, on_progress=on_progress)
 
 
 def _show(terminal: Terminal, found: "Coverage") -> None:
