@@ -87,18 +87,30 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundBoxes:
-    """The number of all boxes of a source, and those without a semantic id in the order of the source.
+class AnnotatedFile:
+    """The number of all boxes of a source, and those without a semantic id in its order; `error` if it is unreadable.
 
-    With `are_first` the source has no semantic id: its page may be indexed by its headings so far.
+    `has_no_id`: its page may be indexed by its headings so far.
     """
 
-    total: int
-    without_id: tuple[Box, ...]
-    are_first: bool
+    path: str
+    total: int = 0
+    boxes: tuple[Box, ...] = ()
+    has_no_id: bool = False
+    error: str | None = None
+
+    @property
+    def proposed(self) -> list[Box]:
+        """Returns the boxes that get an id."""
+        return [box for box in self.boxes if box.id]
+
+    @property
+    def are_first_ids(self) -> bool:
+        """Returns whether a page by headings gets its first ids."""
+        return self.has_no_id and bool(self.proposed)
 
 
-def find_boxes(source: Source, selectors: Sequence[str], slugs: Slugs) -> FoundBoxes:
+def find_boxes(source: Source, selectors: Sequence[str], slugs: Slugs, *, path: str = "") -> AnnotatedFile:
     """Returns the boxes of a source: those that match the CSS selectors; without any, those of `box_type`."""
     root = source.root
     kind_of: Callable[[Tag], str | None] = BoxKinds(root, selectors) if selectors else box_type
@@ -117,8 +129,8 @@ def find_boxes(source: Source, selectors: Sequence[str], slugs: Slugs) -> FoundB
         if not any((id(outer), box.kind) in concepts for outer in box.tag.parents)
     ]
     by_headings = root.find("meta", attrs={"name": "sakuin:index"}) is not None
-    are_first = not by_headings and bool(root.find(list(HEADINGS))) and not any(map(type_of_anchor, taken))
-    return FoundBoxes(total, tuple(_with_ids(kept, taken, slugs, language)), are_first)
+    has_no_id = not by_headings and bool(root.find(list(HEADINGS))) and not any(map(type_of_anchor, taken))
+    return AnnotatedFile(path, total, tuple(_with_ids(kept, taken, slugs, language)), has_no_id)
 
 
 def _with_ids(boxes: Sequence[Box], taken: set[str], slugs: Slugs, language: str) -> list[Box]:

@@ -141,10 +141,8 @@ def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
     for learned in chunk["learns"]:
         paragraph(out, Text(f"・{learned}"))
     out.print()
-    for name in _DETAILS:
-        value = chunk[name]
-        shown = ", ".join(value) if isinstance(value, list) else value
-        out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)))
+    details = {name: None if chunk[name] == "" else chunk[name] for name in _DETAILS}
+    terminal.fields({**details, "prerequisites": ", ".join(chunk["prerequisites"]) or None})
 
 
 def read(

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sakuin.errors import NotFound, SakuinError
 
 from sakuin_cli.files import read_bytes
+from sakuin_cli.rest import Record
 from sakuin_cli.site.changes import Change, not_uploaded, push_files, remove_keys
 from sakuin_cli.site.library import etag
 from sakuin_cli.site.pages import local_page
@@ -22,26 +23,6 @@ if TYPE_CHECKING:
 
 # Title and content by anchor.
 Texts = Mapping[str, tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedChange:
-    """What became of a file that changed or went; the anchors that came, changed and went."""
-
-    change: Change
-    name: str
-    explanations: int
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Returns it as a JSON document."""
-        change = self.change
-        stated = {"material": self.name, "key": change.key, "outcome": change.outcome, "reason": change.reason}
-        anchors = {"added": list(self.added), "changed": list(self.changed), "removed": list(self.removed)}
-        return {**stated, "explanations": self.explanations, **anchors, "seconds": round(self.seconds, 3)}
 
 
 @dataclass
@@ -64,10 +45,7 @@ class Follower:
             self._remember(file, _tag(file) or "")
 
     def follow(
-        self,
-        events: Iterable[object],
-        on_change: Callable[[FollowedChange], None],
-        on_error: Callable[[SakuinError], None],
+        self, events: Iterable[object], on_change: Callable[[Record], None], on_error: Callable[[SakuinError], None]
     ) -> None:
         """Pushes what has changed after each of the `events`; what failed is tried again after the next one."""
         for _ in events:
@@ -79,8 +57,11 @@ class Follower:
             except SakuinError as error:
                 on_error(error)
 
-    def push_changes(self) -> list[FollowedChange]:
-        """Pushes the files that differ from the last time, and deletes those that are gone if that is wanted."""
+    def push_changes(self) -> list[Record]:
+        """Pushes the files that differ from the last time, and deletes those that are gone if that is wanted.
+
+        Returns what became of each, with the anchors that came, changed and went.
+        """
         began = time.monotonic()
         uploads = self._uploads()
         tags = {file.key: tag for file in uploads.files if (tag := _tag(file)) is not None}
@@ -127,19 +108,23 @@ class Follower:
         page = local_page(path)
         return {} if isinstance(page, str) else {one.anchor: (one.title, one.content) for one in page.explanations}
 
-    def _followed(self, change: Change, seconds: float) -> FollowedChange:
+    def _followed(self, change: Change, seconds: float) -> Record:
         before = self._texts.get(change.key or "", {})
         is_page = change.material is not None and change.path is not None
         after = self._read(change.path or "") if is_page else before if change.outcome == "kept" else {}
-        return FollowedChange(
-            change,
-            change.material or change.key or "",
-            len(after),
-            added=tuple(anchor for anchor in after if anchor not in before),
-            changed=tuple(anchor for anchor in after if anchor in before and before[anchor] != after[anchor]),
-            removed=tuple(anchor for anchor in before if anchor not in after),
-            seconds=seconds,
-        )
+        changed = [anchor for anchor in after if anchor in before and before[anchor] != after[anchor]]
+        return {
+            "material": change.material or change.key,
+            "key": change.key,
+            "outcome": change.outcome,
+            "reason": change.reason,
+            "explanations": len(after) if is_page else None,
+            "added": [anchor for anchor in after if anchor not in before],
+            "changed": changed,
+            "removed": [anchor for anchor in before if anchor not in after],
+            "deleted": change.path is None and change.done,
+            "seconds": round(seconds, 3),
+        }
 
 
 def _tag(file: Upload) -> str | None:

@@ -30,7 +30,7 @@ def annotate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Annotate:
 def boxes(html: str, *selectors: str, suffix: str = ".html") -> list[tuple[str | None, str | None]]:
     """The id of each box without one, and the reason if it gets none."""
     found = find_boxes(read_source(html.encode(), suffix=suffix), selectors, SLUGS)
-    return [(box.id, box.reason) for box in found.without_id]
+    return [(box.id, box.reason) for box in found.boxes]
 
 
 def box(title: str, kind: str = "rule-box", body: str = "") -> str:
@@ -154,7 +154,7 @@ def test_ids_are_unique_in_the_page() -> None:
 
 def test_an_id_of_another_kind_stays_and_the_heading_gets_the_new_one() -> None:
     source = read_source(b"<div class='tip' id='box1'><h3 class='t'>Look at it</h3></div>", suffix=".html")
-    (found,) = find_boxes(source, (), SLUGS).without_id
+    (found,) = find_boxes(source, (), SLUGS).boxes
     assert found.position is not None
     written = source.with_ids({found.position: "tip-look-at-it"})
     assert written == b"<div class='tip' id='box1'><h3 id='tip-look-at-it' class='t'>Look at it</h3></div>"

@@ -51,7 +51,7 @@ DECLARED = {"cp932": "<meta charset=Shift_JIS>", "euc_jp": "<meta charset=EUC-JP
 
 def ids_of(source: Source) -> dict[int, str]:
     found = find_boxes(source, (), SLUGS)
-    return {box.position: box.id for box in found.without_id if box.id and box.position is not None}
+    return {box.position: box.id for box in found.boxes if box.id and box.position is not None}
 
 
 @settings(max_examples=times(75), deadline=None)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from sakuin_cli.options import JsonOption
 from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors, tracked
 
 if TYPE_CHECKING:
-    from sakuin_cli.annotation.boxes import Box
+    from sakuin_cli.annotation.boxes import AnnotatedFile
     from sakuin_cli.annotation.slugs import Slugs
 
 _WHY = {
@@ -25,25 +24,6 @@ _WHY = {
 }
 # What an author may want to look at one by one.
 _LISTED = ("template", "other-id")
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotatedFile:
-    """A source, the number of its boxes, and those without a semantic id; `error` if it is unreadable.
-
-    With `are_first_ids` it had no semantic id before, so that its page was indexed by its headings.
-    """
-
-    path: str
-    total: int = 0
-    boxes: "tuple[Box, ...]" = ()
-    are_first_ids: bool = False
-    error: str | None = None
-
-    @property
-    def proposed(self) -> "list[Box]":
-        """Returns the boxes that get an id."""
-        return [box for box in self.boxes if box.id]
 
 
 def annotate(
@@ -87,7 +67,7 @@ def _selectors(named: Sequence[str] | None) -> tuple[str, ...]:
 
 def _annotated(
     paths: Iterable[Path], selectors: Sequence[str], on_progress: OnProgress, *, write: bool
-) -> list[AnnotatedFile]:
+) -> "list[AnnotatedFile]":
     from sakuin.language.vocabulary import vocabulary_of
     from sakuin.retrieval.index_version import DEFAULT_VOCABULARY
 
@@ -115,22 +95,22 @@ def _sources(paths: Sequence[Path]) -> list[str]:
     return list(found.values())
 
 
-def _annotated_file(path: str, selectors: Sequence[str], slugs: "Slugs", *, write: bool) -> AnnotatedFile:
-    from sakuin_cli.annotation.boxes import find_boxes
+def _annotated_file(path: str, selectors: Sequence[str], slugs: "Slugs", *, write: bool) -> "AnnotatedFile":
+    from sakuin_cli.annotation.boxes import AnnotatedFile, find_boxes
     from sakuin_cli.annotation.source import read_source
 
     try:
         source = read_source(read_bytes(path), suffix=Path(path).suffix)
-        found = find_boxes(source, selectors, slugs)
-        ids = {box.position: box.id for box in found.without_id if box.id and box.position is not None}
+        found = find_boxes(source, selectors, slugs, path=path)
+        ids = {box.position: box.id for box in found.proposed if box.id and box.position is not None}
         if write and ids:
             write_bytes(Path(path), source.with_ids(ids))
     except UnreadablePage as error:
         return AnnotatedFile(path, error=str(error))
-    return AnnotatedFile(path, found.total, found.without_id, found.are_first and bool(ids))
+    return found
 
 
-def _document(files: Sequence[AnnotatedFile], write: bool) -> dict[str, object]:
+def _document(files: "Sequence[AnnotatedFile]", write: bool) -> dict[str, object]:
     proposed = sum(len(file.proposed) for file in files)
     return {
         "files": len(files),
@@ -153,7 +133,7 @@ def _document(files: Sequence[AnnotatedFile], write: bool) -> dict[str, object]:
     }
 
 
-def _show(terminal: Terminal, files: Sequence[AnnotatedFile], write: bool) -> None:
+def _show(terminal: Terminal, files: "Sequence[AnnotatedFile]", write: bool) -> None:
     from rich.text import Text
 
     out = terminal.out

@@ -56,7 +56,7 @@ def rm(
             found: list[tuple[str, str | None]] = [*(below | {key: name for name, key in keys.items()}).items()]
             removed = remove_keys(library, found, seconds=timeout, on_progress=on_progress)
         missing = [_missing(name) for name in names if name not in keys | folders]
-        changes = sorted((*removed, *missing), key=_name)
+        changes = sorted((*removed, *missing), key=lambda change: change.material or "")
         seconds = time.monotonic() - began
     terminal.answer(_document(changes, seconds), lambda: _show(terminal, changes, seconds))
     raise typer.Exit(0 if all(one.done for one in changes) else 1)
@@ -88,23 +88,18 @@ def _missing(name: str) -> "Change":
     return Change(None, name, None, None, "not_removed", reason)
 
 
-def _name(change: "Change") -> str:
-    return change.material or ""
-
-
 def _reason(change: "Change") -> dict[str, str | None]:
     return {"material": change.material, "key": change.key, "reason": change.reason or change.outcome}
 
 
 def _document(changes: "Sequence[Change]", seconds: float) -> dict[str, object]:
+    failed = [one for one in changes if not one.done]
+    stated = ("material", "key", "version_id", "outcome")
     return {
-        "removed": sum(one.done for one in changes),
-        "failed": [_reason(one) for one in changes if not one.done and one.outcome != "pending"],
-        "pending": [_reason(one) for one in changes if one.outcome == "pending"],
-        "materials": [
-            {"material": one.material, "key": one.key, "version_id": one.version_id, "outcome": one.outcome}
-            for one in changes
-        ],
+        "removed": len(changes) - len(failed),
+        "failed": [_reason(one) for one in failed if one.outcome != "pending"],
+        "pending": [_reason(one) for one in failed if one.outcome == "pending"],
+        "materials": [{name: getattr(one, name) for name in stated} for one in changes],
         "seconds": round(seconds, 3),
     }
 

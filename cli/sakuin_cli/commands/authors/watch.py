@@ -15,7 +15,7 @@ from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOpti
 from sakuin_cli.terminal import Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin_cli.site.watch import FollowedChange
+    from sakuin_cli.rest import Record
 
 
 def watch(
@@ -60,20 +60,18 @@ def watch(
         follower.follow(saved(site.paths), partial(show_change, terminal), partial(_show_error, terminal))
 
 
-def show_change(terminal: Terminal, followed: "FollowedChange") -> None:
+def show_change(terminal: Terminal, row: "Record") -> None:
     """Prints what became of a file: + rule-a (new)  ~ rule-b (changed)  - tip-c (gone)."""
     if terminal.as_json:
-        typer.echo(json.dumps(followed.as_json(), ensure_ascii=False))
+        typer.echo(json.dumps(row, ensure_ascii=False))
         return
-    change, what = followed.change, ""
-    if change.path is not None and change.material is not None:
-        what = f": {counted(followed.explanations, 'explanation')}"
-    signs = (("+", followed.added), ("~", followed.changed), ("-", followed.removed))
-    anchors = "".join(f"  {sign} {anchor}" for sign, some in signs for anchor in some)
-    reason = f"  {change.reason}" if change.reason else ""
-    sign = ("✓", "green") if change.done else ("!", "yellow") if change.outcome == "kept" else ("✗", "red")
-    gone = " deleted" if change.path is None and change.done else ""
-    terminal.line(*sign, f"{followed.name}{gone}{what}{anchors}{reason}  ({followed.seconds:.1f} s)")
+    what = "" if row["explanations"] is None else f": {counted(row['explanations'], 'explanation')}"
+    signs = (("+", "added"), ("~", "changed"), ("-", "removed"))
+    anchors = "".join(f"  {sign} {anchor}" for sign, name in signs for anchor in row[name])
+    is_done = row["outcome"] in ("applied", "superseded")
+    sign = ("✓", "green") if is_done else ("!", "yellow") if row["outcome"] == "kept" else ("✗", "red")
+    deleted, reason = " deleted" if row["deleted"] else "", f"  {row['reason']}" if row["reason"] else ""
+    terminal.line(*sign, f"{row['material']}{deleted}{what}{anchors}{reason}  ({row['seconds']:.1f} s)")
 
 
 def _show_error(terminal: Terminal, error: SakuinError) -> None:
