@@ -21,6 +21,7 @@ VENDORS = {
     "admin": {"supabase_service_key": "sb_secret_x", "openai_api_key": "sk-x", "turbopuffer_api_key": "tpuf_x"},
     "knowledge": {"supabase_search_key": "eyJ.x.y", "openai_api_key": "sk-q", "turbopuffer_api_key": "tpuf_x"},
 }
+UNNAMED = dict.fromkeys(("name", "folder", "project", "expires_at"))
 VALUES = [value for members in VENDORS.values() for value in members.values()]
 
 
@@ -105,7 +106,9 @@ def test_a_key_is_replaced_with_an_overlap(keys: Keys) -> None:
     now = functions_read(keys, "admin")
     assert all(opens(each, now.admin_key_hashes) for each in (old, fresh))
     listed = keys.sakuin("list", "--json").document
-    assert listed == {"keys": [{"hash": each["hash"], "for": "admin", "last_used_on": None} for each in (old, fresh)]}
+    assert listed == {
+        "keys": [{"hash": each["hash"], "for": "admin", "last_used_on": None, **UNNAMED} for each in (old, fresh)]
+    }
     removed = keys.sakuin("rm", old["hash"], "--json").document
     assert removed == {"hash": old["hash"], "for": "admin", "removed": True}
     later = functions_read(keys, "admin")
@@ -154,7 +157,8 @@ def test_keys_are_listed_where_the_deployment_does_not_tell_when_they_were_used(
 ) -> None:
     keys.put("admin", admin_key_hashes=["b" * 64])
     listed = keys.sakuin("list", "--json", **away)
-    assert (listed.code, listed.document) == (0, {"keys": [{"hash": "b" * 12, "for": "admin", "last_used_on": None}]})
+    row = {"hash": "b" * 12, "for": "admin", "last_used_on": None, **UNNAMED}
+    assert (listed.code, listed.document) == (0, {"keys": [row]})
 
 
 def test_what_a_key_opens_must_be_given(keys: Keys) -> None:

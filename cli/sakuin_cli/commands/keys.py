@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from sakuin.errors import SakuinError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Enough digits to distinguish keys.
 _SHOWN = 12
+# What keys of the API have beside it.
+_NAMED = ("name", "folder", "project", "expires_at")
 
 app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.", no_args_is_help=True)
 
@@ -83,18 +85,14 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
         of_api = {key["hash"]: key for key in _of_api(settings)}
         secret = _keys(settings).all() if settings.secret or not of_api else ()
         made = [key for key in of_api.values() if key["name"] or not secret]
-        rows: list[dict[str, Any]] = []
-        rows += [{**_shown(key), "last_used_on": _last_use(of_api.get(key.hash))} for key in secret]
+        rows = [
+            {**_shown(key), "last_used_on": of_api.get(key.hash, {}).get("last_used_on")} | dict.fromkeys(_NAMED)
+            for key in secret
+        ]
         rows += [
             {"hash": key["hash"][:_SHOWN], "for": key["purpose"], "last_used_on": key["last_used_on"]}
-            | {name: value for name, value in key.items() if name in ("name", "folder", "project", "expires_at")}
+            | {name: key[name] for name in _NAMED}
             for key in made
-        ]
-    if not as_json:
-        rows = [
-            {"hash": key["hash"], "for": key["for"], "last used": key["last_used_on"], "name": key.get("name")}
-            | {"of": key.get("folder") or key.get("project"), "until": (key.get("expires_at") or "")[:10] or None}
-            for key in rows
         ]
     terminal.rows("keys", rows)
 
@@ -135,10 +133,6 @@ def _of_api(settings: "CommandSettings") -> "Sequence[Record]":
     except SakuinError:
         return []
     return keys
-
-
-def _last_use(key: "Record | None") -> str | None:
-    return key["last_used_on"] if key else None
 
 
 def _shown(key: "StoredKey") -> dict[str, str]:
