@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,10 +30,11 @@ def connect(
     agents: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="AGENT", help="claude-code, claude-desktop, cursor, vscode, codex or gemini; without one it asks."
+            metavar="AGENT",
+            help="claude-code, claude-desktop, cursor, vscode, codex or gemini; all here, after a question.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All agents that are installed here.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All agents here, without a question.")] = False,
     tools: Annotated[bool, typer.Option("--tools", help="The endpoint with Search Tools, not the library.")] = False,
     name: Annotated[
         str | None,
@@ -87,16 +87,11 @@ def _chosen(
     installed = [agent for agent in AGENTS.values() if agent.is_installed(home)]
     if not installed:
         raise Misconfigured(f"None of {', '.join(AGENTS)} was found here; --print shows what to write")
-    if every:
-        return installed
-    listed = ", ".join(agent.name for agent in installed)
-    if terminal.as_json or not sys.stdin.isatty():
-        raise typer.BadParameter(f"found {listed}: name some of them, or give --all", param_hint="AGENT")
-    for agent in installed:
-        terminal.line("•", "dim", f"{agent.name:<15} {agent.title}, {agent.place(home)}")
-    answer = typer.prompt("Which? Their names, or all", default="all")
-    names = [agent.name for agent in installed] if answer == "all" else answer.replace(",", " ").split()
-    return _chosen(terminal, home, names, every=False, show=show, undo=undo)
+    if not every:
+        found = [f"{agent.name:<15} {agent.title}, {agent.place(home)}" for agent in installed]
+        question = "Add the server to all of them?"
+        terminal.confirm("These agents are here", found, question, "Name some of them, or give --all")
+    return installed
 
 
 def _endpoint(data: Path | None, name: str, *, tools: bool) -> "tuple[AgentClient, AgentEndpoint]":

@@ -78,7 +78,8 @@ def test_a_failure_of_one_agent_does_not_stop_the_others(operator: Operator, hom
 
 def test_without_a_terminal_the_agents_have_to_be_named(operator: Operator, home: Path) -> None:
     asked = connect(operator)
-    assert asked.code == 2
-    assert "cursor, codex" in asked.err
+    assert asked.code == 1
+    assert asked.err.startswith("sakuin: These agents are here:\n  cursor ")
+    assert "\n  codex " in asked.err
     assert connect(operator, "emacs").code == 2
     assert sorted(path.name for path in home.iterdir()) == [".cursor", "bin"]
