@@ -31,7 +31,8 @@ def connect(
         list[str] | None,
         typer.Argument(
             metavar="AGENT",
-            help="claude-code, claude-desktop, cursor, vscode, codex or gemini; all here, after a question.",
+            help="claude-code, claude-desktop, cursor, vscode, codex or gemini.",
+            show_default="all here, after a question",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All agents here, without a question.")] = False,
