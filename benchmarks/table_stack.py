@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from sakuin.platform.embedding import DIMENSIONS, Vector
+from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.turbopuffer.client import connected as store_connected
 from sakuin.tables.model import BoundTool, Endpoint, PendingUpload
@@ -67,8 +68,8 @@ class FileBodies:
 
     folder: Path
 
-    def read(self, key: str, *, max_bytes: int) -> bytes:
-        return (self.folder / key).read_bytes()
+    def read(self, key: str, *, max_bytes: int) -> StoredObject:
+        return StoredObject((self.folder / key).read_bytes(), None)
 
     def write(self, key: str, text: str) -> None:
         file = self.folder / key
