@@ -185,7 +185,7 @@ def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] =
 
 def _pages(site: Path, asked: Iterable[Question], model: CachedModel, *, vocabulary: str = "") -> Collection:
     with indexed(site, model, vocabulary=vocabulary) as library:
-        search, found = library.explain.searches.knowledge_search(), []
+        search, found = library.explanations.searches.knowledge_search(), []
         for query, right, kind, language in asked:
             ranked = search.ranked_matches(query, limit=_CANDIDATES)
             lowers = not ranked.understood.wants_example

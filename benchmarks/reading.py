@@ -32,7 +32,7 @@ def of_pages(data: Path, language: str, model: CachedModel, most: int, count: Co
     """Prints the quantiles of a language."""
     questions = [question for question in read_questions(data, language) if question["chunk"]][:most]
     with indexed(data / language / "site", model, vocabulary="") as library:
-        tools = KnowledgeTools(library.explain.searches, library.explain.read)
+        tools = KnowledgeTools(library.explanations.searches, library.explanations.read)
         last_lines = {id: text.rpartition("\n")[2] for id, text in library.texts.items()}
         read = [tokens_to_answer(tools, {"answer": last_lines[one["chunk"]], **one}, count) for one in questions]
     calls = sum(calls for _, calls in read) / len(read)
@@ -43,7 +43,7 @@ def of_textbook(textbook: Path, language: str, model: CachedModel, most: int, co
     """Prints the quantiles of a textbook's definitions whose section is among the results."""
     questions = read_lines(textbook / language / "definitions.jsonl")[:most]
     with indexed(textbook / language / "site", model, vocabulary="") as library:
-        tools = KnowledgeTools(library.explain.searches, library.explain.read)
+        tools = KnowledgeTools(library.explanations.searches, library.explanations.read)
         texts = [_text(tools.call("search_knowledge", {"query": one["query"]})) for one in questions]
     starts = [
         min((text.find(f'"id":"{id}"') for id in one["gold"] if f'"id":"{id}"' in text), default=-1)
