@@ -33,45 +33,28 @@ class Card:
         return visible(self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableAnswer:
-    """An answer for people. `index_state` is that of a Tool, empty for the library.
+def readable(answer: PlaygroundAnswer, query: str, chosen: str = "") -> dict[str, Any]:
+    """Returns the answer of the library or of a Tool to a question, for people.
 
-    `json` is indented; both forms show invisible characters as escapes. `label` is a line of labelled questions: its
-    answer is the one that was chosen, else the first result, or none if the question is refused.
+    `results` are cards. `index_state` is that of a Tool, empty for the library. `json` is indented; both forms show
+    invisible characters as escapes. `label` is a line of labelled questions: its answer is the one that was chosen,
+    else the first result, or none if the question is refused.
     """
-
-    results: Sequence[Card]
-    is_refused: bool
-    understood_as: str | None
-    degraded: str | None
-    truncated: str | None
-    has_relative_links: bool
-    index_state: str
-    json: str
-    text: str
-    tokens: int
-    label: str
-
-
-def readable(answer: PlaygroundAnswer, query: str, chosen: str = "") -> ReadableAnswer:
-    """Returns the answer of the library or of a Tool to a question."""
     content = answer.structured or {}
     results, is_refused = [_card(each) for each in content.get("results", ())], bool(content.get("no_good_match"))
     gold = [chosen] if chosen else [] if is_refused else [each.place for each in results[:1]]
-    return ReadableAnswer(
-        results=results,
-        is_refused=is_refused,
-        understood_as=content.get("understood_as"),
-        degraded=content.get("degraded"),
-        truncated=content.get("truncated"),
-        has_relative_links="links" in content,
-        index_state=content.get("index", {}).get("state", ""),
-        json=with_escapes(json.dumps(content, ensure_ascii=False, indent=2)) if content else "",
-        text=with_escapes(answer.text),
-        tokens=estimated_tokens(answer.text),
-        label=with_escapes(json.dumps({"query": query, "gold": gold, "category": "playground"}, ensure_ascii=False)),
-    )
+    label = json.dumps({"query": query, "gold": gold, "category": "playground"}, ensure_ascii=False)
+    return {
+        **{name: content.get(name) for name in ("understood_as", "degraded", "truncated")},
+        "results": results,
+        "is_refused": is_refused,
+        "has_relative_links": "links" in content,
+        "index_state": content.get("index", {}).get("state", ""),
+        "json": with_escapes(json.dumps(content, ensure_ascii=False, indent=2)) if content else "",
+        "text": with_escapes(answer.text),
+        "tokens": estimated_tokens(answer.text),
+        "label": with_escapes(label),
+    }
 
 
 def _card(result: Mapping[str, Any]) -> Card:

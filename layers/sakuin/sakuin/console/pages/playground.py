@@ -102,7 +102,7 @@ def routes(shell: Shell, playground: Playground) -> APIRouter:
             "explanation": explanation,
             # Of a node with several chunks, the best one.
             "reasons": {hit["id"]: hit for hit in reversed(hits)},
-            "others": [hit for hit in hits if hit["id"] not in {one.shown_place for one in readable_answer.results}],
+            "others": [hit for hit in hits if hit["id"] not in {one.shown_place for one in readable_answer["results"]}],
             "compared": None if other is None else _compared(hits, visible_values(other)["results"]),
             "params": dict(visit.request.query_params),
             "gold": gold.strip(),
