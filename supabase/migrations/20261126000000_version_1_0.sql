@@ -2718,7 +2718,7 @@ $$;
 -- Tables with many rows for one Table have no foreign key to it: their rows are deleted in portions, later
 -- (delete_portion). A writer of one locks the Table's row, so nobody writes one for a deleted Table.
 --
--- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
+-- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash, its scan.
 
 -- ---------------------------------------------------------------- tables
 
@@ -3527,6 +3527,7 @@ end $$;
 create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
 language plpgsql set search_path = public, extensions as $$
 begin
+  perform from context_table t where t.id = p_table for update;
   update table_scan s set stored_at = null
   where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at = p_stored_at;
   return mark_ready_if_complete(p_table, p_fingerprint)->'ready';
@@ -4860,7 +4861,9 @@ end $$;
 create function public.record_table_start(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
   insert into table_scan as s (table_id, fingerprint, started_generation, starts, started_at)
-  select t.id, p_fingerprint, t.generation, 1, now() from context_table t where t.id = p_table
+  -- A scan that begins locks the Table first, too.
+  select t.id, p_fingerprint, t.generation, 1, now()
+  from (select c.* from context_table c where c.id = p_table for share) t
   on conflict (table_id, fingerprint) do update set
     starts = case when s.started_generation = excluded.started_generation and s.started_at > now() - interval '1 day'
                   then s.starts + 1 else 1 end,

@@ -4,7 +4,7 @@
 -- Tables with many rows for one Table have no foreign key to it: their rows are deleted in portions, later
 -- (delete_portion). A writer of one locks the Table's row, so nobody writes one for a deleted Table.
 --
--- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
+-- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash, its scan.
 
 -- ---------------------------------------------------------------- tables
 
@@ -813,6 +813,7 @@ end $$;
 create function public.mark_indexed(p_table uuid, p_fingerprint text, p_stored_at timestamptz) returns boolean
 language plpgsql set search_path = public, extensions as $$
 begin
+  perform from context_table t where t.id = p_table for update;
   update table_scan s set stored_at = null
   where s.table_id = p_table and s.fingerprint = p_fingerprint and s.stored_at = p_stored_at;
   return mark_ready_if_complete(p_table, p_fingerprint)->'ready';

@@ -359,7 +359,9 @@ end $$;
 create function public.record_table_start(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
   insert into table_scan as s (table_id, fingerprint, started_generation, starts, started_at)
-  select t.id, p_fingerprint, t.generation, 1, now() from context_table t where t.id = p_table
+  -- A scan that begins locks the Table first, too.
+  select t.id, p_fingerprint, t.generation, 1, now()
+  from (select c.* from context_table c where c.id = p_table for share) t
   on conflict (table_id, fingerprint) do update set
     starts = case when s.started_generation = excluded.started_generation and s.started_at > now() - interval '1 day'
                   then s.starts + 1 else 1 end,

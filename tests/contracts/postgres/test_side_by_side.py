@@ -67,6 +67,25 @@ def test_workers_record_the_same_swept_nodes_in_any_order(service: Client, sql: 
 
 # ---------------------------------------------------------------- the same Table
 
+
+def test_a_table_that_becomes_complete_does_not_wait_for_a_batch_that_waits_for_it(
+    service: Client, sql: psycopg.Connection
+) -> None:
+    project = call(service, "create_project", {"p_name": "p"})["id"]
+    table = call(service, "create_table", {"p_project": project, "p_name": "t", "p_data": "{}"})["id"]
+    sql.execute("insert into table_scan (table_id, fingerprint, stored_at) values (%s, 'f', '2026-01-01')", [table])
+    scanned = {"p_table": table, "p_fingerprint": "f", "p_stored_at": "2026-01-01T00:00:00Z"}
+    with ThreadPoolExecutor(1) as worker, sql.transaction():
+        # What a worker locks first that records a batch, and last.
+        sql.execute("select from context_table where id = %s for share", [table])
+        completed = worker.submit(call, service, "mark_indexed", scanned)
+        while sql.execute("select count(*) from pg_locks where not granted").fetchone() == (0,):
+            assert not completed.done()
+        sql.execute("set local lock_timeout = '1s'")
+        sql.execute("update table_scan set stored_chunks = 1 where table_id = %s", [table])
+    assert completed.result() is False
+
+
 APPEND = [{"op": "add", "path": "/list/-", "value": "ours"}]
 
 
