@@ -15,9 +15,6 @@ from statistics import fmean
 from sakuin.language.model import Slot
 from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
 
-# The lead of the only result of a question, in scores.
-_ALONE = 5.0
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -255,12 +252,13 @@ def rank(
 def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
     """Returns how far each of falling scores is ahead of the best other one; below zero if that is higher.
 
-    The best needs a lead over `rivals` alone. Equal scores are one: copies of a text have one score.
+    The best needs a lead over `rivals` alone; if there is none, over a score of 0, as of a text that has nothing of the
+    question. Equal scores are one: copies of a text have one score.
     """
     if not scores:
         return []
     best = scores[0]
-    second = max((each for each in rivals if each < best), default=best - _ALONE)
+    second = max((each for each in rivals if each < best), default=0.0)
     return [each - (second if each == best else best) for each in scores]
 
 
