@@ -23,7 +23,6 @@ ALONE: dict[str, tuple[str, ...]] = {
     "tables": ("1",),
     "scale": ("measure",),
     "large_index": ("200",),
-    "knowledge_store": ("search", "200"),
     "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
