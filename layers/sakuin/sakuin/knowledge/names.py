@@ -164,8 +164,8 @@ def _part(line: str) -> str:
     """Returns a line, or a part of a long one that ends with a word; "" if it has none."""
     if len(line) <= _LONGEST_LINE:
         return line
-    found = _PART_OF_LINE.match(line)
-    return found[0].rstrip() if found else ""
+    part = _PART_OF_LINE.match(line)
+    return part[0].rstrip() if part else ""
 
 
 def _folder(prefix: str) -> str:

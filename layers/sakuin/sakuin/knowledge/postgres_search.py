@@ -324,9 +324,9 @@ class ReadKnowledge:
             **{"p_after_material": material, "p_after_position": position},
             **{"p_material": filters.material, "p_in": filters.beginning},
         }
-        found = call(self.client, "find_text", arguments)
-        matches = tuple(TextMatch(**{**row, "lines": tuple(row["lines"])}) for row in found["found"])
-        return FoundText(matches, found["read"], None if found["ended"] else (found["material"], found["position"]))
+        answer = call(self.client, "find_text", arguments)
+        matches = tuple(TextMatch(**{**row, "lines": tuple(row["lines"])}) for row in answer["found"])
+        return FoundText(matches, answer["read"], None if answer["ended"] else (answer["material"], answer["position"]))
 
     def concepts(
         self, filters: Filters, after: tuple[str, int] | None, *, limit: int = ENTRIES_A_PAGE
@@ -359,8 +359,8 @@ class ReadKnowledge:
     def filter_values(self, *, like: str | None = None) -> FilterValues:
         """Returns the first values that each filter accepts, and of the materials those whose names are like `like`."""
         beginning = Filters(folder=self.folder).beginning
-        found = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like, "p_in": beginning})
-        return FilterValues(**{name: tuple(values) for name, values in found.items()})
+        values_by_name = call(self.client, "filter_values", {"p_limit": _VALUES, "p_material": like, "p_in": beginning})
+        return FilterValues(**{name: tuple(values) for name, values in values_by_name.items()})
 
     def check_filters(self, filters: Filters) -> None:
         """Raises `Invalid` for a filter whose value no chunk has, with the values that there are.

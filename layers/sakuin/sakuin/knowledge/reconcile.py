@@ -186,8 +186,8 @@ class ReconcileMaterials:
         """Deletes answers of the language model, and vectors, of texts that nothing has had for 30 days."""
         if dry_run:
             return ComparedPage([], None)
-        done = self.records.delete_unused_texts(seconds=_UNUSED.total_seconds(), limit=_TEXTS_A_PAGE)
-        return ComparedPage([], _MORE if done else None)
+        deleted = self.records.delete_unused_texts(seconds=_UNUSED.total_seconds(), limit=_TEXTS_A_PAGE)
+        return ComparedPage([], _MORE if deleted else None)
 
 
 def _with_work(

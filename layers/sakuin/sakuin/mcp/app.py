@@ -267,8 +267,8 @@ def _joined(parts: Sequence[Message]) -> Response:
     response = Response(in_utf8(b"".join(part.get("body", b"") for part in parts)))
     if parts:
         response.status_code = parts[0]["status"]
-        given = ((name.lower(), value) for name, value in parts[0]["headers"])
-        response.raw_headers += [(name, value) for name, value in given if name != b"content-length"]
+        headers = ((name.lower(), value) for name, value in parts[0]["headers"])
+        response.raw_headers += [(name, value) for name, value in headers if name != b"content-length"]
     return response
 
 

@@ -85,11 +85,11 @@ class AnswerPlayground:
     def _explanation(self, asked: PlaygroundQuestion, of_tool: _ToolOfEndpoint | None) -> SearchExplanation:
         say, expected = texts_in(asked.language), (asked.expected or "").strip() or None
         if of_tool is None:
-            wanted = SearchArguments.model_validate(asked.arguments)
+            request = SearchArguments.model_validate(asked.arguments)
             chunk = expected and _chunk_of(expected, self.knowledge.read.base_url)
-            filters = FiltersAsked.model_validate(asdict(wanted.filters), by_name=True)
+            filters = FiltersAsked.model_validate(asdict(request.filters), by_name=True)
             question = ExplanationAsked(
-                query=wanted.questions[0], expected=chunk, top_k=wanted.top_k, depth=_DEPTH, filters=filters
+                query=request.questions[0], expected=chunk, top_k=request.top_k, depth=_DEPTH, filters=filters
             )
             explanation = self.explain(question, say)
             if expected is None or chunk is not None:

@@ -182,11 +182,11 @@ class DailyCountRecords:
 
     def usage(self) -> Usage:
         """Returns the counters of the last days."""
-        found = call(self.client, "daily_counts", {"p_days": DAYS, "p_callers": _CALLERS})
+        answer = call(self.client, "daily_counts", {"p_days": DAYS, "p_callers": _CALLERS})
         today = datetime.now(UTC).date()
         days = tuple(today - timedelta(days=ago) for ago in reversed(range(DAYS)))
-        counters = tuple(found["days"].get(day.isoformat(), {}) for day in days)
-        return Usage(days, counters, tuple(CallerCounts(**each) for each in found["callers"]))
+        counters = tuple(answer["days"].get(day.isoformat(), {}) for day in days)
+        return Usage(days, counters, tuple(CallerCounts(**each) for each in answer["callers"]))
 
     def delete_old(self, *, question_days: int = DAYS) -> int:
         """Deletes counters and judgements of all days but the last ones, and questions of all but `question_days`.

@@ -40,8 +40,8 @@ class IndexProgress:
     @classmethod
     def of(cls, tool: Tool) -> "IndexProgress":
         """Reads the status of a Tool."""
-        found = tool.metadata.get("search_index")
-        index: Mapping[str, Any] = found if isinstance(found, dict) else {}
+        recorded = tool.metadata.get("search_index")
+        index: Mapping[str, Any] = recorded if isinstance(recorded, dict) else {}
         listed = index.get("skipped_nodes")
         skipped = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
         state = str(index.get("state"))
