@@ -22,7 +22,7 @@ from sakuin_local.supabase.database import running_database
 
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, by_turns, rows
-from benchmarks.comparison.server import client_of, postgrest_of
+from benchmarks.comparison.own_server import client_of, postgrest_of
 from benchmarks.comparison.worker import Worker
 from benchmarks.table_stack import HashedEmbedder, TableStack, running
 from tests.worlds import World

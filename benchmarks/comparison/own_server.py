@@ -19,17 +19,34 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.embedding import DIMENSIONS, EmbeddingModel, Vector
+from sakuin.platform.supabase.client import Client, connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.retrieval.weights import weights_of
 from sakuin_local.embeddings.model import NAME
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from yarl import URL
 
-from benchmarks.comparison.server import KEY, client_of, serve
+from benchmarks.comparison.server import KEY, serve
 from tests.events import Ring
 
 VERSION = PageIndexVersion(EmbeddingModel(NAME, DIMENSIONS), TEXT_TEMPLATE, ANALYZER, "")
 _HIT = Hit("p#a", "p.html#a", "t", "8", "8", ("a", "b", "c"), "rules", 0.9, "rule", "p", "p", None, None, "en", ())
+
+
+def postgrest_of(folder: Path) -> str:
+    """Returns the address of the PostgREST of a database in `folder`.
+
+    It is called without the gateway of Supabase, whose stand-in is Python, and in the process of the callers.
+    """
+    return f"http://127.0.0.1:{json.loads((folder / 'ports.json').read_text())['postgrest']}"
+
+
+def client_of(postgrest: str, key: str) -> Client:
+    """Returns the product's client of a PostgREST without a gateway."""
+    client = connected(postgrest, key)
+    client.base_url = URL(postgrest)
+    return client
 
 
 @dataclass(frozen=True)

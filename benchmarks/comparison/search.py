@@ -17,8 +17,8 @@ from sakuin_local.supabase.database import Database, running_database
 
 from benchmarks.comparison import data
 from benchmarks.comparison.measure import PEERS_PYTHON, SAKUIN, Run, Section, rows
-from benchmarks.comparison.own_server import StoredQuestions, application_of, library_search
-from benchmarks.comparison.server import KEY, REVISION, Caller, postgrest_of, running_server
+from benchmarks.comparison.own_server import StoredQuestions, application_of, library_search, postgrest_of
+from benchmarks.comparison.server import KEY, REVISION, Caller, running_server
 from benchmarks.comparison.serving import called
 from benchmarks.general import VECTORS
 from benchmarks.stack import Timed

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from sakuin.platform.supabase.client import Client, connected
-from yarl import URL
 
 from benchmarks.comparison.worker import start
 
@@ -30,21 +28,6 @@ _HEADERS = {
     "Authorization": f"Bearer {KEY}",
 }
 _READY_SECONDS = 60
-
-
-def postgrest_of(folder: Path) -> str:
-    """Returns the address of the PostgREST of a database in `folder`.
-
-    It is called without the gateway of Supabase, whose stand-in is Python, and in the process of the callers.
-    """
-    return f"http://127.0.0.1:{json.loads((folder / 'ports.json').read_text())['postgrest']}"
-
-
-def client_of(postgrest: str, key: str) -> Client:
-    """Returns the product's client of a PostgREST without a gateway."""
-    client = connected(postgrest, key)
-    client.base_url = URL(postgrest)
-    return client
 
 
 def serve(application: Any) -> None:
