@@ -558,13 +558,20 @@ language sql set search_path = public, extensions as $$
   on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
 $$;
 
--- Adds tokens, which may be none, and returns the day's sum.
+-- Adds tokens, and returns the day's sum. With no tokens it writes nothing.
 create function public.add_tokens(p_kind text, p_tokens bigint) returns bigint
 language sql set search_path = public, extensions as $$
-  insert into daily_count as d (day, key, name, shard, total)
-  values ((now() at time zone 'utc')::date, '', 'tokens:' || p_kind, 0, p_tokens)
-  on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
-  returning total
+  with today as (
+    select (now() at time zone 'utc')::date as day, 'tokens:' || p_kind as name
+  ), added as (
+    insert into daily_count as d (day, key, name, shard, total)
+    select t.day, '', t.name, 0, p_tokens from today t where p_tokens > 0
+    on conflict (day, project_id, key, name, shard) do update set total = d.total + excluded.total
+    returning total
+  )
+  select coalesce((select a.total from added a),
+                  (select d.total from daily_count d join today t using (day, name)
+                   where d.project_id is null and d.key = '' and d.shard = 0), 0)
 $$;
 
 -- The last p_days: {days: {day: {name: total}},

@@ -49,6 +49,15 @@ def test_texts_are_embedded_until_the_budget_is_spent(budgeted: BudgetedEmbedder
         budgeted.passages(["x"])
 
 
+def test_reading_what_was_spent_writes_nothing(ledger: EmbeddingLedger, sql: psycopg.Connection) -> None:
+    assert ledger.spent() == 0
+    assert sql.execute("select count(*) from daily_count").fetchone() == (0,)
+    ledger.add(7)
+    before = sql.execute("select xmin::text, total from daily_count").fetchall()
+    assert ledger.spent() == 7
+    assert sql.execute("select xmin::text, total from daily_count").fetchall() == before
+
+
 def test_a_question_is_embedded_whatever_was_spent(budgeted: BudgetedEmbedder) -> None:
     budgeted.ledger.add(1_000)
     assert budgeted.query("x")
