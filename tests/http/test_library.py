@@ -106,11 +106,6 @@ def test_validation_reports_findings_in_pages(api: TestClient, world: World, cha
     assert severities >= {("error", "rule-quadratic-formula"), ("warning", "rule-new")}
 
 
-def test_reapply_asks_for_what_is_outdated(api: TestClient) -> None:
-    answer = api.post("/v1/reapply")
-    assert (answer.status_code, answer.json()) == (202, {"asked": 0})
-
-
 def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
     noted: list[str] = []
     router = APIRouter()

@@ -1,12 +1,11 @@
 """The library as operators and authors see it."""
 
 import unicodedata
-from dataclasses import replace
 
 import pytest
 
 from tests.builders import a_page
-from tests.worlds import SETTINGS, World, Worlds
+from tests.worlds import World, Worlds
 
 PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
 
@@ -124,11 +123,3 @@ def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:
     findings, _ = world.library.findings()
     assert [finding.rule for finding in findings] == ["box-without-id"]
     assert "two" in findings[0].message
-
-
-def test_only_what_was_built_otherwise_is_asked_for_again(world: World) -> None:
-    world.put("a.html", PAGE)
-    assert world.library.reapply_outdated() == 0
-    changed = replace(SETTINGS, analyzer="another analyzer").pages
-    assert replace(world.library, fingerprint=changed.id).reapply_outdated() == 1
-    assert [one.material for one in world.queue.asked] == ["a"]

@@ -23,7 +23,7 @@ def application(store: Store) -> Starlette:
     """
     failures: list[dict[str, Any]] = []
 
-    def guarded(work: Callable[[Request, Any], Any], *, status: int = 200) -> Callable[[Request], Awaitable[Response]]:
+    def guarded(work: Callable[[Request, Any], Any]) -> Callable[[Request], Awaitable[Response]]:
         async def handler(request: Request) -> Response:
             try:
                 _check_key(request)
@@ -33,7 +33,7 @@ def application(store: Store) -> Starlette:
                 answer = await run_in_threadpool(work, request, await _json(request))
             except Refused as refusal:
                 return _sent({"status": "error", "error": str(refusal)}, refusal.status)
-            return _failed(failure) if failure else _sent(answer, status)
+            return _failed(failure) if failure else _sent(answer, 200)
 
         return handler
 
@@ -41,10 +41,6 @@ def application(store: Store) -> Starlette:
         query = request.query_params
         size = query.get("page_size", "1000")
         return store.listed(query.get("prefix", ""), query.get("cursor", ""), int(size) if size.isdecimal() else 0)
-
-    def warmed(request: Request, body: Any) -> Any:
-        store.metadata(_name(request))
-        return {"status": "ACCEPTED", "message": "cache warm hint accepted"}
 
     async def failing(request: Request) -> Response:
         failure = orjson.loads(await request.body())
@@ -54,18 +50,17 @@ def application(store: Store) -> Starlette:
     async def healthz(request: Request) -> Response:
         return _sent({"status": "ok"}, 200)
 
-    one_v1, one_v2 = "/v1/namespaces/{namespace}", "/v2/namespaces/{namespace}"
+    one = "/v2/namespaces/{namespace}"
     write = guarded(lambda request, body: store.write(_name(request), body))
     delete = guarded(lambda request, body: store.delete(_name(request)))
     query = guarded(lambda request, body: store.query(_name(request), body))
     return Starlette(
         routes=[
             Route("/v1/namespaces", guarded(listed)),
-            Route(one_v2, write, methods=["POST"]),
-            Route(one_v2, delete, methods=["DELETE"]),
-            Route(f"{one_v2}/query", query, methods=["POST"]),
-            Route(f"{one_v2}/metadata", guarded(lambda request, body: store.metadata(_name(request)))),
-            Route(f"{one_v1}/hint_cache_warm", guarded(warmed, status=202)),
+            Route(one, write, methods=["POST"]),
+            Route(one, delete, methods=["DELETE"]),
+            Route(f"{one}/query", query, methods=["POST"]),
+            Route(f"{one}/metadata", guarded(lambda request, body: store.metadata(_name(request)))),
             Route("/_stand_in/failures", failing, methods=["POST"]),
             Route("/healthz", healthz),
         ]

@@ -15,7 +15,7 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
 from sakuin.language.indexing import SATURATION
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
-from sakuin.platform.supabase.client import Client
+from sakuin.platform.supabase.client import Client, call
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -204,4 +204,4 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
         PageChange("m", None, chunks=[chunk], fingerprint=other.id), expected_generation=first.generation
     )
     assert again.outcome == "applied"
-    assert list(knowledge.index.outdated_materials(other.id)) == []
+    assert call(knowledge.index.client, "outdated_materials", {"p_fingerprint": other.id}) == []

@@ -94,12 +94,6 @@ class DescriptionsView(BaseModel):
     descriptions: list[DescriptionView]
 
 
-class ReapplyView(BaseModel):
-    """The number of materials that are indexed again."""
-
-    asked: int
-
-
 def rest_api(
     library: Library,
     keys: KeyRing,
@@ -183,11 +177,6 @@ def rest_api(
     def replace_description(asked: DescriptionView) -> None:
         """Replaces a description. Hidden characters and line ends are removed."""
         library.describe(asked.folder, asked.description)
-
-    @routes.post("/reapply", status_code=202)
-    def reindex_outdated_materials() -> ReapplyView:
-        """Indexes every material again that was indexed with another model, text template or analyzer."""
-        return ReapplyView(asked=library.reapply_outdated())
 
     for router in routers:
         app.include_router(router, dependencies=[Depends(record_admin)])

@@ -50,7 +50,6 @@ class Library:
     bucket: S3Bucket
     queue: MaterialQueue
     prefix: str
-    fingerprint: str
     max_page_bytes: int
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
     most_explanations: int = MOST_EXPLANATIONS
@@ -185,12 +184,6 @@ class Library:
     def collapsed(self, state: MaterialState) -> Finding | None:
         """Returns the finding about a page that an upload took much of, None about any other."""
         return collapsed_page(state.material, state.collapse, self.bucket.name) if state.collapse else None
-
-    def reapply_outdated(self) -> int:
-        """Asks to reindex every material of another index version. Returns how many there are."""
-        outdated = self.index.outdated_materials(self.fingerprint)
-        self.queue.reindex(outdated, reason="built with other settings")
-        return len(outdated)
 
     def _findings_of_page(
         self, material: str, key: str, indexed: Sequence[IndexedChunk] | None, *, strict: bool = False

@@ -203,10 +203,6 @@ class KnowledgeIndex:
         arguments = {"p_key": file.key, "p_version": file.version_id, "p_folder": file.folder}
         return list(call(self.client, "materials_named_in", arguments | {"p_names": sorted(file.names or ())}))
 
-    def outdated_materials(self, fingerprint: str) -> Sequence[str]:
-        """Returns the searchable materials of another index version."""
-        return list(call(self.client, "outdated_materials", {"p_fingerprint": fingerprint}))
-
 
 @dataclass(frozen=True, slots=True)
 class MaterialRecords:

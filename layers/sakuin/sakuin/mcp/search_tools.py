@@ -1,6 +1,6 @@
 """The Search Tools of an endpoint as MCP tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,22 +91,14 @@ OUTPUT = answer(
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
-    """The Search Tools of any endpoint. `warm` prepares searches of Tools, and returns before that is done.
-
-    `record_refused` records questions without a good match, or with a weak one.
-    """
+    """The Search Tools of any endpoint. `record_refused` records questions without a good match, or with a weak one."""
 
     searches: TableSearches
     meter: Meter = NO_METER
-    warm: Callable[[Sequence[BoundTool]], None] = lambda _tools: None
     record_refused: RecordRefused = record_nothing
 
     def listed(self, endpoint: Endpoint) -> list[Tool]:
-        """Returns the enabled Tools of the endpoint, by name, and the one that reads on, for `tools/list`.
-
-        An agent lists its tools when a session begins, so that their searches are prepared.
-        """
-        self.warm(endpoint.tools)
+        """Returns the enabled Tools of the endpoint, by name, and the one that reads on, for `tools/list`."""
         shown = [_shown(tool) for tool in endpoint.tools]
         return [*shown, READ_AROUND] if is_offered(endpoint) else shown
 

@@ -179,7 +179,6 @@ def library_of(clients: Clients) -> "Library":
         bucket=clients.material_bucket(),
         queue=clients.material_queue(),
         prefix=settings.material_prefix,
-        fingerprint=own_index(settings).pages.id,
         max_page_bytes=settings.limits.page_bytes,
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,

@@ -32,7 +32,6 @@ from sakuin.platform.telemetry import (
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
-    import httpx2
     from openai import OpenAI
 
     from sakuin.knowledge.learns.sources import LearnsModel
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
-    from sakuin.platform.turbopuffer.cache_hints import CacheHints
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer import ChunkStore
@@ -270,21 +268,6 @@ class Clients:
             ask=self._calls(retries, vendor="turbopuffer", work="writes"),
             ask_now=self._calls(interactive(), vendor="turbopuffer", work="searches"),
         )
-
-    def cache_hints(self) -> "CacheHints":
-        """Returns the hints for the cache of turbopuffer."""
-        from sakuin.platform.turbopuffer.cache_hints import SECONDS, CacheHints
-
-        def connect() -> "httpx2.Client":
-            import httpx2
-
-            key = self._renewed_key(lambda now: now.turbopuffer_api_key)
-            auth, headers = auth_of(httpx2.Auth, key), key.headers(key.first)
-            return httpx2.Client(
-                base_url=self.settings.turbopuffer_base_url, auth=auth, headers=headers, timeout=SECONDS
-            )
-
-        return CacheHints(connect)
 
     def http(self, seconds: float) -> httpx.Client:
         """Returns a client of HTTP whose requests take at most so many seconds."""

@@ -6,13 +6,10 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
-from sakuin.errors import SakuinError
 from sakuin.platform.aws import Handler
 from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
-from sakuin.tables.model import BoundTool
-from sakuin.tables.nodes import namespace
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, recent
@@ -55,7 +52,6 @@ class Searches:
         self._lexicon = Lexicon(clients.supabase)
         self._knowledge = cache(self._search_of_pages)
         self._tables = cache(self._search_of_tables)
-        self._hints = clients.cache_hints()
         self.embedder = cache(clients.question_embedder)
         # Only Search Tools, and pages that are there, load its SDK.
         self.store = cache(clients.chunk_store)
@@ -123,17 +119,6 @@ class Searches:
             return None
         self._live = find_version(self._kept(), None)
         return self._live if self._live != index else None
-
-    def warm(self, tools: Sequence[BoundTool]) -> None:
-        """Hints to turbopuffer that these Tools will be searched. The answer to the agent does not wait for that."""
-        if not (due := self._hints.due(tool.table_id for tool in tools)):
-            return
-        try:
-            suffix = self._index(None).suffix
-        except SakuinError:
-            # A search will report it.
-            return
-        self._hints.send([namespace(tool.project_id, tool.table_id, suffix) for tool in tools if tool.table_id in due])
 
 
 def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Callable[[], "UserTokens"]:
@@ -247,7 +232,7 @@ def handler(clients: Clients) -> Handler:
     stored_keys = StoredKeys(LibraryKeys(client).for_searches)
     explain = Explain(ExplainKnowledge(searches, read), ExplainTool(records, searches))
     quotas, limits = Quotas(client), settings.limits
-    search_tools = SearchTools(searches, meter, searches.warm, record_refused)
+    search_tools = SearchTools(searches, meter, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     allow_host = RateLimiter(quotas, CHALLENGES_PER_MINUTE, clients.clock, "of a host", "challenges")
     webhooks = WebhookMethods(subscriptions_of(clients), Webhooks(settings.webhooks == "private"), allow_host)
