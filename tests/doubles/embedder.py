@@ -4,7 +4,7 @@ import math
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -32,8 +32,11 @@ class MemoryEmbedder:
     down: bool = False
     poisons: set[str] = field(default_factory=set)
     longest: int = 1_000_000
+    require_budget: Callable[[], None] = lambda: None
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if texts:
+            self.require_budget()
         if self.down:
             raise Unavailable("The embedding service did not answer")
         self.calls += bool(texts)

@@ -1,10 +1,10 @@
 """A Table over the day's embedding budget waits until tomorrow and stays searchable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pytest
-from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger
+from sakuin.platform.openai.budget import DailyTokens
 
 from tests.doubles.embedder import MODEL
 from tests.worlds import TableWorld, long
@@ -20,7 +20,7 @@ class Days:
 
     def spend(self) -> None:
         """Spends the whole budget of today."""
-        EmbeddingLedger(self.world.client).add(BUDGET)
+        DailyTokens(self.world.client).add(BUDGET)
 
     def settle(self) -> None:
         self.world.take_all()
@@ -40,7 +40,7 @@ class Days:
 @pytest.fixture
 def days(world: TableWorld) -> Days:
     # Searches have the double alone.
-    world.embedders[MODEL] = BudgetedEmbedder(world.embedder, EmbeddingLedger(world.client), BUDGET)
+    world.embedders[MODEL] = replace(world.embedder, require_budget=DailyTokens(world.client, most=BUDGET).require)
     return Days(world.on_sqs())
 
 

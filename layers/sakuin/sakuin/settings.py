@@ -56,7 +56,6 @@ class Settings:
     knowledge_store: KnowledgeStore
     table_cut: TableCut
     vocabulary: str
-    embedding_usd_per_million_tokens: float
     activate_when_built: bool
     lease_seconds: int
     limits: Limits
@@ -106,7 +105,6 @@ class Settings:
             ),
             vocabulary=_any_text(environ, "VOCABULARY").strip(),
             box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),
-            embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS"),
             activate_when_built=_text(environ, "ACTIVATE_WHEN_BUILT") == "true",
             lease_seconds=_number(environ, "LEASE_SECONDS"),
             limits=Limits.read(_text(environ, "LIMITS")),
@@ -166,11 +164,3 @@ def _number(environ: Mapping[str, str], name: str) -> int:
         return int(value)
     except ValueError:
         raise Misconfigured(f"{name} must be a whole number, not {value!r}") from None
-
-
-def _price(environ: Mapping[str, str], name: str) -> float:
-    value = _text(environ, name)
-    try:
-        return float(value)
-    except ValueError:
-        raise Misconfigured(f"{name} must be a number, not {value!r}") from None

@@ -3,18 +3,14 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
-from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
+from sakuin.errors import Invalid, OverBudget, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background, interactive
 from sakuin.platform.embedding import DIMENSIONS, Embedder, EmbeddingModel, QuestionEmbedder
-from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
-from sakuin.platform.supabase.client import Client
 
 from tests.contracts.openai_server import OpenAIServer
 from tests.doubles.embedder import MODEL, MemoryEmbedder, vector_of
@@ -93,32 +89,22 @@ def test_tokens_are_counted_where_the_answer_has_their_number(server: OpenAIServ
     assert tokens == [7, 5]
 
 
-def test_vectors_come_without_the_ledger_of_tokens(
-    server: OpenAIServer, service: Client, sql: psycopg.Connection
-) -> None:
-    sql.execute("delete from daily_count")
-    ledger, server.tokens = UnavailableLedger(EmbeddingLedger(service)), 7
-    embedder = OpenAIEmbedder(server.session, MODEL, TokenCounter(ledger))
-    assert len(embedder.passages(TEXTS)) == 3
-    ledger.down = False
+def test_no_text_is_embedded_once_the_budget_is_spent(server: OpenAIServer) -> None:
+    spent: list[int] = []
+
+    def require_budget() -> None:
+        if sum(spent) > 10:
+            raise OverBudget("used up")
+
+    server.tokens = 7
+    embedder = OpenAIEmbedder(server.session, MODEL, spent.append, require_budget=require_budget)
     embedder.passages(TEXTS)
-    assert ledger.spent() == 14
-
-
-@dataclass
-class UnavailableLedger:
-    """A ledger that takes nothing while it is `down`."""
-
-    real: EmbeddingLedger
-    down: bool = True
-
-    def spent(self) -> int:
-        return self.real.spent()
-
-    def add(self, tokens: int) -> None:
-        if self.down:
-            raise Unavailable("Supabase did not answer")
-        self.real.add(tokens)
+    embedder.passages(TEXTS)
+    with pytest.raises(OverBudget):
+        embedder.passages(TEXTS)
+    # A question is embedded whatever was spent, and nothing to embed needs no budget.
+    assert embedder.query("質問")
+    assert embedder.passages([]) == []
 
 
 # ---------------------------------------------------------------- statuses

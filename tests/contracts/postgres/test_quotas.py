@@ -1,13 +1,13 @@
 """What `Quotas` promises."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 import psycopg
 import pytest
 from sakuin.mcp.rate_limiter import Quotas
-from sakuin.platform.openai.budget import EmbeddingLedger
+from sakuin.platform.openai.budget import DailyTokens
 from sakuin.platform.supabase.client import Client
 
 
@@ -84,32 +84,32 @@ def test_a_quota_is_used_to_its_end_and_anew_in_its_next_period(sql: psycopg.Con
 
 
 @pytest.fixture
-def ledger(service: Client, sql: psycopg.Connection) -> EmbeddingLedger:
+def tokens(service: Client, sql: psycopg.Connection) -> DailyTokens:
     sql.execute("delete from daily_count")
-    return EmbeddingLedger(service)
+    return DailyTokens(service)
 
 
 def today() -> date:
     return datetime.now(UTC).date()
 
 
-def test_a_day_begins_with_nothing_and_adds_up(ledger: EmbeddingLedger) -> None:
+def test_a_day_begins_with_nothing_and_adds_up(tokens: DailyTokens) -> None:
     began = today()
-    assert ledger.spent() == 0
-    ledger.add(700)
-    ledger.add(3_000_000_000)
+    assert tokens.spent() == 0
+    tokens.add(700)
+    tokens.add(3_000_000_000)
     # Over midnight it would be two days' sums.
-    assert ledger.spent() == 3_000_000_700 or today() > began
+    assert tokens.spent() == 3_000_000_700 or today() > began
 
 
-def test_nothing_is_lost_when_workers_add_at_the_same_time(ledger: EmbeddingLedger) -> None:
+def test_nothing_is_lost_when_workers_add_at_the_same_time(tokens: DailyTokens) -> None:
     began = today()
     with ThreadPoolExecutor(4) as workers:
-        list(workers.map(lambda _: ledger.add(1), range(40)))
-    assert ledger.spent() == 40 or today() > began
+        list(workers.map(lambda _: replace(tokens).add(1), range(40)))
+    assert tokens.spent() == 40 or today() > began
 
 
-def test_yesterday_s_tokens_do_not_count_today(ledger: EmbeddingLedger, sql: psycopg.Connection) -> None:
-    ledger.add(500)
+def test_yesterday_s_tokens_do_not_count_today(tokens: DailyTokens, sql: psycopg.Connection) -> None:
+    tokens.add(500)
     sql.execute("update daily_count set day = day - 1")
-    assert ledger.spent() == 0
+    assert tokens.spent() == 0

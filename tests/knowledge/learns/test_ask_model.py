@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
-from sakuin.knowledge.learns.openai import BudgetedLearnsModel
 from sakuin.knowledge.messages import AskLearns
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import PAGES_AT_ONCE
-from sakuin.platform.openai.budget import EmbeddingLedger
+from sakuin.platform.openai.budget import DailyTokens
 
 from tests.builders import a_page
 from tests.convergence.passing import A_DAY, A_MINUTE, AN_HOUR, time_passes
@@ -36,9 +35,11 @@ class Model(MemoryLearnsModel):
     during: Callable[[], object] = lambda: None
     error: Exception | None = None
     poison: str = ""
+    require_budget: Callable[[], None] = lambda: None
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+        self.require_budget()
         super().learns(explanations)
         self.during()
         anchors = [one.anchor for one in explanations]
@@ -210,9 +211,9 @@ def test_a_refusal_uses_up_no_calls(world: World, model: Model) -> None:
 
 def test_a_spent_budget_waits_for_the_next_day(world: World, model: Model, sql: psycopg.Connection) -> None:
     sql.execute("delete from daily_count")
-    ledger = EmbeddingLedger(world.client, "learns")
-    ledger.add(10)
-    world.model = BudgetedLearnsModel(model, ledger, 10)
+    budget = DailyTokens(world.client, "learns", 10)
+    budget.add(10)
+    model.require_budget = budget.require
     world.put(KEY, ONE)
     world.ask_model()
     pass_time(world, A_MINUTE)

@@ -185,37 +185,36 @@ class Clients:
     def indexing_embedder(
         self, model: EmbeddingModel, *, urgency: int | None = None, at_once: bool = False
     ) -> "Embedder":
-        """Returns the embedder of texts for a model, within the budget of the day if there is one.
+        """Returns the embedder of texts for a model, within the budget of the day.
 
         `at_once`: a caller waits for the vectors, in a function that has less time than a slow call takes.
         """
-        limit = self.settings.limits.embedding_daily_tokens
-        if not limit:
-            return self._embedder(model, lambda _tokens: None, urgency, at_once=at_once)
-        from sakuin.platform.openai.budget import BudgetedEmbedder, EmbeddingLedger, TokenCounter
-
-        ledger = EmbeddingLedger(self.supabase)
-        embedder = self._embedder(model, TokenCounter(ledger), urgency, at_once=at_once)
-        return BudgetedEmbedder(embedder, ledger, limit)
-
-    def _embedder(
-        self, model: EmbeddingModel, spend: Callable[[int], None], urgency: int | None, *, at_once: bool
-    ) -> "Embedder":
+        from sakuin.platform.openai.budget import DailyTokens
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
+
+        budget = DailyTokens(self.supabase, "embedding", self.settings.limits.embedding_daily_tokens)
 
         def on_tokens(tokens: int) -> None:
             self._count_tokens(tokens)
-            spend(tokens)
+            budget.add(tokens)
 
         retries = interactive(attempts=2) if at_once else self._background(attempts=3)
-        ask = self._calls(retries, vendor="openai", work="passages")
-        session = self._embeddings(urgency)
-        return OpenAIEmbedder(session, model, on_tokens, ask, all_seconds=_AT_ONCE_SECONDS if at_once else math.inf)
+        return OpenAIEmbedder(
+            self._embeddings(urgency),
+            model,
+            on_tokens,
+            self._calls(retries, vendor="openai", work="passages"),
+            all_seconds=_AT_ONCE_SECONDS if at_once else math.inf,
+            require_budget=budget.require,
+        )
 
     def _count_tokens(self, tokens: int) -> None:
-        meter, price = self.telemetry.meter, self.settings.embedding_usd_per_million_tokens
+        from sakuin.platform.openai.models import model_facts
+
+        meter, price = self.telemetry.meter, model_facts(self.settings.embedding_model.name).usd_read
         meter.count("EmbeddingTokens", tokens)
-        meter.count("EmbeddingUsd", tokens * price / _MILLION)
+        if price is not None:
+            meter.count("EmbeddingUsd", tokens * price / _MILLION)
 
     def learns_model(self, *, at_once: bool = False) -> "LearnsModel | None":
         """Returns the model that writes `learns`, within the budget of the day; None if no model is set.
@@ -226,21 +225,20 @@ class Clients:
             return None
         from openai import Timeout
 
-        from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, BudgetedLearnsModel, OpenAILearnsModel
-        from sakuin.platform.openai.budget import EmbeddingLedger, TokenCounter
+        from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, OpenAILearnsModel
+        from sakuin.platform.openai.budget import DailyTokens
 
-        ledger = EmbeddingLedger(self.supabase, "learns")
-        spend = TokenCounter(ledger)
+        budget = DailyTokens(self.supabase, "learns", self.settings.limits.learns_daily_tokens)
 
         def on_tokens(tokens: int) -> None:
             self.telemetry.meter.count("LearnsTokens", tokens)
-            spend(tokens)
+            budget.add(tokens)
 
         ask = self._calls(self._background(attempts=1, max_wait=0), vendor="openai", work="learns")
         timeout = Timeout(_AT_ONCE_SECONDS, connect=5.0) if at_once else LEARNS_TIMEOUT
-        model = OpenAILearnsModel(self.openai(), self.settings.learns_model, on_tokens, timeout, ask)
-        limit = self.settings.limits.learns_daily_tokens
-        return BudgetedLearnsModel(model, ledger, limit) if limit else model
+        return OpenAILearnsModel(
+            self.openai(), self.settings.learns_model, on_tokens, timeout, ask, require_budget=budget.require
+        )
 
     def chunk_store(self, *, for_upkeep: bool = False) -> "ChunkStore":
         """Returns the store of chunks in turbopuffer.

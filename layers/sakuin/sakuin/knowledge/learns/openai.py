@@ -9,11 +9,10 @@ from openai import APIStatusError, LengthFinishReasonError, OpenAI, OpenAIError,
 from pydantic import BaseModel, Field
 
 from sakuin.errors import RateLimited, Refused, Unavailable
-from sakuin.knowledge.learns.sources import LearnsModel, shown_text
+from sakuin.knowledge.learns.sources import shown_text
 from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import Items
 from sakuin.platform.calls import Ask, background, retry_after
-from sakuin.platform.openai.budget import EmbeddingLedger
 from sakuin.platform.openai.embeddings import VENDOR, status_error
 from sakuin.platform.openai.models import model_facts
 from sakuin.texts.catalogue import coded
@@ -48,7 +47,8 @@ class _Answer(BaseModel):
 class OpenAILearnsModel:
     """A `LearnsModel` with one call for each group of explanations and the least reasoning that the model has.
 
-    It does not retry: a later message does. `on_tokens` receives the tokens that each answer cost.
+    It does not retry: a later message does. `require_budget` is called before each call, `on_tokens` receives the tokens
+    that its answer cost.
     """
 
     client: OpenAI
@@ -56,12 +56,14 @@ class OpenAILearnsModel:
     on_tokens: Callable[[int], None] = lambda _tokens: None
     timeout: Timeout = field(default_factory=lambda: LEARNS_TIMEOUT)
     ask: Ask = field(default_factory=lambda: background(attempts=1, max_wait=0))
+    require_budget: Callable[[], None] = lambda: None
 
     @property
     def name(self) -> str:
         return f"{self.model}/{_VERSION}"
 
     def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, Items]:
+        self.require_budget()
         text = "\n\n".join(f"anchor: {item.anchor}\n{shown_text(item)}" for item in explanations)
         parsed = self.ask(partial(self._answered, text))
         anchors = {item.anchor for item in explanations}
@@ -104,20 +106,3 @@ def _failure(error: APIStatusError) -> Unavailable:
     if error.status_code == 400 and setting in _SETTINGS:
         return Refused(f"The language model refused the setting {setting!r}: check LearnsModel", vendor=VENDOR)
     return Unavailable(coded("vendor.model_silent"), vendor=VENDOR, retry_after=retry_after(error.response.headers))
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetedLearnsModel:
-    """A `LearnsModel` that raises `OverBudget` when the day's tokens for `learns` are spent."""
-
-    model: LearnsModel
-    ledger: EmbeddingLedger
-    daily_tokens: int
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, Items]:
-        self.ledger.require_budget(self.daily_tokens)
-        return self.model.learns(explanations)

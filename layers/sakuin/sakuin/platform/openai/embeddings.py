@@ -85,8 +85,8 @@ def _unusable(code: str, **values: object) -> Unavailable:
 class OpenAIEmbedder:
     """An `Embedder` over OpenAI's API, without OpenAI's SDK, which takes a third of a cold start to load.
 
-    An attempt takes at most `seconds`, all attempts of a call `all_seconds`. `on_tokens` receives the tokens that each
-    answer cost.
+    An attempt takes at most `seconds`, all attempts of a call `all_seconds`. `require_budget` is called before texts,
+    and not questions, are embedded; `on_tokens` receives the tokens that each answer cost.
     """
 
     session: httpx.Client
@@ -96,8 +96,11 @@ class OpenAIEmbedder:
     seconds: float = LONGEST_CALL
     all_seconds: float = math.inf
     clock: Callable[[], float] = time.monotonic
+    require_budget: Callable[[], None] = lambda: None
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if texts:
+            self.require_budget()
         vectors: list[Vector] = []
         for request in requests([self.model.passage_prefix + text for text in texts]):
             vectors += self._embed(request)
