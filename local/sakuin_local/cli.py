@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
                 metavar="[DIR]",
                 exists=True,
                 file_okay=False,
+                resolve_path=True,
                 help="A folder of built pages, or of Markdown: it is the library instead of the samples.",
             ),
         ] = None,

@@ -90,14 +90,13 @@ def run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_S, **more)
 
 
-def page_in(folder: Path) -> Path:
-    """One page, as an author has it."""
-    page = folder / "pages" / "円.html"
+def page_in(folder: Path, shape: str = "円", area: str = "半径の二乗に円周率をかけます。") -> Path:
+    """The folder of one page, as an author has it."""
+    page = folder / "pages" / f"{shape}.html"
     page.parent.mkdir()
     page.write_text(
-        '<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>円</title></head><body><h1>円</h1>'
-        '<div class="rule-box" id="rule-area"><strong>円の面積</strong><p>半径の二乗に円周率をかけます。</p></div>'
-        "</body></html>",
+        f'<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>{shape}</title></head><body><h1>{shape}'
+        f'</h1><div class="rule-box" id="rule-area"><strong>{shape}の面積</strong><p>{area}</p></div></body></html>',
         "utf-8",
     )
     return page.parent
@@ -124,9 +123,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stack(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """One stack for all tests; the last one kills it."""
-    with up(data) as running_and_said:
+    """One stack for all tests, with a folder of one page, named as from here; the last test kills it."""
+    folder = page_in(data.parent, "三角形", "底辺と高さの積の半分です。")
+    with up(data, SAKUIN, Path(os.path.relpath(folder))) as running_and_said:
         yield running_and_said
+
+
+@pytest.mark.usefixtures("stack")
+def test_it_serves_the_folder_that_it_was_given(data: Path) -> None:
+    assert "/三角形.html#rule-area" in sakuin(data, "search", "三角形の面積").stdout
 
 
 def test_it_is_ready_and_refuses_a_second_one(
@@ -176,7 +181,7 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         # The emulator has forgotten its stack and its queues, and still has the page: here, and in the index.
         awaited("the page", lambda: "円の面積" in sakuin(data, "search", "円の面積").stdout, within_s=WORK_S)
         assert sakuin(data, "validate").returncode == 0
-        (hit,) = json.loads(sakuin(data, "search", "円の面積", "--json").stdout)["results"]
+        hit = json.loads(sakuin(data, "search", "円の面積", "--json").stdout)["results"][0]
         address, _, anchor = hit["url"].partition("#")
         with urllib.request.urlopen(quote(address, safe=":/%"), timeout=30) as page:
             assert f'id="{anchor}"' in page.read().decode()
