@@ -97,9 +97,6 @@ def test_a_page_by_headings_says_what_ids_would_improve() -> None:
     assert findings[2].message.startswith('6 headings without an id: "C", "D", "E", "F", "G" and 1 more.')
 
 
-def test_settings_of_a_page_that_cannot_be_used_and_ids_made_of_titles_are_warnings() -> None:
-    read = page("method-syntax", problems=("sakuin:index is wrong.",), skipped_headings=2)
-    assert found(read, index("method-syntax")) == [
-        ("warning", "page-setting", None),
-        ("warning", "headings-not-indexed", None),
-    ]
+def test_settings_of_a_page_that_cannot_be_used_are_warnings() -> None:
+    read = page("method-syntax", problems=("sakuin:index is wrong.",))
+    assert found(read, index("method-syntax")) == [("warning", "page-setting", None)]

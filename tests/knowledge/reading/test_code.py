@@ -105,6 +105,12 @@ def test_code_in_a_line_is_no_tex() -> None:
     assert content(html) == "A\nMatch \\d+\\,\\left or $x^2$, not x y or y^2"
 
 
+def test_braces_in_a_line_keep_their_spaces_outside_of_tex() -> None:
+    html = "<h1>A</h1><p>Write <code>fn main() {</code>\nfirst, <code>{ x }</code> or { y }"
+    assert content(html) == "A\nWrite fn main() { first, { x } or { y }"
+    assert content(html + r" and \(\frac{ 1 }{2}\)").endswith(r"fn main() { first, { x } or {y} and \frac{1}{2}")
+
+
 def test_the_name_of_a_language_above_code_is_no_text() -> None:
     html = "<h1>A</h1><div class='language-js'><button>Copy</button><span class=lang>js</span><pre>x</pre></div>"
     assert content(f"<main>{html}</main>") == "A\n```js\nx\n```"

@@ -335,12 +335,15 @@ def test_a_setting_that_cannot_be_read_is_reported_and_the_rest_is_used() -> Non
     assert [problem.split(" ")[0] for problem in read.problems] == ["sakuin:types:", "sakuin:types:", "sakuin:index"]
 
 
-def test_ids_that_a_generator_made_of_titles_can_be_overruled() -> None:
+def test_ids_that_a_generator_made_of_titles_are_not_semantic() -> None:
     html = "<h1 id=a>A</h1><p>x</p><h2 id=method-syntax>Method syntax</h2><p>y</p><h2 id=b>B</h2><p>z</p>"
-    assert (found(page(html)), page(html).skipped_headings) == ([("method", "method-syntax", "Method syntax")], 2)
-    chosen = page(f"<meta name=sakuin:index content=headings>{html}")
-    assert [anchor for _, anchor, _ in found(chosen)] == ["a", "method-syntax", "b"]
-    assert page(html.replace(">Method syntax", ">How methods are called")).skipped_headings == 0
+    assert [anchor for _, anchor, _ in found(page(html))] == ["a", "method-syntax", "b"]
+    written = html.replace(">Method syntax", ">How methods are called")
+    assert [anchor for _, anchor, _ in found(page(written))] == ["method-syntax"]
+    mixed = html.replace("<p>z", "<p>y<p id=rule-z>z")
+    assert [anchor for _, anchor, _ in found(page(mixed))] == ["method-syntax", "rule-z"]
+    chosen = page(f"<meta name=sakuin:index content=headings>{mixed}")
+    assert [anchor for _, anchor, _ in found(chosen)] == ["a", "method-syntax", "b", "rule-z"]
 
 
 def test_a_page_of_too_many_headings_is_refused() -> None:

@@ -65,9 +65,9 @@ class Page:
     `ids` are all element ids in page order, duplicates included, NFC.
     `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
     `language` is that of `<html lang>`, None without one.
-    `by_headings`: it has no semantic id, so that its headings and admonitions are its explanations. Then
-    `unanchored_headings` are the headings that no link can lead to. `skipped_headings` counts the headings that are not
-    indexed although all semantic ids look as if a site generator made them. `problems` are about its meta tags.
+    `by_headings`: it has no semantic id, or a site generator made all of them from titles, so that its headings and
+    admonitions are its explanations. Then `unanchored_headings` are the headings that no link can lead to. `problems`
+    are about its meta tags.
     """
 
     title: str
@@ -81,7 +81,6 @@ class Page:
     language: str | None = None
     by_headings: bool = False
     unanchored_headings: tuple[str, ...] = ()
-    skipped_headings: int = 0
     problems: tuple[str, ...] = ()
 
 

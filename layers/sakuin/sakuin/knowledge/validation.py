@@ -143,10 +143,6 @@ def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iter
 def _page_settings(material: str, page: Page) -> Iterator[Finding]:
     for problem in page.problems:
         yield Finding("warning", "page-setting", material, None, coded("finding.setting", problem=problem))
-    if page.skipped_headings:
-        ids = ", ".join(f"#{one.anchor}" for one in page.explanations[:_NAMED])
-        said = coded("finding.headings_not_indexed", all=counted("heading", page.skipped_headings), ids=ids)
-        yield Finding("warning", "headings-not-indexed", material, None, said)
 
 
 def _duplicate_ids(material: str, page: Page) -> Iterator[Finding]:

@@ -57,9 +57,10 @@ def readable_tex(text: str) -> str:
     `\frac{-b \pm \sqrt{D}}{2a}` stays. Idempotent.
     """
     if "\\" not in text and "$" not in text:
-        return _tidy(text)
+        return "\n".join(_lines(text))
     text = PATH.sub(lambda path: path[0].replace("\\", _BACKSLASH_OF_PATH), SINGLE_DOLLARS.sub(_without_dollars, text))
-    return _tidy("".join(_pieces(text)).replace(_BACKSLASH_OF_PATH, "\\"))
+    lines = _lines("".join(_pieces(text)).replace(_BACKSLASH_OF_PATH, "\\"))
+    return "\n".join(INNER_SPACE.sub("", line) for line in lines)
 
 
 def plain_tex(text: str) -> str:
@@ -120,8 +121,6 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
-def _tidy(text: str) -> str:
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    if "{" in text or "}" in text:
-        lines = [INNER_SPACE.sub("", line) for line in lines]
-    return "\n".join(filter(None, lines))
+def _lines(text: str) -> list[str]:
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return [line for line in lines if line]

@@ -31,7 +31,7 @@ from sakuin.knowledge.reading.sections.content import FURNITURE_TITLE, TEMPLATE,
 from sakuin.knowledge.reading.sections.outline import SectionOutline
 from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of, with_parents
-from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
+from sakuin.knowledge.reading.tree import Step, steps
 from sakuin.language.unicode_text import one_line
 from sakuin.texts.catalogue import coded
 
@@ -84,8 +84,8 @@ def read_page(
     page_steps = list(steps(root))
     meta, own = _meta(tags)
     settings = page_settings(own)
-    by_headings = settings.by_headings or not many
-    elements: Sequence[AnchoredElement]
+    elements: Sequence[AnchoredElement] = anchored_elements(page_steps) if many else ()
+    by_headings = settings.by_headings or not elements or has_ids_of_a_generator(elements)
     outline: Outline
     if by_headings:
         elements, outline = _sections(tags, page_steps, ids, settings)
@@ -93,7 +93,6 @@ def read_page(
         if len(elements) > most_explanations:
             raise UnreadablePage(coded("page.many_headings", count=len(elements), most=most_explanations))
     else:
-        elements = anchored_elements(page_steps)
         outline = Outline(elements).read(page_steps)
     explanations = _explanations(elements, outline)
     counting = counting_numbers(outline.titles) | counting_numbers([each.title for each in explanations])
@@ -113,7 +112,6 @@ def read_page(
         language=_language(tags),
         by_headings=by_headings,
         unanchored_headings=unanchored_headings(elements, explanations) if by_headings else (),
-        skipped_headings=0 if by_headings else _skipped_headings(elements, page_steps, settings),
         problems=settings.problems,
     )
 
@@ -134,14 +132,6 @@ def _sections(
     outline = SectionOutline(sections, content[0].tag)
     outline.read(content)
     return [section for section in sections if outline.has_text(section) and _is_explanation(section, outline)], outline
-
-
-def _skipped_headings(found: Sequence[AnchoredElement], page_steps: Sequence[Step], settings: PageSettings) -> int:
-    """Returns how many headings are not indexed, if a site generator made all semantic ids."""
-    if not has_ids_of_a_generator(found):
-        return 0
-    content = main_content(page_steps, settings)
-    return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content) - len(found)
 
 
 def _is_explanation(section: AnchoredElement, outline: Outline) -> bool:

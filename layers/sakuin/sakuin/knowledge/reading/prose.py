@@ -25,8 +25,8 @@ INLINE_TEXT = frozenset(
 # and noncharacters of Unicode).
 BREAK = "\x1e"
 NO_TEXT = re.compile(INVISIBLE.pattern[:-1] + "\ufdd0-\ufdef]")
-NOT_TEX = {ord("\\"): "\ufdd0", ord("$"): "\ufdd1"}
-AS_WRITTEN = {"\ufdd0": "\\", "\ufdd1": "$"}
+AS_WRITTEN = {"\ufdd0": "\\", "\ufdd1": "$", "\ufdd2": "{", "\ufdd3": "}"}
+NOT_TEX = {ord(sign): instead for instead, sign in AS_WRITTEN.items()}
 
 SPACE = "\t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
