@@ -20,13 +20,12 @@ from tests.integration.conftest import started
 ALONE: dict[str, tuple[str, ...]] = {
     "general": ("--data", "tests/general", "en"),
     "reading": ("--data", "tests/general", "--questions", "20", "en"),
-    "tables": ("1",),
     "scale": ("measure",),
     "large_index": ("200",),
     "coverage": ("--textbook", "tests/general", "en"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
-ON_A_STACK: dict[str, tuple[str, ...]] = {"load": ("0.2",), "webhooks": ("3",)}
+ON_A_STACK: dict[str, tuple[str, ...]] = {"load": ("0.2",)}
 
 
 def main(names: list[str]) -> None:
