@@ -55,7 +55,7 @@ def commands() -> typer.Typer:
     agents = (connect, search, chunk, read, find)
     for command in (*authors, *agents, explain, eval, gaps, changes, status, reconcile, redrive, doctor):
         app.command(command.__name__.rstrip("_"))(command)
-    groups = (project.app, table.app, tool.app, mcp.app, keys.app, index.app, project.members)
+    groups = (project.app, table.app, tool.app, mcp.app, keys.app, index.app)
     for group in groups:
         app.add_typer(group)
     add_examples(app)

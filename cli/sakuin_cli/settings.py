@@ -58,7 +58,7 @@ class CommandSettings:
     project: str = _variable(
         "SAKUIN_PROJECT",
         "the id of the project, if `--project` is not given",
-        needed_by="`table put`, `table list`, `tool create`, `tool list`, `mcp create`, `mcp list`, `member`",
+        needed_by="`table put`, `table list`, `tool create`, `tool list`, `mcp create`, `mcp list`",
     )
     tools_mcp_url: str = _variable(
         "SAKUIN_TOOLS_MCP_URL",

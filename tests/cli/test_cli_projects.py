@@ -1,9 +1,8 @@
-"""`sakuin table`, `tool`, `mcp` and `member`."""
+"""`sakuin table`, `tool` and `mcp`."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -251,23 +250,6 @@ def test_synonyms_are_replaced_by_a_file_without_mistakes(operator: Operator, pr
     assert operator.sakuin("table", "synonyms", "--project", project).out == "通行手形, 旅券\n"
     assert operator.sakuin(*command, operator.file("empty.yml", b"")).document["groups"] == []
     assert operator.sakuin(*command).document["groups"] == []
-
-
-def test_members_are_added_shown_and_removed_but_for_the_last_owner(operator: Operator, project: str) -> None:
-    one, other = str(uuid4()), str(uuid4())
-    for user in (one, other):
-        added = operator.sakuin("member", "add", user, "--role", "editor", "--project", project, "--json").document
-        assert added == {"user_id": user, "role": "editor"}
-    assert operator.sakuin("member", "add", one, "--role", "admin", "--project", project).code == 2
-    assert operator.sakuin("member", "transfer", other, "--project", project).code == 0
-    shown = operator.sakuin("member", "list", "--project", project, "--json").document
-    assert shown["project_id"] == project
-    assert [(each["user_id"], each["role"]) for each in shown["members"]] == [(one, "editor"), (other, "owner")]
-    assert f"{one}  editor  20" in operator.sakuin("member", "list", "--project", project).out
-    removed = operator.sakuin("member", "rm", one, "--project", project, "--json").document
-    assert removed == {"user_id": one, "removed": True}
-    refused = operator.sakuin("member", "rm", other, "--project", project)
-    assert (refused.code, "last owner" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize("id", [NO_SUCH_ID, "no-uuid", "a/b", "..", "?"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
 from sakuin_cli.evaluation.figures import Answer, groups, hit_at, ndcg_at, recall_at, reciprocal_rank, values
-from sakuin_cli.evaluation.floors import Floor, floor_of, floors_in, missed
+from sakuin_cli.evaluation.floors import Floor, floor_of, missed
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.evaluation.report import report_of
 from sakuin_cli.evaluation.run import BOTH, EvaluationRun, compared, run_in
@@ -214,13 +214,9 @@ def test_runs_that_measure_something_else_are_not_compared() -> None:
 def test_floors_are_of_all_questions_or_of_a_group() -> None:
     assert floor_of("min", "recall@5=0.85") == Floor("min", "recall@5", 0.85)
     assert floor_of("min", "kana-only:hit@5=0.9") == Floor("min", "hit@5", 0.9, "kana-only")
-    assert floors_in('{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}')[1] == Floor("max", "refused", 0.02)
     for wrong in ("recall@5", "recall@5=much", "=0.5", "recall@5=nan"):
         with pytest.raises(Invalid):
             floor_of("min", wrong)
-    for wrong in ("{", "[]", '{"least": {}}', '{"min": []}', '{"min": {"recall@5": "much"}}'):
-        with pytest.raises(Invalid):
-            floors_in(wrong)
 
 
 def test_a_floor_is_missed_when_the_figure_is_below_it_or_was_not_measured() -> None:

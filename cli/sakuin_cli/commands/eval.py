@@ -4,19 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from sakuin.errors import Invalid
 
 from sakuin_cli.connections import agent_of, deployment, deployment_of, settings_of
-from sakuin_cli.evaluation.labels import BadLine, Half, LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.files import read_text, write_text
 from sakuin_cli.options import DataOption, IndexOption, JsonOption, PrefixOption, input_file, output_file
 from sakuin_cli.terminal import reporting_errors
-
-if TYPE_CHECKING:
-    from sakuin_cli.evaluation.floors import Floor
 
 
 def eval(
@@ -31,13 +28,9 @@ def eval(
     ] = None,
     index: IndexOption = None,
     k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
-    half: Annotated[Half | None, typer.Option("--half", help="Only the questions of this half.")] = None,
     save: Annotated[Path | None, output_file("--save", "Save the run to this file.", metavar="RUN")] = None,
     compare: Annotated[
         Path | None, input_file("--compare", "Compare with a saved run, question by question.", metavar="RUN")
-    ] = None,
-    gate: Annotated[
-        Path | None, input_file("--gate", 'Floors and ceilings: {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}.')
     ] = None,
     at_least: Annotated[
         list[str] | None,
@@ -85,12 +78,13 @@ def eval(
     if not queries.is_file():
         raise typer.BadParameter(f"File '{queries}' does not exist.", param_hint="QUERIES")
     from sakuin_cli.evaluation.ask import ask_all
+    from sakuin_cli.evaluation.floors import floor_of
     from sakuin_cli.evaluation.report import report_of
     from sakuin_cli.evaluation.run import SINGLE_LEGS, run_in
 
     with reporting_errors(as_json) as terminal:
-        questions, bad_lines = _questions(queries, half)
-        floors = _floors(gate, at_least or (), at_most or ())
+        questions, bad_lines = _questions(queries)
+        floors = [*(floor_of("min", one) for one in at_least or ()), *(floor_of("max", one) for one in at_most or ())]
         before = run_in(read_text(compare)) if compare else None
         client = deployment(data)
         with terminal.progress("asked") as on_progress:
@@ -130,17 +124,9 @@ def _write_starter_set(
     return {"file": str(file), "questions": len(questions), "passages": len(passages)}
 
 
-def _questions(file: Path, half: Half | None) -> tuple[list[LabelledQuestion], list[BadLine]]:
+def _questions(file: Path) -> tuple[list[LabelledQuestion], list[BadLine]]:
     questions, bad = labelled_questions(read_text(file))
-    wanted = [one for one in questions if half in (None, one.half)]
-    if not wanted:
+    if not questions:
         first = f": line {bad[0].line}, {bad[0].reason}" if bad else ""
-        raise Invalid(f"{file} has no question{f' of the half {half}' if half else ''}{first}")
-    return wanted, bad
-
-
-def _floors(gate: Path | None, at_least: Sequence[str], at_most: Sequence[str]) -> "list[Floor]":
-    from sakuin_cli.evaluation.floors import floor_of, floors_in
-
-    stored = floors_in(read_text(gate)) if gate else []
-    return [*stored, *(floor_of("min", one) for one in at_least), *(floor_of("max", one) for one in at_most)]
+        raise Invalid(f"{file} has no question{first}")
+    return questions, bad

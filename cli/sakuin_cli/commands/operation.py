@@ -59,7 +59,6 @@ def describe(
 
 def gaps(
     gap: Annotated[str, typer.Argument(help="The id of a gap: show what a page for it would need.")] = "",
-    feedback: Annotated[bool, typer.Option("--feedback", help="List what agents said of answers instead.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -67,11 +66,8 @@ def gaps(
     with reporting_errors(as_json) as terminal, terminal.waiting():
         client = deployment(data)
         remedy = client.call("GET", "gaps", gap) if gap else None
-        judgements = client.call("GET", "feedback")["feedback"] if feedback else None
-        found = None if gap or feedback else client.call("GET", "gaps")
-    if judgements is not None:
-        terminal.rows("feedback", judgements)
-    elif as_json:
+        found = None if gap else client.call("GET", "gaps")
+    if as_json:
         terminal.document(dict(remedy or found or {}))
     elif remedy:
         terminal.line("heading", "dim", remedy["heading"])

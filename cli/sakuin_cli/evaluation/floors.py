@@ -40,20 +40,14 @@ class Missed:
 def floor_of(side: Side, text: str) -> Floor:
     """Parses a floor such as `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid`."""
     name, _, value = text.rpartition("=")
-    return _floor(side, name, value)
-
-
-def floors_in(text: str) -> list[Floor]:
-    """Parses a file such as `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid`."""
-    from pydantic import TypeAdapter
-
+    group, _, measure = name.rpartition(":")
     try:
-        sides = TypeAdapter(dict[Side, dict[str, float]]).validate_json(text)
-    except ValueError as error:
-        raise Invalid(
-            'A gate is an object with "min" and "max": {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}'
-        ) from error
-    return [_floor(side, name, value) for side, bounds in sides.items() for name, value in bounds.items()]
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not measure or not isfinite(number):
+        raise Invalid(f"{text} is not a floor: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
+    return Floor(side, measure, number, group or WHOLE)
 
 
 def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:
@@ -68,14 +62,3 @@ def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:
         if seen is None or sign * (seen - floor.value) < -1e-9:
             failed.append(Missed(floor, seen))
     return failed
-
-
-def _floor(side: Side, name: str, value: object) -> Floor:
-    group, _, measure = name.rpartition(":")
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = float("nan")
-    if not measure or not isfinite(number):
-        raise Invalid(f"{name}={value} is not a floor: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
-    return Floor(side, measure, number, group or WHOLE)
