@@ -11,12 +11,10 @@ from sakuin.tables.chunking import chunks
 from benchmarks.comparison import data
 from benchmarks.comparison.chunk_rules import Broken, Cut, broken
 from benchmarks.comparison.growth import slope
-from benchmarks.comparison.measure import SAKUIN, Row, Section, Spread, by_turns, losses, rows
-from benchmarks.comparison.report import Machine, Report
+from benchmarks.comparison.measure import SAKUIN, Section, Spread, by_turns, losses, rows
 from benchmarks.comparison.worker import Worker
 
 TEXT = "一つ目の文。二つ目の👩‍👩‍👧‍👦文。\n\n三つ目の文。"
-BUSY = Machine("a processor", 2, 24, "Linux 6", "3.11", load=1.5)
 
 
 def cuts(*spans: tuple[int, int]) -> list[Cut]:
@@ -50,12 +48,6 @@ def test_sakuin_keeps_every_rule_on_the_strings_of_the_benchmark() -> None:
     for text in data.strings()[::4]:
         cut = [Cut(each.text, each.char_start, each.char_end) for each in chunks(text)]
         assert broken(text, cut, size=1000) == Broken()
-
-
-def test_generated_data_is_the_same_each_time() -> None:
-    assert (data.page(3), data.unrelated_page(3)) == (data.page(3), data.unrelated_page(3))
-    assert data.page(3) != data.page(4)
-    assert data.page(0, "edit").replace("edit", "") == data.page(0)
 
 
 def test_contestants_begin_by_turns_and_the_first_run_does_not_count() -> None:
@@ -101,33 +93,3 @@ def test_a_worker_does_what_it_is_told_and_says_what_went_wrong(tmp_path: Path) 
             worker.do("cut", file=str(tmp_path / "absent.json"))
     finally:
         worker.close()
-
-
-def test_the_page_says_where_what_and_how_was_measured() -> None:
-    own, peer = Spread.of([1.0]), Spread(1.0, 0.5, 2.0)
-    measured = [Row(SAKUIN, "", own, own), Row("peer", "as its guide", peer, own)]
-    pages = Section("pages", "Pages to chunks", "51 pages.", "ms", measured)
-    report = Report(
-        [pages, Section("starts", "Cold", "Left out.", "ms", [])],
-        BUSY,
-        {"chonkie": "1.7.0"},
-        "make bench",
-        "0a1b2c3d",
-        "v1.0.0",
-        [],
-    )
-    page = report.page({"pages": "pages.svg"})
-    about = (
-        "a processor, 2 cores, 24 GB",
-        "Python 3.11",
-        "chonkie 1.7.0",
-        "`make bench`",
-        "`0a1b2c3d`",
-        "Other programs ran",
-        "v1.0.0",
-    )
-    assert [part for part in about if part not in page] == []
-    assert "| **Sakuin** |  | 1 | 1 |\n| peer | as its guide | 1 (0.5–2) | 1 |" in page
-    assert page.count("![Pages to chunks](pages.svg)") == 1
-    assert page.endswith("## Cold\n\nLeft out.\n")
-    assert report.as_json()["machine"]["load"] == 1.5

@@ -1,6 +1,5 @@
 """The console script as a program of its own."""
 
-import json
 import os
 import subprocess
 import sys
@@ -102,19 +101,6 @@ def test_nobody_listening_is_one_clear_line(
     assert (said.exit_code, said.stdout) == (1, "")
     assert said.stderr.startswith("sakuin: Sakuin does not answer at http://127.0.0.1:1")
     assert said.stderr.count("\n") == 1
-
-
-def test_a_failure_is_a_json_document_too(sakuin: Callable[..., Result]) -> None:
-    said = sakuin("status", "--json")
-    assert said.exit_code == 1
-    assert list(json.loads(said.stdout)) == ["error"]
-    assert said.stderr == ""
-
-
-def test_a_missing_setting_names_itself(sakuin: Callable[..., Result]) -> None:
-    said = sakuin("search", "x", SAKUIN_URL="http://127.0.0.1:1")
-    assert said.exit_code == 1
-    assert said.stderr.startswith("sakuin: SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY")
 
 
 def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path, sakuin: Callable[..., Result]) -> None:

@@ -23,14 +23,6 @@ def test_a_page_is_gone_afterwards(operator: Operator) -> None:
     assert operator.deployment.keys() == []
 
 
-def test_the_key_is_the_one_that_was_stored(operator: Operator) -> None:
-    nfd = unicodedata.normalize("NFD", "が.html")
-    operator.deployment.put(nfd, a_page(FORMULA))
-    removed = operator.sakuin("rm", "が", "--json")
-    assert removed.document["materials"][0]["key"] == nfd
-    assert operator.deployment.keys() == []
-
-
 def test_an_unknown_material_costs_no_other(operator: Operator) -> None:
     operator.deployment.put("x.html", a_page(FORMULA))
     removed = operator.sakuin("rm", "nothing", "x")

@@ -63,26 +63,6 @@ def agent(operator: Operator) -> AgentClient:
     return AgentClient(f"{operator.deployment.url}/mcp", API_KEY)
 
 
-def test_an_answer_is_the_structured_one(agent: AgentClient) -> None:
-    answer = agent.call("search_knowledge", {"query": "解の公式", "top_k": 1, "level": None})
-    assert [result["id"] for result in answer["results"]] == ["x#rule-formula"]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "sentence"),
-    [
-        ("get_chunk_by_id", {"id": "x#rule-gone"}, "x#rule-gone"),
-        ("search_knowledge", {"query": " "}, "blank"),
-        ("nope", {}, "Unknown tool: nope"),
-    ],
-)
-def test_a_failure_of_a_tool_is_its_sentence(
-    agent: AgentClient, tool: str, arguments: dict[str, object], sentence: str
-) -> None:
-    with pytest.raises(Invalid, match=sentence):
-        agent.call(tool, arguments)
-
-
 def test_a_wrong_key_and_a_wrong_address_name_the_setting(operator: Operator) -> None:
     with pytest.raises(Misconfigured, match="SAKUIN_API_KEY"):
         AgentClient(f"{operator.deployment.url}/mcp", "wrong").call("search_knowledge", {"query": "x"})

@@ -7,7 +7,7 @@ from sakuin_cli.client import DeploymentClient
 from sakuin_cli.rest import session
 
 from tests.builders import a_page
-from tests.cli.conftest import FORMULA, Operator, Output
+from tests.cli.conftest import Operator, Output
 
 # What the workflow of `sakuin init` does not have.
 WITHOUT_AWS = {"SAKUIN_BUCKET": "", "SAKUIN_ADMIN_KEY": "", "SAKUIN_API_KEY": "", "AWS_ACCESS_KEY_ID": ""}
@@ -54,27 +54,6 @@ def test_a_folder_is_pushed_and_searchable(author: Author) -> None:
     assert stored(author) == ["docs/a.html", "docs/b/因数分解 100%.html"]
     found = author.operator.sakuin("search", "解の公式", "--json").document
     assert found["results"][0]["material"] == "docs/a"
-
-
-def test_what_is_gone_is_deleted_and_what_others_pushed_stays(author: Author) -> None:
-    author.operator.deployment.put("other/x.html", a_page(FORMULA))
-    author.push()
-    (author.operator.folder / "site/a.html").unlink()
-    plan = author.push("--dry-run", "--delete").document
-    assert "other/x.html" not in str(plan)
-    pushed = author.push("--delete", "--yes")
-    assert (pushed.code, pushed.document["deleted"]) == (0, ["docs/a.html"])
-    assert stored(author) == ["docs/b/因数分解 100%.html", "other/x.html"]
-
-
-def test_entries_of_a_learns_file_are_compared(author: Author) -> None:
-    author.operator.file(
-        "site/learns.yml", "docs/z:\n  rule-formula: [公式を使う方法, 代入の計算, 公式のルール]\n".encode()
-    )
-    assert author.push().code == 0
-    author.operator.file("site/learns.yml", b"docs/y: {}\n")
-    refused = author.push()
-    assert (refused.code, "has entries that this file does not have" in refused.out) == (1, True)
 
 
 def test_a_file_that_is_refused_fails_alone(author: Author) -> None:

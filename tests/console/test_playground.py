@@ -15,19 +15,15 @@ from sakuin.console.pages import gaps, playground
 from sakuin.console.pages.playground import Playground
 from sakuin.errors import OverLimit, SakuinError, Unavailable
 from sakuin.explain.ask_mcp import PlaygroundAnswer, PlaygroundQuestion
-from sakuin.http.app import rest_api
-from sakuin.http.upkeep import gap_router
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 from sakuin_cli.evaluation.labels import labelled_questions
-from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.console.console_client import ConsoleClient, first_page, hidden_fields
 from tests.doubles.playground import asking_mcp
 from tests.doubles.playground import playground as on_this_machine
 from tests.emptied import emptied
-from tests.events import AUTHORIZATION, ring
 from tests.worlds import TableWorld, World, Worlds, long, with_a_page, world_of
 
 OWNER, STRANGER = (f"00000000-0000-4000-8000-0000000000{end}" for end in ("a1", "b2"))
@@ -392,25 +388,6 @@ def test_a_user_sees_no_gap_of_others(signed_out: Console, owned: tuple[str, str
     stranger = signed_out.new_visitor().sign_in_user(STRANGER)
     assert stranger.get(f"/gaps?gap={id}").status_code == 404
     assert "/articles/" in signed_out.new_visitor().sign_in_user(OWNER).get(f"/gaps?gap={id}").text
-
-
-def test_gaps_over_rest_are_those_of_the_console(console: Console, owned: tuple[str, str]) -> None:
-    for question, tool in (("地震と津波", None), ("津波", owned[0])):
-        RefusedQuestions(console.world.client).record(question, tool)
-    rest = rest_api(
-        console.world.library, ring, "1", admin_routers=[gap_router(console.gaps.all, console.gaps.remedy, True)]
-    )
-    client = TestClient(rest, headers=AUTHORIZATION)
-    listed = client.get("/v1/gaps").json()
-    assert listed["is_recorded"] is True
-    assert {(each["name"], each["tool_id"], each["asked"]) for each in listed["gaps"]} == {
-        ("地震 津波", None, 1),
-        ("津波", owned[0], 1),
-    }
-    answers = [client.get(f"/v1/gaps/{each['id']}").json() for each in listed["gaps"]]
-    assert all(answer["nearest"] and answer["words"] for answer in answers)
-    assert client.get("/v1/gaps/gone").status_code == 404
-    assert TestClient(rest).get("/v1/gaps").status_code == 401
 
 
 def test_the_page_says_how_to_switch_it_on(one_console: Console) -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.http.app import explain_router, rest_api
+from sakuin.http.app import rest_api
 from sakuin.http.projects import project_routers
 from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
@@ -13,8 +13,6 @@ from tests.events import AUTHORIZATION, ring
 from tests.worlds import World, Worlds
 
 LARGE = "x" * 1000
-# The same in every process that collects the tests.
-NO_SUCH_ID = "673a3056-56a4-4c43-9851-972acca7da09"
 TOLD = {200, 201, 202, 204, 400, 404, 409, 413, 415, 422}
 NONSENSE = [
     *(b"", b"\x00", b"\xff\xfe", b"{", b"null", b"true", b"[]", b'"x"', b"[" * 200_000, b'{"a":' * 100_000, b"NaN"),
@@ -86,20 +84,3 @@ def test_a_pointer_that_leads_nowhere_is_named_in_a_line(platform: Platform, poi
     answer = platform.http.get(f"/v1/tables/{platform.table}/data", params={"pointer": pointer})
     assert answer.status_code in (404, 422)
     assert len(answer.text) < 1500
-
-
-@pytest.mark.parametrize("id", ["x", "0", NO_SUCH_ID + "0", "../tables", "%00", "é" * 300, NO_SUCH_ID])
-def test_an_id_that_is_none_is_not_found(platform: Platform, id: str) -> None:
-    for kind in ("tables", "tools", "mcps"):
-        assert platform.http.get(f"/v1/{kind}/{id}").status_code in (404, 405, 422)
-
-
-@pytest.mark.parametrize("body", NONSENSE, ids=lambda body: ascii(body[:20]))
-def test_an_explanation_of_nonsense_is_refused(body: bytes) -> None:
-    def nothing(*_asked: Any, **_how: Any) -> Any:
-        raise AssertionError
-
-    library: Any = None
-    api = rest_api(library, ring, "1.2.3", admin_routers=[explain_router(nothing)])
-    app = TestClient(api, headers=AUTHORIZATION, raise_server_exceptions=False)
-    assert app.post("/v1/explain", content=body).status_code in (413, 422)

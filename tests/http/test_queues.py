@@ -32,25 +32,6 @@ def api(world: World) -> TestClient:
     return TestClient(rest_api(world.library, ring, "1.2.3", admin_routers=routers), headers=AUTHORIZATION)
 
 
-def test_messages_are_counted_with_and_without_a_known_worker(api: TestClient, world: World, sqs: ModelledSqs) -> None:
-    for _ in range(4):
-        sqs.send_message(QueueUrl="material", MessageBody=REINDEX)
-    sqs.receive_message(QueueUrl="material", MaxNumberOfMessages=3)
-    sqs.send_message(QueueUrl="dead-embed", MessageBody="x")
-    world.unfinished.renew_lease("m1", "material", REINDEX, worked=12, seconds=60)
-    answer = api.get("/v1/queues").json()
-    assert answer["queues"][0] == {
-        "queue": "material",
-        "waiting": 1,
-        "in_flight": 3,
-        "unattended": 2,
-        "dead_letters": 0,
-    }
-    assert [queue["dead_letters"] for queue in answer["queues"]] == [0, 0, 1, 0]
-    (work,) = answer["in_flight"]
-    assert (work["queue"], work["what"], work["worker"]) == ("material", "index a again: asked", "alive")
-
-
 def test_dead_letters_are_listed_sent_again_and_discarded(api: TestClient, sqs: ModelledSqs) -> None:
     for body in (REINDEX, "forged"):
         sqs.send_message(QueueUrl="dead-material", MessageBody=body)

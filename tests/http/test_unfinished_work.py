@@ -36,22 +36,6 @@ def api(unfinished: UnfinishedWorkStore, a_world: Worlds) -> TestClient:
     return TestClient(application, headers=AUTHORIZATION)
 
 
-def test_all_unfinished_work_is_listed_and_counted(api: TestClient) -> None:
-    said = api.get("/v1/work").json()
-    page, table = said["work"]
-    assert {name: page[name] for name in ("kind", "subject", "state", "reason", "vendor", "attempts")} == {
-        "kind": "file",
-        "subject": KEY,
-        "state": "waiting",
-        "reason": "openai is away",
-        "vendor": "openai",
-        "attempts": 1,
-    }
-    assert page["since"] < page["retry_at"]
-    assert (table["subject"], table["index"], table["state"]) == (TABLE, "an index", "retrying")
-    assert said["counts"] == {"retrying": 1, "waiting": 1, "failed": 0}
-
-
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
@@ -70,13 +54,3 @@ def test_unfinished_work_is_filtered(api: TestClient, asked: dict[str, str], fou
 @pytest.mark.parametrize("asked", [{"state": "lost"}, {"subject": ["x"] * (MOST_SUBJECTS + 1)}, {"limit": 501}])
 def test_a_wrong_filter_is_422(api: TestClient, asked: dict[str, str]) -> None:
     assert api.get("/v1/work", params=asked).status_code == 422
-
-
-def test_a_material_lists_its_unfinished_work(api: TestClient, unfinished: UnfinishedWorkStore) -> None:
-    unfinished.record_dead_letter(WorkSubject("material", MATERIAL), "it failed")
-    (material,) = api.get("/v1/materials").json()["materials"]
-    assert material["status"] == "ready"
-    assert [(row["kind"], row["state"], row["reason"], row["vendor"]) for row in material["work"]] == [
-        ("file", "waiting", "openai is away", "openai"),
-        ("material", "failed", "it failed", None),
-    ]

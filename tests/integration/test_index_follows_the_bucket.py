@@ -46,19 +46,3 @@ def test_removing_the_current_version_brings_the_one_before_back(deployed: Deplo
 
     eventually(f"version {before}", lambda: deployed.state("試験/版_教材")["indexed_version_id"] == before)
     assert ids(deployed, "黄金比", material="試験/版_教材") == ["試験/版_教材#rule-golden-ratio"]
-
-
-def test_learns_of_an_author_arrive_and_go_with_the_file(deployed: Deployed) -> None:
-    deployed.put("著者/比_教材.html", page("比", GOLDEN))
-    items = ["黄金比を作図する方法", "黄金比の値の計算", "黄金比が現れるものの見分け方"]
-    lines = "\n".join(f"    - {item}" for item in items)
-    assert deployed.put("著者/learns.yml", f"比_教材:\n  rule-golden-ratio:\n{lines}\n") == "applied"
-
-    def learns() -> list[str]:
-        return list(deployed.search("黄金比", material="著者/比_教材")["results"][0]["learns"])
-
-    eventually("the author's items", lambda: learns() == items)
-    deployed.delete("著者/learns.yml")
-    eventually("other items", lambda: learns() != items)
-    # Of the list that rules write, a result has one item.
-    assert len(learns()) == 1

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sakuin.errors import Forbidden, OverLimit, Unauthorized, Unavailable
+from sakuin.errors import OverLimit, Unauthorized, Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.callers import EndpointKeys, Users, WrongKeys, is_token
 from sakuin.mcp.knowledge.tools import KnowledgeTools
@@ -131,13 +131,6 @@ def users(*, accepted: bool = True) -> Users:
 def test_a_key_is_never_taken_for_a_token(text: str) -> None:
     assert is_token(TOKEN)
     assert not is_token(text)
-
-
-def test_a_user_opens_an_endpoint_of_his() -> None:
-    user, found = users().find(TOKEN, ENDPOINT)
-    assert (user, found and found.id) == ("u", ENDPOINT)
-    with pytest.raises(Forbidden):
-        users().find(TOKEN, "00000000-0000-4000-8000-0000000000ff")
 
 
 def test_without_a_publishable_key_no_user_is_accepted_or_asked_to_sign_in() -> None:

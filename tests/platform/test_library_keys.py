@@ -1,21 +1,11 @@
 """Keys that the console and the command made."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 from sakuin.errors import Invalid, NotFound, Unavailable
-from sakuin.platform.keys import (
-    KEY_PREFIX,
-    KeyPurpose,
-    LibraryKeys,
-    StoredKeys,
-    hash_of_key,
-    is_key,
-    matching_hash,
-    new_key,
-)
+from sakuin.platform.keys import LibraryKeys, StoredKeys, hash_of_key, is_key, matching_hash, new_key
 from sakuin.platform.secrets import KeyRing
 from sakuin.platform.supabase.client import connected
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -101,20 +91,6 @@ def test_a_key_expires_at_its_time_also_while_the_database_is_away(empty_databas
     empty = connected(empty_database.rest_url, empty_database.service_key)
     empty.table("library_key").update({"expires_at": "2026-01-01T00:00Z"}).eq("key_hash", key_hash).execute()
     assert made.for_searches() == []
-
-
-@pytest.mark.parametrize("purpose", ["search", "push", "read"])
-def test_a_key_has_one_purpose(empty_database: Database, purpose: KeyPurpose) -> None:
-    made = of(empty_database)
-    project = ProjectRecords(made.client).create_project(None, "p").id if purpose == "read" else None
-    key = made.create("one", purpose, project_id=project)
-    worker = StoredKeys(made.all)
-    accepted: Mapping[str, bool] = {
-        each: worker.matching(headers(key), each) is not None for each in ("search", "push", "read")
-    }
-    assert [each for each, opens in accepted.items() if opens] == [purpose]
-    assert [each.key_hash for each in made.for_searches()] == ([hash_of_key(key)] if purpose == "search" else [])
-    assert key.startswith(KEY_PREFIX)
 
 
 def test_keys_of_other_forms_are_not_looked_up() -> None:

@@ -102,13 +102,6 @@ def test_what_was_resumed_and_what_waits_is_counted(parts: Parts, capsys: pytest
     assert (said["WaitingWork"], 4000 <= said["OldestWaitingSeconds"][0] < 4060) == ([7], True)
 
 
-def test_what_waits_is_counted_while_a_vendor_is_away(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
-    parts.maintained = NO_STORE
-    with pytest.raises(Unavailable, match="turbopuffer"):
-        parts.handle()
-    assert (metrics(capsys)["WaitingWork"], parts.built) == ([7], 1)
-
-
 def test_a_part_that_fails_is_raised_after_the_others(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
     parts.maintained = NO_STORE
     parts.unfinished = UnfinishedWorkStore(connected("http://127.0.0.1:9", "key", seconds=2))

@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from mangum import Mangum
-from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
@@ -17,7 +15,6 @@ from sakuin.platform.aws import Handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.events import Context, a_telemetry, event, ring
-from tests.worlds import World
 
 
 @pytest.fixture
@@ -41,22 +38,6 @@ def test_invocations_leave_nothing_running(mcp: Handler) -> None:
     for _ in range(10):
         mcp(event("mcp.search"), Context())
     assert len(asyncio.all_tasks(loop)) == before
-
-
-def test_the_tools_are_listed_behind_the_gateway(mcp: Handler) -> None:
-    answer = mcp(event("mcp.list_tools"), Context())
-    assert len(json.loads(answer["body"])["result"]["tools"]) == 6
-
-
-def test_the_rest_api_answers_the_sample_events(world: World) -> None:
-    handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_telemetry())
-    health = handler(event("api.healthz"), Context())
-    assert (health["statusCode"], json.loads(health["body"])) == (
-        200,
-        {"status": "ok", "version": "1.2.3", "schema": "current"},
-    )
-    status = handler(event("api.status"), Context())
-    assert json.loads(status["body"]) == {"materials": {"ready": 1}, "chunks": 3, "waiting": []}
 
 
 def test_an_unexpected_failure_is_500_without_internals(caplog: pytest.LogCaptureFixture) -> None:

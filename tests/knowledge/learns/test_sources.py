@@ -113,12 +113,3 @@ def test_what_a_model_left_out_is_written(a_world: Worlds) -> None:
     assert (learns(world).source, len(learns(world).items)) == ("model", 3)
     assert learns(world, "tip-b").source == "rules"
     assert world.ask_model() == []
-
-
-def test_files_above_the_prefix_are_not_read(a_world: Worlds) -> None:
-    world = a_world(prefix="site/")
-    world.put("learns.yml", file(*ITEMS))
-    world.put("site/junior/x.html", PAGE)
-    assert learns(world).source == "rules"
-    world.put("site/learns.yml", file(*ITEMS))
-    assert learns(world).source == "author"
