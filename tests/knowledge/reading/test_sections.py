@@ -326,6 +326,15 @@ def test_meta_tags_of_the_page_choose_its_content_and_types() -> None:
     assert [one.content for one in read.explanations] == ["A\nCake", "Stir", "B\nPie"]
 
 
+def test_terms_of_one_description_are_one_section_with_all_of_them() -> None:
+    read = page(
+        "<h1 id=a>A</h1><p>x</p><dl><dt id=f><a href=#f><code>-f</code> <em>file</em></a></dt>"
+        "<dt id=file><code>--file</code></dt><dt>--input</dt><dd>Reads it</dd><dt id=v>-v</dt><dd>Says more</dd></dl>"
+    )
+    assert found(read) == [("definition", "a", "A"), ("definition", "f", "-f file"), ("definition", "v", "-v")]
+    assert [one.content for one in read.explanations[1:]] == ["-f file\n--file\n--input\nReads it", "-v\nSays more"]
+
+
 def test_a_setting_that_cannot_be_read_is_reported_and_the_rest_is_used() -> None:
     read = page(
         "<meta name=sakuin:types content='div > p = tip, .a = idea, .box = tip'><meta name=sakuin:index content=all>"

@@ -145,6 +145,7 @@ class _Reader:
         self._boxes: list[Tag] = []
         self._before = ""  # the anchor of an empty element just before
         self._last = ""
+        self._term: Tag | None = None  # the last term that is a section, or another name of it
         self._taken: set[str] = set()
         self._numbers: Counter[str] = Counter()
 
@@ -182,7 +183,10 @@ class _Reader:
             around = [name for wrapper in self._wrappers() for name in self._names(wrapper)]
             self._title = _Title(tag, section, [*self._names(tag), *around, self._before])
         elif tag.name == "dt" and not self._boxes and tag.parent is not None:
-            self._title = _Title(tag, tag.parent, list(self._names(tag)))
+            if self._term is not None and tag.find_previous_sibling() is self._term:
+                self._term = tag  # another name of the same: its text belongs to the first
+            else:
+                self._title = _Title(tag, tag.parent, list(self._names(tag)))
         elif chunk_type := self._box_type(tag):
             self._add_box(tag, chunk_type)
         elif tag.name in INLINE and not tag.contents:
@@ -236,7 +240,9 @@ class _Reader:
         self._before = ""
         semantic = None if UNREACHABLE in anchor else type_of_anchor(anchor)
         chunk_type = semantic or self._settings.type_of(tag) or "definition"
-        shape: Literal["term", "heading"] = "term" if tag.name == "dt" else "heading"
+        shape: Literal["term", "heading"] = "heading"
+        if tag.name == "dt":
+            shape, self._term = "term", tag
         self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, shape, title.section, name))
 
     def _names(self, tag: Tag) -> Iterator[str]:
@@ -261,7 +267,7 @@ def _slug(title: str) -> str:
 
 def _is_added(step: Step) -> bool:
     """Returns whether a text is the sign of a link to its heading, such as ¶ or §, or a number by the generator."""
-    is_permalink = step.tag.name == "a" and not any(map(str.isalnum, step.text))
+    is_permalink = step.tag.name == "a" and bool(step.text.strip()) and not any(map(str.isalnum, step.text))
     return step.kind == "text" and (is_permalink or is_section_number(step.tag))
 
 

@@ -61,7 +61,9 @@ class SectionOutline(Outline):
                 break
             self._open.pop()
         if tag.name == "dt" and self._open and self._open[-1].is_term and tag.parent is self._open[-1].tag:
-            self._open.pop()
+            before = tag.find_previous_sibling()
+            if before is None or before.name != "dt":  # else another name of the same
+                self._open.pop()
 
     def _begin(self, tag: Tag, rank: int | None) -> None:
         section = self._found[id(tag)]
