@@ -335,6 +335,15 @@ def test_terms_of_one_description_are_one_section_with_all_of_them() -> None:
     assert [one.content for one in read.explanations[1:]] == ["-f file\n--file\n--input\nReads it", "-v\nSays more"]
 
 
+def test_a_heading_in_a_section_of_its_own_names_what_follows() -> None:
+    method = "<details><summary><section id={0}><h3>{0}()</h3></section></summary><p>x<h4 id={0}-ex>Examples</h4><p>y"
+    read = page(f"<h1 id=o>Option</h1><p>x</p>{method.format('is_some')}</details>{method.format('unwrap')}</details>")
+    assert [title for *_, title in found(read)] == [
+        *("Option", "is_some()", "is_some() › Examples", "unwrap()", "unwrap() › Examples")
+    ]
+    assert read.explanations[4].headings == ("Option", "unwrap()")
+
+
 def test_a_setting_that_cannot_be_read_is_reported_and_the_rest_is_used() -> None:
     read = page(
         "<meta name=sakuin:types content='div > p = tip, .a = idea, .box = tip'><meta name=sakuin:index content=all>"

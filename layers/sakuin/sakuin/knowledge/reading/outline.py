@@ -110,16 +110,18 @@ class Outline:
                 each.region.prose.end_code()
         self._muted = None if tag is self._muted else self._muted
         self._code = None if tag is self._code else self._code
+        is_wrapper = False  # around nothing but a heading, whose text follows
+        while self._open and self._open[-1].tag is tag and not is_wrapper:
+            ending = self._open[-1]
+            is_wrapper = ending.rank is not None and not ending.started and tag.name != "body"
+            if is_wrapper and tag.parent is not None:
+                ending.tag = tag.parent
+            else:
+                self._open.pop()
         if tag.name in SECTIONS or id(tag) in self._shapes:
             mark = self._marks.pop()
-            if tag.name not in HEADINGS:
+            if tag.name not in HEADINGS and not is_wrapper:
                 self._headings = [heading for heading in self._headings if heading[2] <= mark]
-        while self._open and self._open[-1].tag is tag:
-            ending = self._open[-1]
-            if ending.rank is not None and not ending.started and tag.parent is not None and tag.name != "body":
-                ending.tag = tag.parent  # a wrapper around nothing but the heading
-                break
-            self._open.pop()
         prose = self._open[-1].region.prose if self._open else None
         self._layout.leave(tag, prose, in_code=self._pre is not None)
 
