@@ -51,12 +51,6 @@ def test_health_says_what_to_do_about_another_schema(world: World) -> None:
     assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "older", "advice": advice}
 
 
-def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, changes: None) -> None:
-    world.put("bad.html", b"%PDF-1.7")
-    expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "waiting": []}
-    assert api.get("/v1/status").json() == expected
-
-
 def test_materials_come_in_pages(api: TestClient, world: World, changes: None) -> None:
     for name in "abc":
         world.put(f"{name}.html", a_page({}))
@@ -70,40 +64,6 @@ def test_materials_come_in_pages(api: TestClient, world: World, changes: None) -
         if cursor is None:
             break
     assert seen == ["a", "b", "c", MATERIAL]
-
-
-def test_a_material_is_shown_with_its_state(api: TestClient, world: World) -> None:
-    (shown,) = api.get("/v1/materials", params={"prefix": "junior/"}).json()["materials"]
-    assert (shown["material"], shown["key"], shown["status"]) == (MATERIAL, f"{MATERIAL}.html", "ready")
-    assert (shown["chunks_count"], shown["error"]) == (3, None)
-    assert shown["version_id"] == shown["indexed_version_id"] == world.bucket.current_version(shown["key"])
-
-
-def test_receipts_of_versions_that_were_worked_on(api: TestClient, world: World, changes: None) -> None:
-    good = world.bucket.current_version(f"{MATERIAL}.html")
-    bad = world.put("bad.html", b"%PDF-1.7")
-    asked = [(f"{MATERIAL}.html", good), ("bad.html", bad), ("bad.html", "not yet")]
-    versions = [{"key": key, "version_id": version} for key, version in asked]
-    receipts = api.post("/v1/receipts", json={"versions": versions}).json()["receipts"]
-    assert [(one["key"], one["outcome"]) for one in receipts] == [
-        (f"{MATERIAL}.html", "applied"),
-        ("bad.html", "failed"),
-    ]
-    assert "PDF" in receipts[1]["reason"]
-
-
-def test_anchors_of_materials(api: TestClient) -> None:
-    found = api.post("/v1/anchors", json=[MATERIAL, "unknown"]).json()["materials"]
-    assert list(found) == [MATERIAL]
-    assert [one["anchor"] for one in found[MATERIAL]] == ["rule-quadratic-formula", "method-tasukigake", "ex-1"]
-
-
-def test_validation_reports_findings_in_pages(api: TestClient, world: World, changes: None) -> None:
-    world.bucket.write(f"{MATERIAL}.html", a_page({"rule-new": "新しい: 文。"}))
-    answer = api.get("/v1/validation", params={"limit": 1}).json()
-    assert answer["next_cursor"] is None
-    severities = {(one["severity"], one["anchor"]) for one in answer["findings"]}
-    assert severities >= {("error", "rule-quadratic-formula"), ("warning", "rule-new")}
 
 
 def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:

@@ -72,23 +72,6 @@ async def test_a_goal_in_plain_words_finds_the_formula(deployed: Deployed) -> No
     assert 50 <= len(first["excerpt"]) <= 110
 
 
-@pytest.mark.scenario("knowledge-index/spelling-variants-are-found")
-@pytest.mark.parametrize("query", ["たすきがけ", "襷掛け", "タスキガケ"])
-async def test_a_word_in_kana_finds_it_in_kanji(deployed: Deployed, query: str) -> None:
-    answer = await called(deployed, "auto", "search_knowledge", {"query": query})
-    assert answer["results"][0]["title"] == "たすき掛け"
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["明日の東京の天気は？", "おいしいコーヒーの淹れ方", "who won the World Cup in 2018", "カレーライスの作り方"],
-)
-async def test_a_question_off_the_topic_has_no_good_match(deployed: Deployed, query: str) -> None:
-    answer = await called(deployed, "auto", "search_knowledge", {"query": query})
-    assert answer["no_good_match"]
-    assert 1 <= len(answer["results"]) <= 3
-
-
 def test_no_key_or_setting_of_the_stack_is_in_its_logs(deployed: Deployed) -> None:
     logs = deployed.client("logs")
     secrets = [value for name, value in deployed.environment.items() if re.search(r"_KEY$", name) and len(value) > 20]

@@ -43,11 +43,3 @@ def world(a_world: Worlds, library: None) -> World:
 )
 def test_a_question_about_a_release_finds_its_part(world: World, query: str, title: str) -> None:
     assert world.search(query).results[0].title == title
-
-
-def test_an_excerpt_has_whole_lines_of_code(world: World) -> None:
-    best = world.search("boil water by a program kettle.heat minute").results[0]
-    assert best.title == "Boiling water by a program"
-    shown = best.excerpt.split("\n")
-    assert "        kettle.heat(minute)" in shown
-    assert set(CODE.split("\n")).issuperset(line for line in shown if "kettle" in line)

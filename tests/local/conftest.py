@@ -8,12 +8,9 @@ from sakuin_local.supabase.database import Database, running_database
 
 MIGRATION = """
 create extension if not exists vector with schema extensions;
-create table note (id int primary key, owner text, place vector(3));
-alter table note enable row level security;
-grant select on note to anon, authenticated, service_role;
-create policy own on note for select to authenticated using (owner = auth.uid()::text);
-insert into note select n, '11111111-1111-1111-1111-111111111111', '[1,2,3]' from generate_series(1, 1200) n;
-create function asked_as() returns text language sql stable as 'select auth.role()';
+create table note (id int primary key, place vector(3));
+grant select on note to service_role;
+insert into note select n, '[1,2,3]' from generate_series(1, 1200) n;
 create function current_limit() returns text language sql stable as $$
     select current_setting('statement_timeout')
 $$;

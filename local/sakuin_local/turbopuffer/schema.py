@@ -17,7 +17,7 @@ from sakuin_local.turbopuffer.limits import Refused
 
 Floats = NDArray[np.float32]
 
-_VECTOR = re.compile(r"\[(\d+)\]f(16|32)")
+_VECTOR = re.compile(r"\[(\d+)\]f16")
 _IS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "int": lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
@@ -152,9 +152,7 @@ def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
         _check(name, value, schema)
     vector = None
     if "vector" in schema:
-        vector = vector_of(row.get("vector"), schema["vector"].dimensions)
-        if schema["vector"].type.endswith("f16"):
-            vector = _rounded(vector)
+        vector = _rounded(vector_of(row.get("vector"), schema["vector"].dimensions))
     document = Document(_id_of(row["id"]), attributes, vector)
     if document.size > limits.DOCUMENT_BYTES:
         raise Refused(f"document '{row['id']}' is larger than 64 MiB")

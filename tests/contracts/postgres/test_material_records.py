@@ -55,15 +55,6 @@ def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
     assert knowledge.records.counts() == {"ready": 2, "failed": 1, "chunks": 2}
 
 
-def test_versions_that_were_not_processed_have_no_receipt(knowledge: Knowledge) -> None:
-    knowledge.add("a")
-    knowledge.fail(a_source("b", 1), material="b")
-    versions = [("a", "a@1"), ("b", "b@1"), ("a", "a@2"), ("c", "c@1")]
-    found = {(one.key, one.outcome, one.reason) for one in knowledge.records.upload_results(versions)}
-    assert found == {("a", "applied", None), ("b", "failed", "not HTML")}
-    assert knowledge.records.upload_results([]) == []
-
-
 def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     sql.execute(

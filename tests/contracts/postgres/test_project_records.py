@@ -8,7 +8,6 @@ import httpx
 import psycopg
 import pytest
 from sakuin.errors import Invalid, OverLimit
-from sakuin.platform.aws import client
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.supabase.client import Client, answer
 from sakuin.tables.admin.eventbridge import Outbox
@@ -81,18 +80,6 @@ def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> No
         tables.create_tool(None, project, table, json_path="/b", name="b", description=None)
     assert [name for name, _ in answers] == ["read_table", "check_node", "create_tool", "check_node"]
     assert max(size for _, size in answers) < 5_000
-
-
-def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type(kept: Kept) -> None:
-    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
-    table = kept.table(kept.project(), None)
-    tables = TableAdmin(kept.records, S3Bucket(client("s3", **keys), "tables"))
-    _, target = tables.announce_document(None, table, size=7)
-    assert target.url.startswith("https://tables.s3.")
-    assert f"/{table}/1.json?" in target.url
-    assert "X-Amz-Expires=900" in target.url
-    assert "X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in target.url
-    assert target.headers == {"Content-Type": "application/json", "Content-Length": "7", "If-None-Match": "*"}
 
 
 def test_only_the_newest_upload_becomes_the_document(kept: Kept) -> None:

@@ -160,18 +160,6 @@ def test_a_refresh_token_rotates_and_only_the_last_two_are_good(project: Project
     assert refusal(project.refresh(third))[1] == "refresh_token_not_found", "the whole session has ended"
 
 
-def test_signing_out_ends_this_session_alone(project: Project) -> None:
-    here, there = project.sign_in(), project.sign_in()
-
-    assert project.call("POST", "/logout?scope=local", here["access_token"]).status_code == 204
-    ended = project.call("GET", "/user/oauth/grants", here["access_token"])
-    assert refusal(ended) == (403, "session_not_found", "Session from session_id claim in JWT does not exist")
-    assert project.call("GET", "/user/oauth/grants", there["access_token"]).json() == []
-    everywhere = project.call("POST", "/logout", there["access_token"])
-    assert refusal(everywhere) == (400, "validation_failed", "this stand-in has scope=local alone")
-    assert project.refresh(there["refresh_token"]).status_code == 200
-
-
 def test_who_brings_no_valid_token_is_refused(project: Project) -> None:
     assert refusal(project.call("GET", "/user/oauth/grants")) == (
         *(401, "no_authorization", "This endpoint requires a valid Bearer token"),
@@ -242,47 +230,6 @@ def test_every_other_mistake_goes_back_to_the_client(project: Project) -> None:
         said = {"error": "invalid_request", "error_description": problem, "state": "s"}
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (302, BACK), problem
         assert query_of(answer.headers["location"]) == said
-
-
-def test_a_denial_goes_back_to_the_client_once(project: Project) -> None:
-    token = project.sign_in()["access_token"]
-    wanted = f"/oauth/authorizations/{project.authorization(project.registered()['client_id'])}"
-    project.call("GET", wanted, token)
-
-    denied = project.call("POST", f"{wanted}/consent", token, json={"action": "deny"}).json()
-    again = project.call("POST", f"{wanted}/consent", token, json={"action": "approve"})
-
-    assert query_of(denied["redirect_url"]) == {
-        **{"error": "access_denied", "error_description": "User denied the request", "state": "s"}
-    }
-    assert refusal(again) == (400, "validation_failed", "authorization request is no longer pending")
-
-
-def test_a_request_belongs_to_the_user_who_reads_it_first(project: Project) -> None:
-    first, second = project.sign_in()["access_token"], project.sign_in("another@example.com")["access_token"]
-    wanted = f"/oauth/authorizations/{project.authorization(project.registered()['client_id'])}"
-    nothing = (404, "oauth_authorization_not_found", "authorization not found")
-
-    unread = project.call("POST", f"{wanted}/consent", first, json={"action": "approve"})
-    project.call("GET", wanted, first)
-
-    assert refusal(unread) == nothing
-    assert refusal(project.call("GET", wanted, second)) == nothing
-    assert refusal(project.call("POST", f"{wanted}/consent", second, json={"action": "approve"})) == nothing
-    assert refusal(project.call("GET", "/oauth/authorizations/unknown", first)) == nothing
-    project.clock[0] += 601
-    assert refusal(project.call("GET", wanted, first)) == nothing
-
-
-def test_what_a_user_has_allowed_is_not_asked_again(project: Project) -> None:
-    token, client = project.sign_in()["access_token"], project.registered()["client_id"]
-    project.code(client, token)
-
-    again = project.call("GET", f"/oauth/authorizations/{project.authorization(client)}", token).json()
-    more = project.call("GET", f"/oauth/authorizations/{project.authorization(client, scope='email phone')}", token)
-
-    assert set(again) == {"redirect_url"}
-    assert more.json()["scope"] == "email phone"
 
 
 @pytest.mark.parametrize(

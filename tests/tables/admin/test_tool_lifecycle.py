@@ -101,13 +101,6 @@ def test_a_deleted_project_takes_all_of_its_own_along_and_nothing_of_another(wor
     assert {table for (table,) in told} == set(tables)
 
 
-def test_a_name_is_one_that_agents_can_call(world: TableWorld) -> None:
-    table = world.table({"a": "x"})
-    for number, name in enumerate(("a", "search_articles-2", "A" * 64), start=1):
-        world.tool(table, "", name)
-        assert len(world.sql("select 1 from tool")) == number
-
-
 def test_the_product_writes_the_input_schema_whoever_writes_the_record(world: TableWorld) -> None:
     tool = world.tool(world.table({"a": "x"}), "")
     world.sql('update tool set input_schema = \'{"type": "string"}\' where id = %s returning 1', tool)
