@@ -1,4 +1,4 @@
-"""`sakuin eval --bootstrap`: a starter set of questions from an author's pages, a document, or the index."""
+"""`sakuin eval --bootstrap`: a starter set of questions from an author's pages or a document."""
 
 import json
 from pathlib import Path
@@ -41,29 +41,9 @@ def test_pages_on_this_machine_become_questions_in_the_form_of_labels(operator: 
     assert [question["half"] for question in questions][:2] == ["dev", "held-out"]
     assert {id for question in questions for id in question["gold"]} == {"p/a/m#rule-formula", "p/a/m#method-square"}
     assert "解の公式とは何ですか" in asked(questions)
-
-
-def test_the_index_becomes_questions_that_the_index_answers(operator: Operator) -> None:
-    operator.deployment.put("m.html", a_page(PAGE))
-    labels = operator.folder / "labels.jsonl"
-    assert operator.sakuin("eval", labels, "--bootstrap").code == 0
-    assert {id for question in written(labels) for id in question["gold"]} == {"m#rule-formula", "m#method-square"}
-    measured = operator.sakuin("eval", labels, "--min", "hit@5=1", "--json")
-    assert measured.code == 0, measured
-
-
-def test_the_index_below_a_prefix_becomes_questions(operator: Operator) -> None:
-    for key in ("own/m.html", "own-other/m.html", "m.html"):
-        operator.deployment.put(key, a_page(PAGE, title=key))
-    labels = operator.folder / "labels.jsonl"
-    made = operator.sakuin("eval", labels, "--bootstrap", "--prefix", "/own", "--json").document
-    assert made["passages"] == 2
-    assert {id for question in written(labels) for id in question["gold"]} == {
-        "own/m#rule-formula",
-        "own/m#method-square",
-    }
-    nothing = operator.sakuin("eval", operator.folder / "more.jsonl", "--bootstrap", "--prefix", "nowhere")
-    assert (nothing.code, "no page to ask about below nowhere/" in nothing.err) == (1, True)
+    operator.file("sakuin.toml", b'pages = "site"\nprefix = "p"\n')
+    assert operator.sakuin("eval", "again.jsonl", "--bootstrap").code == 0
+    assert written(operator.folder / "again.jsonl") == questions
 
 
 def test_a_document_becomes_questions_about_its_long_strings(operator: Operator) -> None:
@@ -82,7 +62,7 @@ def test_a_file_that_is_there_is_never_replaced(operator: Operator) -> None:
     assert (refused.code, file.read_bytes()) == (1, b"mine")
     assert "exists already" in refused.err
     empty = operator.sakuin("eval", "new.jsonl", "--bootstrap")
-    assert (empty.code, "no page" in empty.err) == (1, True)
+    assert (empty.code, "Name a folder of built pages" in empty.err) == (2, True)
     assert operator.sakuin("eval", file, "--from", operator.folder).code == 2
     assert operator.sakuin("eval", "none.jsonl").code == 2
 

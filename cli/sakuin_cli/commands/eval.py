@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import agent_of, deployment, deployment_of, settings_of
+from sakuin_cli.connections import deployment
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.files import read_text, write_text
 from sakuin_cli.options import DataOption, IndexOption, JsonOption, PrefixOption, input_file, output_file
@@ -58,7 +58,7 @@ def eval(
             metavar="PATH",
             exists=True,
             help="Pages or a JSON document of a Table, for --bootstrap; may be repeated.",
-            show_default="the index",
+            show_default="`pages` of sakuin.toml",
         ),
     ] = None,
     prefix: PrefixOption = "",
@@ -106,19 +106,17 @@ def _write_starter_set(
     file: Path, sources: Sequence[Path], prefix: str, data: Path | None, *, feedback: bool
 ) -> dict[str, object]:
     from sakuin_cli.evaluation.bootstrap import as_lines, judged_questions, starter_questions
-    from sakuin_cli.evaluation.passages import passages_below, passages_in_index
+    from sakuin_cli.evaluation.passages import passages_below
+    from sakuin_cli.site.config import site_of
 
     if file.exists():
         raise Invalid(f"{file} exists already: name a new file, so that no edited questions are lost")
-    settings = settings_of(data)
     if feedback:
-        judged = judged_questions(deployment_of(settings).call("GET", "feedback")["feedback"], prefix)
+        judged = judged_questions(deployment(data).call("GET", "feedback")["feedback"], prefix)
         write_text(file, as_lines(judged))
         return {"file": str(file), "questions": len(judged)}
-    if sources:
-        passages = passages_below(sources, folder=prefix)
-    else:
-        passages = passages_in_index(agent_of(settings, "list_concepts"), deployment_of(settings), folder=prefix)
+    site = site_of(sources, prefix)
+    passages = passages_below(site.paths, folder=site.prefix)
     questions = starter_questions(passages)
     write_text(file, as_lines(questions))
     return {"file": str(file), "questions": len(questions), "passages": len(passages)}
