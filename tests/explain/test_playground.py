@@ -55,6 +55,25 @@ def test_an_expected_chunk_is_explained_in_one_language(world: World, expected: 
     assert said.explanation["expected"]["why"].startswith(why)
 
 
+def test_a_wrong_argument_is_the_answer_that_an_agent_gets(world: World) -> None:
+    said = asked_of_pages(world, arguments={"top_k": 500})
+    assert (said.is_error, said.structured, said.explanation) == (True, None, None)
+    assert said.text == said.problem == "'top_k' must be a whole number from 1 to 50"
+
+
+def test_a_tool_answers_as_at_its_endpoint(tables: TableWorld) -> None:
+    table = tables.table(DOCUMENT)
+    tool = tables.tool(table, "/articles")
+    endpoint = tables.endpoint(tool)
+    tables.settle()
+    given = tables.answer(endpoint, "傾き")
+    question = PlaygroundQuestion({"query": "傾き"}, endpoint, tool, expected="/1/content")
+    said = playground(None, tables)(question)
+    assert said.structured == given
+    assert said.explanation is not None
+    assert said.explanation["expected"]["id"] == "/articles/1/content"
+
+
 def test_a_tool_that_no_endpoint_has_is_not_found(tables: TableWorld) -> None:
     tool = tables.tool(tables.table(DOCUMENT), "")
     other = tables.endpoint()
