@@ -27,10 +27,18 @@ _SEARCHABLE_SECONDS = 900
 _IMPORT_SECONDS = 60
 
 
-def load_pages(stack: Stack, pages: Path, folder: Path) -> None:
-    """Makes the built pages or the Markdown of a folder the library, and waits until they are searchable."""
+def load_pages(stack: Stack, pages: Path, folder: Path) -> str:
+    """Makes the built pages or the Markdown of a folder the library, and waits until they are searchable.
+
+    Returns what the push says of pages that cannot be read or that still wait: the others are searchable. Empty if all
+    are.
+    """
     site = built_pages(pages, folder / "rendered")
-    _push(stack, site, "--delete", "--yes")
+    try:
+        _push(stack, site, "--delete", "--yes")
+    except LocalError as error:
+        return str(error)
+    return ""
 
 
 def load(stack: Stack, folder: Path) -> bool:
@@ -50,7 +58,7 @@ def load(stack: Stack, folder: Path) -> bool:
 def _push(stack: Stack, pages: Path, *options: str) -> None:
     """Runs `sakuin push` on a folder; raises `LocalError` if it fails."""
     program = Path(sys.executable).with_name("sakuin")
-    command: list[str | Path] = [program, "push", pages, "--timeout", str(_SEARCHABLE_SECONDS), "--json", *options]
+    command: list[str | Path] = [program, "push", pages, "--timeout", str(_SEARCHABLE_SECONDS), *options]
     stack.programs.run("sakuin-push", command, environment_for(stack.environment))
 
 

@@ -77,6 +77,8 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
             if (pages := options.pages) is not None:
                 pushed = steps.start(f"pages of {pages}", lambda: samples.load_pages(stack, pages, folder))
                 steps.finish([pushed], watch=stack.programs.check)
+                if failure := pushed.result():
+                    progress.print(Text.assemble(("! ", "yellow"), failure))
             # After the pages: the same two cores embed both, and the first answer comes from the pages.
             name = "default project, sample Table" if options.samples else "default project"
             table = steps.start(name, lambda: _projects(stack, folder, samples=options.samples))

@@ -390,7 +390,7 @@ def test_pages_that_wait_for_embeddings_say_so_and_how_long(operator: Operator) 
         operator.file(f"{name}.html")
     waits = work_row("b.html", "Waiting for embeddings, about 3 minutes", attempts=0)
     fails = work_row("b.html", "The embedding service did not answer", attempts=1)
-    later = "; it continues automatically, see `sakuin status`"
+    later = "; see `sakuin status`"
     for row, late, first in (
         # One of three is applied, and the others take as long.
         (waits, {"b.html", "c.html"}, "Waiting for embeddings, about 1 minute" + later),

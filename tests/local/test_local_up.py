@@ -123,15 +123,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stack(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """One stack for all tests, with a folder of one page, named as from here; the last test kills it."""
+    """One stack for all tests, with a folder of two files, named as from here; the last test kills it."""
     folder = page_in(data.parent, "三角形", "底辺と高さの積の半分です。")
+    (folder / "broken.html").write_bytes(b"\0")
     with up(data, SAKUIN, Path(os.path.relpath(folder))) as running_and_said:
         yield running_and_said
 
 
 @pytest.mark.usefixtures("stack")
-def test_it_serves_the_folder_that_it_was_given(data: Path) -> None:
+def test_it_serves_the_folder_that_it_was_given_but_for_files_that_cannot_be_read(data: Path) -> None:
+    said = data.with_suffix(".log").read_text()
+    assert "broken.html  The file is empty." in said
+    assert "1 of 2 pages searchable" in said
     assert "/三角形.html#rule-area" in sakuin(data, "search", "三角形の面積").stdout
+    assert sakuin(data, "rm", "broken.html").returncode == 0
 
 
 def test_it_is_ready_and_refuses_a_second_one(

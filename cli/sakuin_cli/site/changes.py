@@ -165,4 +165,4 @@ def _waiting_reasons(
     if len(times) > 1 and (delayed or seconds - times[-1] < _LATELY_SECONDS):
         reasons = dict.fromkeys(keys, waiting_for("embeddings", times[-1] / (len(times) - 1) * len(keys)))
     reasons |= {key: row["reason"] for key, row in rows.items()}
-    return {key: f"{reason}; it continues automatically, see `sakuin status`" for key, reason in reasons.items()}
+    return {key: f"{reason}; see `sakuin status`" for key, reason in reasons.items()}

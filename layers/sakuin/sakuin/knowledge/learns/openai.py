@@ -47,7 +47,7 @@ class _Answer(BaseModel):
 class OpenAILearnsModel:
     """A `LearnsModel` with one call for each group of explanations and the least reasoning that the model has.
 
-    It does not retry: a later message does. `require_budget` is called before each call, `on_tokens` receives the tokens
+    It does not retry: a later message does. `require_budget` is called before each call, `on_tokens` gets the tokens
     that its answer cost.
     """
 
