@@ -125,7 +125,7 @@ def test_a_replaced_key_is_told_so_and_is_sent_nothing_more(stack: Stack, tenant
         stack.sql.execute("update mcp set api_key_hash = repeat('a', 64) where id = %s", (owner.ids["mcp_id"],))
         changed(stack, owner)
         deliver(stack)
-        assert [each.get("type") for each in to.received] == ["terminated"]
+        assert [(each["type"], each["error"]["code"]) for each in to.received] == [("terminated", -32012)]
         changed(stack, owner)
         deliver(stack)
         assert len(to.received) == 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.errors import OverLimit, Unauthorized
+from sakuin.errors import OverLimit
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.callers import Caller
 from sakuin.mcp.changes.due_subscriptions import send_due
@@ -346,17 +346,6 @@ def test_what_is_over_the_quota_of_deliveries_comes_later(product: Product) -> N
     product.world.sql.execute("update event_subscription set due_at = now()")
     product.deliver()
     assert product.to.events == [(ADDED, "y#def-b")]
-
-
-def test_a_key_without_access_is_told_once_and_gets_nothing_more(product: Product) -> None:
-    def gone(_principal: str, _mcp_id: str | None) -> Caller:
-        raise Unauthorized
-
-    product.subscribe()
-    product.world.put("y.html", a_page(B))
-    product.deliver(replace(product.work, find_caller=gone))
-    assert [(each["type"], each["error"]["code"]) for each in product.to.received] == [("terminated", -32012)]
-    assert product.row() is None
 
 
 def test_a_key_of_one_folder_hears_of_no_other(product: Product) -> None:

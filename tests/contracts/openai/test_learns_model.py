@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from openai import OpenAI, Timeout
 from sakuin.errors import RateLimited, Refused, SakuinError, Unavailable
-from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT, OpenAILearnsModel
+from sakuin.knowledge.learns.openai import OpenAILearnsModel
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.page import Explanation
 from sakuin.platform.openai.models import models
@@ -89,12 +89,6 @@ def test_an_answer_that_is_written_too_slowly_is_unavailable(server: OpenAIServe
     with pytest.raises(Unavailable, match="no usable answer in time") as late:
         OpenAILearnsModel(server.client, "gpt-6-luna", timeout=Timeout(0.2)).learns(TEXTS)
     assert late.value.retry_after is None
-
-
-def test_six_explanations_fit_into_the_time_and_a_page_in_one_call_did_not() -> None:
-    tokens_of_an_answer, tokens_a_second = 80, 62.0
-    assert 6 * tokens_of_an_answer / tokens_a_second < LEARNS_TIMEOUT.read / 2
-    assert 14 * tokens_of_an_answer / tokens_a_second > 10
 
 
 @pytest.mark.parametrize("said", ["not JSON", "{}", '{"items": [{"anchor": 1}]}'])
