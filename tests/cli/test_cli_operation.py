@@ -8,6 +8,7 @@ from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
+from tests.cli.recorded import recorded
 from tests.functions import MATERIALS
 
 
@@ -119,6 +120,13 @@ def test_changes_are_printed_with_the_cursor_to_go_on(filled: Operator) -> None:
         ("explanation.removed", "x#rule-a"),
         ("explanation.added", "x#def-b"),
     }
+
+
+def test_changes_are_read_until_there_are_no_more(operator: Operator) -> None:
+    answers = iter([{"changes": [{"id": n}], "cursor": str(n), "more": n < 2} for n in (1, 2)])
+    with recorded(lambda _method, _path, _body: (200, next(answers))) as url:
+        found = operator.sakuin("changes", "--json", SAKUIN_URL=url).document
+    assert found == {"changes": [{"id": 1}, {"id": 2}], "cursor": "2"}
 
 
 def test_some_kinds_are_asked_for(filled: Operator) -> None:

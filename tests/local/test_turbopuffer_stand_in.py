@@ -335,6 +335,15 @@ def test_a_list_without_a_value_passes_the_filter_that_says_so(namespace: Namesp
     assert ids(namespace, "folders", "NotContains", "a/b") == ["2", "3"]
 
 
+def test_deleted_documents_leave_bm25s_statistics(namespace: Namespace, client: Turbopuffer) -> None:
+    rows: list[Json] = [{"id": "1", "text": "fox dog"}, {"id": "2", "text": "fox"}]
+    put(namespace, *rows, {"id": "3", "text": "fox fox fox"})
+    matching(namespace, "text", "BM25", "fox")
+    namespace.write(delete_by_filter=("id", "In", ["3"]))
+    put(client.namespace("other"), *rows)
+    assert matching(namespace, "text", "BM25", "fox") == matching(client.namespace("other"), "text", "BM25", "fox")
+
+
 def test_clauses_are_summed_and_weighted(filled: Namespace) -> None:
     red, fox = (matching(filled, "text", "BM25", word) for word in ("red", "fox"))
     clauses = [("Product", 3, ("text", "BM25", "red")), ("text", "BM25", "fox")]
