@@ -235,4 +235,4 @@ def test_errors_say_what_to_do(annotate: Annotate, tmp_path: Path) -> None:
     assert (nothing.exit_code, nothing.stdout) == (1, "")
     assert nothing.stderr.startswith("sakuin: There is no source of a page in .: name a folder with .html")
     (tmp_path / "a.html").write_text("x")
-    assert "is not a CSS selector" in annotate(".", "--selector", "[[").stderr
+    assert "is not a CSS selector" in annotate(".", SAKUIN_BOX_SELECTORS="[[").stderr

@@ -35,14 +35,6 @@ def annotate(
         bool, typer.Option("--write", help="Write the ids into the files, and change nothing else.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 if a box has no id, for CI.")] = False,
-    selector: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CSS",
-            help="A CSS selector: only such elements are boxes; may be repeated.",
-            show_default="SAKUIN_BOX_SELECTORS, otherwise class names such as rule-box, theorem, 定理",
-        ),
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Propose an id for each box that explains something and has none."""
@@ -50,17 +42,15 @@ def annotate(
         raise typer.BadParameter("--write and --check exclude each other", param_hint="--check")
     with reporting_errors(as_json) as terminal:
         with terminal.progress("read") as on_progress:
-            files = _annotated(paths, _selectors(selector), on_progress, write=write)
+            files = _annotated(paths, _selectors(), on_progress, write=write)
         terminal.answer(_document(files, write), lambda: _show(terminal, files, write))
     failed = any(file.error for file in files) or (check and any(file.proposed for file in files))
     raise typer.Exit(1 if failed else 0)
 
 
-def _selectors(named: Sequence[str] | None) -> tuple[str, ...]:
+def _selectors() -> tuple[str, ...]:
     from sakuin.settings import css_selectors
 
-    if named:
-        return tuple(named)
     configured = os.environ.get("SAKUIN_BOX_SELECTORS", "")
     return css_selectors(configured) if configured.strip() else ()
 
