@@ -26,7 +26,7 @@ from sakuin.knowledge.messages import BucketEvent, read_event, send_pending_lear
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
-from sakuin.knowledge.postgres_search import CandidateStore, KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import CandidateStore, ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.knowledge.turbopuffer import TurbopufferChunks
 from sakuin.mcp.search_tools import SearchTools
@@ -236,7 +236,7 @@ class World(Outside):
         chunks: CandidateStore = PostgresChunks(self.client)
         if self.settings.store == "turbopuffer":
             chunks = TurbopufferChunks(PostgresChunks(self.client), self.store, DEPLOYED.bucket)
-        self.searched: KnowledgeSearch = KnowledgeSearch(chunks, WEIGHTS)
+        self.searched: ChunkSearch = ChunkSearch(chunks, WEIGHTS)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from sakuin.knowledge.model import Hit, KnowledgeAnswer
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.language.model import AnalyzedQuery
 from sakuin.mcp.app import McpApp
@@ -77,7 +77,7 @@ def library_search(url: str, key: str, embedder: Any) -> tuple[SearchKnowledge, 
     """Returns the search over a database, without any vocabulary."""
     client = client_of(url, key)
     search = SearchKnowledge(
-        KnowledgeSearch(PostgresChunks(client), weights_of(NAME)), Lexicon(client), embedder, VERSION, ""
+        ChunkSearch(PostgresChunks(client), weights_of(NAME)), Lexicon(client), embedder, VERSION, ""
     )
     return search, ReadKnowledge(client, "")
 

@@ -35,9 +35,12 @@ class DeploymentClient:
         """Returns counts of the whole library."""
         return self.call("GET", "status")
 
-    def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[Record]:
-        """Yields the materials that begin with `prefix`, by name, without deleted ones; `limit` per request."""
-        asked = _given(prefix=prefix, limit=limit)
+    def materials(self, *, prefix: str = "", status: str | None = None, limit: int = _A_REQUEST) -> Iterator[Record]:
+        """Yields the materials that begin with `prefix`, by name, all of a status, or all but deleted ones.
+
+        A request has `limit` of them.
+        """
+        asked = _given(prefix=prefix, status=status, limit=limit)
         for page in _pages(lambda after: self.call("GET", "materials", params=asked | _given(after=after))):
             yield from page["materials"]
 

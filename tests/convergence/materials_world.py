@@ -13,7 +13,7 @@ import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.page import Explanation
-from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, ReadKnowledge
 from sakuin.mcp.changes.feed import ChangeFeed
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import Client, connected
@@ -117,7 +117,7 @@ class MaterialsWorld:
         self.unfinished = UnfinishedWorkStore(self.backend.client)
         self.reconcile = replace(reconciling(clients, tuple)().materials, now=lambda: self.bucket.now)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
-        self.search = KnowledgeSearch(PostgresChunks(self.backend.client), WEIGHTS)
+        self.search = ChunkSearch(PostgresChunks(self.backend.client), WEIGHTS)
         self.read = ReadKnowledge(self.backend.client, "")
         self.feed = ChangeFeed(self.backend.client, self.read.url)
         # Reads the change feed a little after each step.

@@ -14,7 +14,7 @@ from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.page import titles_text
 from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
@@ -74,7 +74,7 @@ def library_in(database: Database, folder: Path, model: CachedModel, *, vocabula
         version = str(bucket.current_version(key))
         pages.index_version(material, key, version, Source("materials", key, version, padded(f"{number:06X}")))
         texts |= _texts(bucket, learns, key, material)
-    search = KnowledgeSearch(PostgresChunks(client), weights_of(model.name))
+    search = ChunkSearch(PostgresChunks(client), weights_of(model.name))
     searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
     return Library(texts, ExplainKnowledge(searches, ReadKnowledge(client, "")))
 

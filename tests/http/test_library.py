@@ -51,6 +51,15 @@ def test_health_says_what_to_do_about_another_schema(world: World) -> None:
     assert answer.json() == {"status": "ok", "version": "1.2.3", "schema": "older", "advice": advice}
 
 
+def test_the_status_counts_materials_and_chunks(api: TestClient, world: World, changes: None) -> None:
+    world.put("bad.html", b"%PDF-1.7")
+    (ready,) = api.get("/v1/materials", params={"status": "ready"}).json()["materials"]
+    expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "last_indexed": ready["indexed_at"], "waiting": []}
+    assert api.get("/v1/status").json() == expected
+    failed = api.get("/v1/materials", params={"status": "failed"}).json()["materials"]
+    assert [each["material"] for each in failed] == ["bad"]
+
+
 def test_materials_come_in_pages(api: TestClient, world: World, changes: None) -> None:
     for name in "abc":
         world.put(f"{name}.html", a_page({}))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
-from sakuin.knowledge.postgres_search import IndexAnswer, KnowledgeSearch, PostgresChunks, Question
+from sakuin.knowledge.postgres_search import ChunkSearch, IndexAnswer, PostgresChunks, Question
 from sakuin.platform.embedding import Vector
 from sakuin.retrieval.weights import Scale
 
@@ -91,7 +91,7 @@ def test_a_question_off_the_topic_has_no_good_match_and_still_the_nearest(world:
     assert (answer.no_good_match, len(answer.results)) == (True, 3)
 
 
-class _Near(KnowledgeSearch):
+class _Near(ChunkSearch):
     """Finds four chunks, two of them nearly."""
 
     def answer(self, question: Question) -> IndexAnswer:

@@ -81,19 +81,13 @@ def _state_of(row: "Record") -> str:
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
     """Returns the whole library: counts, materials whose newest version failed, the latest change, unfinished work."""
     counts, unfinished, queues = client.status(), client.work(), client.queues()
-    failed: list[dict[str, Any]] = []
-    last_indexed: str | None = None
-    for record in client.materials():
-        if record["status"] == "failed":
-            failed.append({"material": record["material"], "key": record["key"], "error": record["error"]})
-        # Times are ISO 8601 in one time zone: the greatest text is the latest.
-        last_indexed = max(filter(None, (last_indexed, record["indexed_at"])), default=None)
+    failed = client.materials(status="failed")
     return {
         "materials": {"ready": 0, "failed": 0, **counts["materials"]},
         "chunks": counts["chunks"],
         "waiting": counts["waiting"],
-        "failed": failed,
-        "last_indexed": last_indexed,
+        "failed": [{name: record[name] for name in ("material", "key", "error")} for record in failed],
+        "last_indexed": counts["last_indexed"],
         "work": {"retrying": 0, "waiting": 0, "failed": 0, **unfinished["counts"]},
         "unfinished": unfinished["work"],
         **queues,

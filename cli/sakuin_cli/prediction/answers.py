@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sakuin.errors import SakuinError
-from sakuin.knowledge.postgres_search import KnowledgeSearch
+from sakuin.knowledge.postgres_search import ChunkSearch
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.weights import Weights
@@ -114,9 +114,7 @@ class Predict:
     def search(self, site: PredictedSite, assumed: float | None = None) -> SearchKnowledge:
         """Returns the search over a site. A passage without a vector has the cosine `assumed`."""
         chunks = PredictedChunks(site, self.vectors, assumed=assumed)
-        return SearchKnowledge(
-            KnowledgeSearch(chunks, self.weights), chunks.words, self.vectors, self.version, base_url=""
-        )
+        return SearchKnowledge(ChunkSearch(chunks, self.weights), chunks.words, self.vectors, self.version, base_url="")
 
 
 def _answer(search: SearchKnowledge, query: str) -> PredictedAnswer | None:

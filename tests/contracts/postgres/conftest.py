@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source, StoredChunk
 from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, PostgresChunks, ReadKnowledge
+from sakuin.knowledge.postgres_search import ChunkSearch, Lexicon, PostgresChunks, ReadKnowledge
 from sakuin.knowledge.turbopuffer import StoredPages, TurbopufferChunks
 from sakuin.platform.supabase.client import Client
 from sakuin.platform.turbopuffer.client import connected
@@ -26,7 +26,7 @@ from tests.emptied import emptied
 class Knowledge:
     index: KnowledgeIndex
     records: MaterialRecords
-    search: KnowledgeSearch
+    search: ChunkSearch
     read: ReadKnowledge
     lexicon: Lexicon
     version: PageIndexVersion = FINGERPRINT
@@ -101,9 +101,9 @@ def knowledge(request: pytest.FixtureRequest, service: Client, sql: psycopg.Conn
     index, chunks = KnowledgeIndex(service), PostgresChunks(service)
     records, read, lexicon = MaterialRecords(service), ReadKnowledge(service, ""), Lexicon(service)
     if request.param == "postgres":
-        return Knowledge(index, records, KnowledgeSearch(chunks, WEIGHTS), read, lexicon)
+        return Knowledge(index, records, ChunkSearch(chunks, WEIGHTS), read, lexicon)
     # Each test has its own namespace.
     rows, library = TurbopufferRows(connected(request.getfixturevalue("stand_in"), "any")), uuid4().hex
     index = replace(index, stored_pages=lambda: StoredPages(service, rows, library))
-    search = KnowledgeSearch(TurbopufferChunks(chunks, rows, library), WEIGHTS)
+    search = ChunkSearch(TurbopufferChunks(chunks, rows, library), WEIGHTS)
     return Knowledge(index, records, search, read, lexicon, replace(FINGERPRINT, store="turbopuffer"))

@@ -1,4 +1,4 @@
-"""What `KnowledgeSearch` promises."""
+"""What `ChunkSearch` promises."""
 
 import itertools
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_search import KnowledgeSearch, PostgresChunks, Question
+from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, Question
 from sakuin.language.indexing import SATURATION
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.supabase.client import Client, call
@@ -170,7 +170,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, knowledge.version, EVERYTHING, 50)
-    narrow = KnowledgeSearch(PostgresChunks(service, posting_budget=1), WEIGHTS)
+    narrow = ChunkSearch(PostgresChunks(service, posting_budget=1), WEIGHTS)
     assert len(knowledge.search.answer(question).matches) == 32
     (found,) = narrow.answer(question).matches
     # Each candidate is scored by all slots, not only by the one that found it.

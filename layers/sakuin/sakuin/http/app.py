@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse
@@ -71,6 +71,7 @@ class StatusView(BaseModel):
 
     materials: dict[str, int] = Field(description="Number of materials by status.")
     chunks: int
+    last_indexed: Time | None = Field(description="When a page last became searchable.")
     waiting: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
 
 
@@ -144,13 +145,17 @@ def rest_api(
         counts = dict(library.records.counts())
         chunks = counts.pop("chunks")
         waiting = [{"material": material, "key": key} for material, key, _owner in library.records.competing_keys()]
-        return StatusView(materials=counts, chunks=chunks, waiting=waiting)
+        last_indexed = library.records.last_indexed()
+        return StatusView(materials=counts, chunks=chunks, last_indexed=last_indexed, waiting=waiting)
 
     @routes.get("/materials")
     def list_materials(
-        prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
+        prefix: str = "",
+        status: Literal["ready", "failed"] | None = None,
+        after: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 200,
     ) -> MaterialsView:
-        materials, next_cursor = library.records.materials(prefix=prefix, after=after, limit=limit)
+        materials, next_cursor = library.records.materials(prefix=prefix, status=status, after=after, limit=limit)
         work = work_of([item.material for item in materials])
         views = [_material(item, work.get(item.material, ())) for item in materials]
         return MaterialsView(materials=views, next_cursor=next_cursor)

@@ -278,6 +278,11 @@ class MaterialRecords:
         counts: Mapping[str, int] = call(self.client, "material_counts", {})
         return counts
 
+    def last_indexed(self) -> str | None:
+        """Returns when a page last became searchable, None if there is none."""
+        request = self.client.table("material").select("indexed_at").order("indexed_at", desc=True, nullsfirst=False)
+        return next((row["indexed_at"] for row in answer(request.limit(1))), None)
+
     def descriptions(self) -> Mapping[str, str]:
         """Returns what the owner says of the library ("") and of folders."""
         request = self.client.table("library_description").select("folder,description").order("folder")

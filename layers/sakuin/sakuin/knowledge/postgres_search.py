@@ -194,8 +194,8 @@ class IndexAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeSearch:
-    """Searches chunks."""
+class ChunkSearch:
+    """Ranks the chunks that a store finds for an analyzed question."""
 
     chunks: CandidateStore
     weights: Weights

@@ -9,7 +9,7 @@ from sakuin.knowledge.excerpt import excerpt, matched_words
 from sakuin.knowledge.markdown import plain_text
 from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match, learns_author
 from sakuin.knowledge.names import link
-from sakuin.knowledge.postgres_search import DEPTH, IndexAnswer, KnowledgeSearch, Question
+from sakuin.knowledge.postgres_search import DEPTH, ChunkSearch, IndexAnswer, Question
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.unicode_text import folded
@@ -64,12 +64,12 @@ class Words(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
-    """Searches by meaning and by words. Links begin with `base_url`.
+    """Answers a question as it is asked: analyzes and embeds it, and searches its chunks. Links begin with `base_url`.
 
     `newer` gives the search of the live index version by its id; None if it is this one.
     """
 
-    index: KnowledgeSearch
+    index: ChunkSearch
     lexicon: Words
     embedder: QuestionEmbedder
     version: PageIndexVersion

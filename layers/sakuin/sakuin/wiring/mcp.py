@@ -70,7 +70,7 @@ class Searches:
         return self._tables(self._live, True).records
 
     def _search_of_pages(self, index: StoredIndexVersion, follows: bool) -> "SearchKnowledge":
-        from sakuin.knowledge.postgres_search import KnowledgeSearch
+        from sakuin.knowledge.postgres_search import ChunkSearch
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.weights import weights_of
 
@@ -79,7 +79,7 @@ class Searches:
             return self._knowledge(search, True) if search else None
 
         model = index.settings.model
-        searched = KnowledgeSearch(self._chunks(index), weights_of(model.name))
+        searched = ChunkSearch(self._chunks(index), weights_of(model.name))
         base_url = self._clients.settings.base_url
         return SearchKnowledge(searched, self._lexicon, self.embedder(model), index.settings.pages, base_url, newer)
 
