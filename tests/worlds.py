@@ -57,7 +57,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin.wiring import api, embed_chunks, index_material, index_tool, maintain, mcp
+from sakuin.wiring import api, console, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry
 from sakuin.wiring.index_versions import own_index, reconciling
 from sakuin_local.serving import served
@@ -325,7 +325,7 @@ class World(Outside):
     @property
     def operation(self) -> Operation:
         """Returns the services of the console's pages of operation."""
-        return api.operation_of(self.clients, self.library, self.queue_states)
+        return console.operation_of(self.clients, self.library, self.queue_states)
 
     @property
     def queue_states(self) -> Queues:

@@ -1,9 +1,5 @@
 """Answers agents: POST /mcp."""
 
-import os
+from sakuin.wiring.handlers import http_function
 
-from sakuin.wiring import mcp
-from sakuin.wiring.clients import Clients
-from sakuin.wiring.handlers import restorable
-
-handler = restorable(lambda: mcp.handler(Clients.of(os.environ, "Search")))
+handler = http_function("mcp", "Search")

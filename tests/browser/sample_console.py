@@ -18,7 +18,7 @@ from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.platform.keys import DeploymentKey, LibraryKeys, hash_of_key
 from sakuin.texts.catalogue import LANGUAGES
 from sakuin.upkeep.refused_questions import RefusedQuestions, WatchedGaps
-from sakuin.wiring.api import menu_counts
+from sakuin.wiring.console import menu_counts
 from sakuin_local.places import SAMPLES
 from sakuin_local.serving import served
 from starlette.applications import Starlette

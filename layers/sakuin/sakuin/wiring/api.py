@@ -2,67 +2,58 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+
+from mangum import Mangum
 
 from sakuin import __version__
+from sakuin.console.gaps import Gaps, Places
+from sakuin.console.sessions import Sessions
+from sakuin.console.supabase_auth import SupabaseAuth
 from sakuin.errors import Misconfigured
+from sakuin.explain.ask_mcp import AskMcp
+from sakuin.http.app import explain_router, rest_api, sign_in_router
+from sakuin.http.index_versions import index_router, vector_router
+from sakuin.http.keys import console_router, keys_router
+from sakuin.http.projects import ProjectServices, project_routers
+from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
+from sakuin.http.upkeep import doctor_router, gap_router, reconcile_router
+from sakuin.knowledge.library import Library
+from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
+from sakuin.platform.asgi import Application, at_first_request
 from sakuin.platform.aws import Handler
+from sakuin.platform.keys import (
+    RECORD_SECONDS,
+    DeploymentKey,
+    KeyUse,
+    LibraryKey,
+    LibraryKeys,
+    StoredKeys,
+    record_once_a_day,
+)
 from sakuin.platform.secrets import KeyRing, NamedSecret
+from sakuin.platform.supabase.schema import SchemaCheck
+from sakuin.platform.supabase.tokens import tokens_of
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.tables.admin.eventbridge import Outbox
+from sakuin.tables.admin.postgres import ProjectRecords, count_request
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.upkeep.dead_letters import DeadLetters
+from sakuin.upkeep.doctor import Doctor
+from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveVectors
+from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import kept_or_own, own_index, recent, reconciling
-
-if TYPE_CHECKING:
-    from sakuin.console.gaps import Gaps
-    from sakuin.console.pages.operation import Operation
-    from sakuin.console.pages.playground import Playground
-    from sakuin.explain.ask_mcp import AskMcp
-    from sakuin.http.projects import ProjectServices
-    from sakuin.knowledge.library import Library
-    from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.upkeep.doctor import Doctor
-    from sakuin.upkeep.queues import Queues
+from sakuin.wiring.index_versions import kept_or_own, own_index, reconciling
 
 # API Gateway ends a request after 30 seconds; there are four calls of vendors.
 _CHECK_SECONDS = 5.0
 # Monitors expect an answer of `/healthz` at once.
 _SCHEMA_SECONDS = 2.0
-# So old may the numbers in the console's menu be.
-_COUNT_SECONDS = 10.0
 
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    from mangum import Mangum
-
-    from sakuin.console.sessions import Sessions
-    from sakuin.console.supabase_auth import SupabaseAuth
-    from sakuin.explain.ask_mcp import AskMcp
-    from sakuin.http.app import explain_router, rest_api, sign_in_router
-    from sakuin.http.index_versions import index_router, vector_router
-    from sakuin.http.keys import console_router, keys_router
-    from sakuin.http.projects import project_routers
-    from sakuin.http.unfinished_work import WorkOfMaterials, queue_router, work_router
-    from sakuin.http.upkeep import doctor_router, gap_router, reconcile_router
-    from sakuin.knowledge.postgres_search import ReadKnowledge
-    from sakuin.platform.asgi import Application, at_first_request
-    from sakuin.platform.keys import (
-        RECORD_SECONDS,
-        DeploymentKey,
-        KeyUse,
-        LibraryKey,
-        LibraryKeys,
-        StoredKeys,
-        record_once_a_day,
-    )
-    from sakuin.platform.supabase.schema import SchemaCheck
-    from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.postgres import count_request
-    from sakuin.upkeep.dead_letters import DeadLetters
-    from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveVectors
-    from sakuin.upkeep.queues import Queues
-
     settings, client = clients.settings, clients.supabase
     own, secret = own_index(settings), clients.secret(with_all=True)
     # A secret of users that is wrong ends the start, as one of the functions does.
@@ -119,28 +110,10 @@ def handler(clients: Clients) -> Handler:
 
     def console() -> Application:
         """Builds the console at its first request: the REST API needs none of its modules."""
-        from sakuin.console.app import console_app
-        from sakuin.console.pages import agents, keys, operation, playground, projects, sign_in
-        from sakuin.console.pages import gaps as gap_pages
-        from sakuin.console.pages import library as library_pages
-        from sakuin.console.shell import Shell
+        from sakuin.wiring.console import console
 
-        counts = recent(lambda: menu_counts(library, unfinished), seconds=_COUNT_SECONDS, clock=clients.clock)
-        learns_model = partial(clients.learns_model, at_once=True)
-        pages = library_pages.LibraryPages(library, ReadKnowledge(client, settings.base_url), learns_model)
-        shell = Shell(sessions, __version__, settings.api_url, counts=counts)
-        searches = searching(clients, services.records, ask)
-        return console_app(
-            shell,
-            sign_in.routes(shell, record_use, auth),
-            operation.routes(shell, operation_of(clients, library, queues)),
-            playground.routes(shell, searches),
-            library_pages.routes(shell, pages),
-            gap_pages.routes(shell, gaps),
-            projects.routes(shell, services),
-            keys.routes(shell, deployment_keys, library_keys),
-            agents.routes(shell, auth),
-        )
+        keys = deployment_keys, library_keys
+        return console(clients, library, queues, services, ask, gaps, sessions, auth, keys, record_use)
 
     rest = rest_api(
         library,
@@ -161,17 +134,8 @@ def handler(clients: Clients) -> Handler:
     return http_handler(Mangum(rest, lifespan="off"), clients.telemetry)
 
 
-def menu_counts(library: "Library", unfinished: "UnfinishedWorkStore") -> Mapping[str, int]:
-    """Returns the numbers in the menu of an admin."""
-    findings = sum(each.findings for each in library.records.finding_counts() if each.severity != "info")
-    return {"/work": unfinished.counts().total, "/findings": findings}
-
-
-def library_of(clients: Clients) -> "Library":
+def library_of(clients: Clients) -> Library:
     """Returns the pages and uploads of the deployment."""
-    from sakuin.knowledge.library import Library
-    from sakuin.knowledge.postgres import KnowledgeIndex, MaterialRecords
-
     settings, client = clients.settings, clients.supabase
     return Library(
         records=MaterialRecords(client),
@@ -185,10 +149,8 @@ def library_of(clients: Clients) -> "Library":
     )
 
 
-def doctor(clients: Clients, secret: NamedSecret) -> "Doctor":
+def doctor(clients: Clients, secret: NamedSecret) -> Doctor:
     """Returns the checks of the deployment from inside."""
-    from sakuin.upkeep.doctor import Doctor
-
     settings = clients.settings
     return Doctor(
         clients.supabase,
@@ -204,67 +166,16 @@ def doctor(clients: Clients, secret: NamedSecret) -> "Doctor":
     )
 
 
-def searching(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Playground":
-    """Returns the searches of the console's playground."""
-    from sakuin.console.gaps import Places
-    from sakuin.console.pages.playground import Playground
-    from sakuin.knowledge.postgres_search import ReadKnowledge
-    from sakuin.upkeep.index_versions import IndexVersions
-
-    read = ReadKnowledge(clients.supabase, clients.settings.base_url)
-    places = Places(records, clients.settings.library_for_users)
-    versions = IndexVersions(clients.supabase)
-
-    def other_versions() -> list[str]:
-        return [each.settings.id for each in versions.all() if not each.live]
-
-    return Playground(places, ask.playground, read.filter_values, ask.explanation, other_versions)
-
-
-def operation_of(clients: Clients, library: "Library", queues: "Queues") -> "Operation":
-    """Returns what the console's pages of operation read and change."""
-    from sakuin.console.pages.operation import Operation
-    from sakuin.platform.openai.models import model_facts
-    from sakuin.upkeep.counts import DatabaseSize, project_counts
-    from sakuin.upkeep.daily_counts import DailyCountRecords
-    from sakuin.upkeep.index_versions import IndexVersions
-    from sakuin.upkeep.reconcile import ReconciliationRuns
-
-    client, settings = clients.supabase, clients.settings
-    embedding, learns = model_facts(settings.embedding_model.name), model_facts(settings.learns_model)
-    return Operation(
-        library=library,
-        unfinished=queues.unfinished,
-        queues=queues,
-        runs=ReconciliationRuns(client),
-        indexes=IndexVersions(client),
-        counts=partial(project_counts, client),
-        database_percent=DatabaseSize(client, settings.limits.database_bytes).percent,
-        usage=DailyCountRecords(client).usage,
-        # What learns read and wrote is one number: as if all of it was written.
-        usd_per_million=(embedding.usd_read, learns.usd_written),
-    )
-
-
-def gaps_in(clients: Clients, records: "ProjectRecords", ask: "AskMcp") -> "Gaps":
+def gaps_in(clients: Clients, records: ProjectRecords, ask: AskMcp) -> Gaps:
     """Returns the gaps of the library and of Tools."""
-    from sakuin.console.gaps import Gaps, Places
-    from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
-
     client, recorded = clients.supabase, clients.settings.record_refused_questions
     asked, said = RefusedQuestions(client).most_frequent, Feedback(client).counts
     watched = None if clients.settings.webhooks == "off" else WatchedGaps(client)
     return Gaps(Places(records), asked, ask.playground, recorded, said, watched)
 
 
-def project_services(clients: Clients, secret: NamedSecret) -> "ProjectServices":
+def project_services(clients: Clients, secret: NamedSecret) -> ProjectServices:
     """Returns the use cases of projects."""
-    from sakuin.http.projects import ProjectServices
-    from sakuin.platform.supabase.tokens import tokens_of
-    from sakuin.tables.admin.eventbridge import Outbox
-    from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.admin.tables import TableAdmin
-
     settings, client, now = clients.settings, clients.supabase, secret.now
     records = ProjectRecords(client)
     tokens = tokens_of(settings.supabase_url, lambda: now().jwt_secrets, client)

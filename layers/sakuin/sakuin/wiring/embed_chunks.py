@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
+from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
+from sakuin.tables.postgres import TableIndex
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
-
-if TYPE_CHECKING:
-    from sakuin.tables.embed_chunks import EmbedChunks, EmbedWork
 
 # After pages, whose authors wait.
 URGENCY = 5
@@ -21,18 +19,13 @@ def handler(clients: Clients) -> Handler:
     return queue_handler("embed", embed_work(clients, kept_or_own(clients)), clients)
 
 
-def embed_work(clients: Clients, kept: Kept) -> "EmbedWork":
+def embed_work(clients: Clients, kept: Kept) -> EmbedWork:
     """Returns what processes its messages."""
-    from sakuin.tables.embed_chunks import EmbedWork
-
     return EmbedWork(embedders(clients, kept), clients.telemetry.logger, clients.telemetry.metrics)
 
 
-def embedders(clients: Clients, kept: Kept) -> "Callable[[], dict[str, EmbedChunks]]":
+def embedders(clients: Clients, kept: Kept) -> Callable[[], dict[str, EmbedChunks]]:
     """Returns what embeds the chunks of each index version, the live one last."""
-    from sakuin.tables.embed_chunks import EmbedChunks
-    from sakuin.tables.postgres import TableIndex
-
     client, store = clients.supabase, clients.chunk_store()
     embedder_for = cache(partial(clients.indexing_embedder, urgency=URGENCY))
 

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -182,6 +183,19 @@ def restorable(build: Callable[[], Handler], register: Register | None = None) -
         return handlers[-1](event, context)
 
     return handler
+
+
+def http_function(name: str, activity: str) -> Handler:
+    """Returns the handler of a function that answers requests, by its module here, which is imported while it is built.
+
+    The names of its durations begin with `activity`.
+    """
+
+    def build() -> Handler:
+        handler: Handler = import_module(f"sakuin.wiring.{name}").handler(Clients.of(os.environ, activity))
+        return handler
+
+    return restorable(build)
 
 
 def _register_with_lambda(rebuild: Callable[[], None]) -> None:

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.ask_model import AskModel
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
 from sakuin.platform.aws import Handler
+from sakuin.upkeep.daily_counts import SECONDS, DailyCountRecords, DailyCounts
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import Kept, own_index, recorded_versions, stored_pages
 
-if TYPE_CHECKING:
-    from sakuin.knowledge.bucket_events import BucketEvents
-
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.upkeep.daily_counts import SECONDS, DailyCountRecords, DailyCounts
-
     counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
 
     def count_event(fresh: float | None) -> None:
@@ -28,14 +28,8 @@ def handler(clients: Clients) -> Handler:
     return queue_handler("material", events, clients)
 
 
-def bucket_events(clients: Clients, kept: Kept) -> "BucketEvents":
+def bucket_events(clients: Clients, kept: Kept) -> BucketEvents:
     """Returns what processes its messages."""
-    from sakuin.knowledge.bucket_events import BucketEvents
-    from sakuin.knowledge.index_page import IndexPage
-    from sakuin.knowledge.learns.ask_model import AskModel
-    from sakuin.knowledge.learns.sources import LearnsSources
-    from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
-
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     bucket, queue = clients.material_bucket(), clients.material_queue()
     index = KnowledgeIndex(client, stored_pages=stored_pages(clients, kept))

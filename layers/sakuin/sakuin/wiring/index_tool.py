@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sakuin.platform.aws import Handler
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import TableIndex
+from sakuin.tables.work import ImportDocument, ToolWork
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
-
-if TYPE_CHECKING:
-    from sakuin.tables.index_table import IndexTable
-    from sakuin.tables.work import ToolWork
 
 
 def handler(clients: Clients) -> Handler:
@@ -19,11 +18,8 @@ def handler(clients: Clients) -> Handler:
     return queue_handler("tool", tool_work(clients, kept_or_own(clients)), clients)
 
 
-def tool_work(clients: Clients, kept: Kept) -> "ToolWork":
+def tool_work(clients: Clients, kept: Kept) -> ToolWork:
     """Returns what processes its messages."""
-    from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.work import ImportDocument, ToolWork
-
     client, table_bytes = clients.supabase, clients.settings.limits.table_bytes
     return ToolWork(
         scans(clients, kept),
@@ -33,11 +29,8 @@ def tool_work(clients: Clients, kept: Kept) -> "ToolWork":
     )
 
 
-def scans(clients: Clients, kept: Kept) -> "Callable[[], dict[str, IndexTable]]":
+def scans(clients: Clients, kept: Kept) -> Callable[[], dict[str, IndexTable]]:
     """Returns what scans Tables for each index version, the live one last."""
-    from sakuin.tables.index_table import IndexTable
-    from sakuin.tables.postgres import TableIndex
-
     client, limits = clients.supabase, clients.settings.limits
     bucket, store, queues = clients.tables_bucket(), clients.chunk_store(), clients.table_queues()
 

@@ -6,18 +6,27 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from secrets import choice
-from typing import TYPE_CHECKING
 
+from sakuin.knowledge.messages import send_pending_learns
+from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords, MaterialRecords
+from sakuin.mcp.changes.due_subscriptions import send_due
 from sakuin.platform.aws import Handler
+from sakuin.platform.supabase.client import call
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.tables.admin.eventbridge import Outbox
+from sakuin.tables.admin.tables import DeleteOrphanedUploads
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.postgres import TableIndex
+from sakuin.tables.reconcile import RestartTables
+from sakuin.upkeep.canary import Canary
+from sakuin.upkeep.counts import DatabaseSize
+from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
+from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
+from sakuin.upkeep.schedule import Schedule
 from sakuin.wiring.clients import Clients
 from sakuin.wiring.handlers import instrument
 from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconciling, stored_pages, table_indexes
-
-if TYPE_CHECKING:
-    from sakuin.tables.messages import TableQueues
-    from sakuin.upkeep.index_versions import BuildIndexVersions
-    from sakuin.upkeep.maintain import Maintain
-    from sakuin.upkeep.schedule import Schedule
 
 
 def handler(clients: Clients) -> Handler:
@@ -25,14 +34,8 @@ def handler(clients: Clients) -> Handler:
     return instrument(schedule(clients).handle, clients.telemetry)
 
 
-def schedule(clients: Clients) -> "Schedule":
+def schedule(clients: Clients) -> Schedule:
     """Returns what runs on the schedule."""
-    from sakuin.knowledge.postgres import MaterialRecords
-    from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.upkeep.canary import Canary
-    from sakuin.upkeep.counts import DatabaseSize
-    from sakuin.upkeep.schedule import Schedule
-
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     kept, mcp = kept_or_own(clients), clients.mcp_function()
 
@@ -62,20 +65,8 @@ def schedule(clients: Clients) -> "Schedule":
     )
 
 
-def maintenance(clients: Clients, kept: Kept) -> "Maintain":
+def maintenance(clients: Clients, kept: Kept) -> Maintain:
     """Returns the maintenance of each minute."""
-    from sakuin.knowledge.messages import send_pending_learns
-    from sakuin.knowledge.postgres import KnowledgeIndex, LearnsRecords
-    from sakuin.mcp.changes.due_subscriptions import send_due
-    from sakuin.platform.supabase.client import call
-    from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.tables.admin.eventbridge import Outbox
-    from sakuin.tables.admin.tables import DeleteOrphanedUploads
-    from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.reconcile import RestartTables
-    from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
-    from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
-
     settings, client = clients.settings, clients.supabase
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
     indexes = table_indexes(client, kept)
@@ -129,10 +120,8 @@ def maintenance(clients: Clients, kept: Kept) -> "Maintain":
     )
 
 
-def building(clients: Clients) -> "BuildIndexVersions":
+def building(clients: Clients) -> BuildIndexVersions:
     """Returns what builds the index version of the deployed settings."""
-    from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
-
     return BuildIndexVersions(
         indexes=IndexVersions(clients.supabase),
         deployed=own_index(clients.settings),
@@ -141,7 +130,7 @@ def building(clients: Clients) -> "BuildIndexVersions":
     )
 
 
-def queues_by_version(clients: Clients) -> "Callable[[str], TableQueues]":
+def queues_by_version(clients: Clients) -> Callable[[str], TableQueues]:
     """Returns the queues of Tables for one index version."""
     queues = clients.table_queues()
     return lambda version: replace(queues, index_version=version)

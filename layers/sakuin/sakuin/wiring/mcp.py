@@ -6,26 +6,47 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
+from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
+from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
+from sakuin.knowledge.model import Place
+from sakuin.knowledge.postgres_search import ReadKnowledge
+from sakuin.language.model import LexiconEntries
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.vocabulary import vocabulary_of
+from sakuin.language.vocabulary_files import vocabulary_id
+from sakuin.mcp.answers import RecordRefused, record_nothing
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.callers import Users
+from sakuin.mcp.changes.event_types import page_events, tool_events
+from sakuin.mcp.changes.events import WebhookMethods
+from sakuin.mcp.changes.feed import ChangeFeed
+from sakuin.mcp.changes.questions import StandingQuestions
+from sakuin.mcp.changes.subscriptions import Subscriptions
+from sakuin.mcp.changes.webhooks import Webhooks
+from sakuin.mcp.knowledge.tools import KnowledgeTools, RecordFeedback
+from sakuin.mcp.playground import AnswerPlayground
+from sakuin.mcp.rate_limiter import Quotas, RateLimiter
+from sakuin.mcp.rest import RestSearch
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.mcp.server import knowledge_server, search_tools_server
+from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.aws import Handler
+from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
 from sakuin.platform.secrets import KeyRing, NamedSecret
-from sakuin.retrieval.index_version import StoredIndexVersion, find_version
+from sakuin.platform.supabase.client import Client
 from sakuin.settings import Settings
+from sakuin.tables.postgres import ToolSearch
+from sakuin.upkeep.canary import ask_for_canary
+from sakuin.upkeep.daily_counts import SECONDS as COUNT_SECONDS
+from sakuin.upkeep.daily_counts import CountingMeter, DailyCountRecords, DailyCounts
+from sakuin.upkeep.refused_questions import SECONDS, Feedback, RefusedQuestions, feedback_recorder, recorder
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler
-from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, recent
-from sakuin.wiring.send_webhooks import subscriptions_of
+from sakuin.wiring.index_versions import kept_or_own, own_index, recent
+from sakuin.wiring.searches import Searches
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.model import Place
-    from sakuin.knowledge.postgres_search import CandidateStore
-    from sakuin.knowledge.search import SearchKnowledge
-    from sakuin.mcp.answers import RecordRefused
-    from sakuin.mcp.knowledge.tools import RecordFeedback
-    from sakuin.platform.supabase.client import Client
     from sakuin.platform.supabase.tokens import UserTokens
-    from sakuin.tables.postgres import ToolSearch
-    from sakuin.tables.search import SearchTable
-    from sakuin.upkeep.daily_counts import DailyCounts
 
 # An address that does not prove that it wants events hears of no more attempts.
 CHALLENGES_PER_MINUTE = 60
@@ -36,92 +57,7 @@ _PLACES_SECONDS, _PLACES_AGE, _FOLDERS = 2.0, 60.0, 100
 _FEEDBACK_SECONDS = 5.0
 
 
-class Searches:
-    """The searches of the index versions, each built once in a worker.
-
-    A question begins with the version that was live for the question before. The call that looks up its words returns
-    the id of the live version. If that is another one, the question begins again with its search.
-    """
-
-    def __init__(self, clients: Clients, kept: Kept) -> None:
-        from sakuin.knowledge.postgres_search import Lexicon
-
-        self._clients = clients
-        self._kept = kept
-        self._live: StoredIndexVersion | None = None
-        self._lexicon = Lexicon(clients.supabase)
-        self._knowledge = cache(self._search_of_pages)
-        self._tables = cache(self._search_of_tables)
-        self.embedder = cache(clients.question_embedder)
-        # Only Search Tools, and pages that are there, load its SDK.
-        self.store = cache(clients.chunk_store)
-
-    def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
-        """Returns the search of pages in the live or the named index version."""
-        return self._knowledge(self._index(version), version is None)
-
-    def table_search(self, version: str | None = None) -> "SearchTable":
-        """Returns the search of Tables in the live or the named index version."""
-        return self._tables(self._index(version), version is None)
-
-    def table_records(self) -> "ToolSearch":
-        """Returns the records of Tables in the live index version. No question precedes, so that Postgres is asked."""
-        self._live = find_version(self._kept(), None)
-        return self._tables(self._live, True).records
-
-    def _search_of_pages(self, index: StoredIndexVersion, follows: bool) -> "SearchKnowledge":
-        from sakuin.knowledge.postgres_search import ChunkSearch
-        from sakuin.knowledge.search import SearchKnowledge
-        from sakuin.retrieval.weights import weights_of
-
-        def newer(live: str | None) -> "SearchKnowledge | None":
-            search = self._newer(index, live) if follows else None
-            return self._knowledge(search, True) if search else None
-
-        model = index.settings.model
-        searched = ChunkSearch(self._chunks(index), weights_of(model.name))
-        base_url = self._clients.settings.base_url
-        return SearchKnowledge(searched, self._lexicon, self.embedder(model), index.settings.pages, base_url, newer)
-
-    def _chunks(self, index: StoredIndexVersion) -> "CandidateStore":
-        from sakuin.knowledge.postgres_search import PostgresChunks
-
-        chunks = PostgresChunks(self._clients.supabase)
-        if index.settings.store == "postgres":
-            return chunks
-        from sakuin.knowledge.turbopuffer import TurbopufferChunks
-
-        return TurbopufferChunks(chunks, self.store(), self._clients.settings.bucket)
-
-    def _search_of_tables(self, index: StoredIndexVersion, follows: bool) -> "SearchTable":
-        from sakuin.retrieval.weights import weights_of
-        from sakuin.tables.postgres import ToolSearch
-        from sakuin.tables.search import SearchTable
-
-        def newer(live: str | None) -> "SearchTable | None":
-            search = self._newer(index, live) if follows else None
-            return self._tables(search, True) if search else None
-
-        records, model = ToolSearch(self._clients.supabase, index.tables), index.settings.model
-        weights = weights_of(model.name)
-        return SearchTable(records, self.store(), self.embedder(model), weights, index.suffix, newer)
-
-    def _index(self, version: str | None) -> StoredIndexVersion:
-        if version is not None:
-            return find_version(self._kept(), version)
-        if self._live is None:
-            self._live = find_version(self._kept(), None)
-        return self._live
-
-    def _newer(self, index: StoredIndexVersion, live: str | None) -> StoredIndexVersion | None:
-        """Returns the index version that is live now; None if it is `index`, or was within the last five seconds."""
-        if live in (None, index.settings.id):
-            return None
-        self._live = find_version(self._kept(), None)
-        return self._live if self._live != index else None
-
-
-def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Callable[[], "UserTokens"]:
+def user_tokens(settings: Settings, secret: NamedSecret, client: Client) -> "Callable[[], UserTokens]":
     """Returns what gives the access tokens of users. The first call loads their libraries, which keys do not need."""
 
     @cache
@@ -133,11 +69,8 @@ def user_tokens(settings: Settings, secret: NamedSecret, client: "Client") -> Ca
     return tokens
 
 
-def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "RecordRefused":
+def record_refused_questions(clients: Clients, counts: DailyCounts) -> RecordRefused:
     """Returns what counts weak answers, and records the questions if the deployment wants that."""
-    from sakuin.mcp.answers import record_nothing
-    from sakuin.upkeep.refused_questions import SECONDS, RefusedQuestions, recorder
-
     questions = RefusedQuestions(clients.short_supabase(SECONDS))
     is_recorded = clients.settings.record_refused_questions
     record_text = recorder(questions, clients.telemetry.redaction) if is_recorded else record_nothing
@@ -149,9 +82,8 @@ def record_refused_questions(clients: Clients, counts: "DailyCounts") -> "Record
     return record
 
 
-def record_feedback(clients: Clients) -> "RecordFeedback":
+def record_feedback(clients: Clients) -> RecordFeedback:
     """Returns what counts the feedback of agents, with questions if the deployment records those that are refused."""
-    from sakuin.upkeep.refused_questions import Feedback, feedback_recorder
 
     # Repeated, it could count twice.
     feedback = Feedback(clients.short_supabase(_FEEDBACK_SECONDS))
@@ -159,14 +91,12 @@ def record_feedback(clients: Clients) -> "RecordFeedback":
     return feedback_recorder(feedback, clients.telemetry.redaction, with_questions=is_recorded)
 
 
-def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
+def recent_places(clients: Clients) -> Callable[[str], Sequence[Place]]:
     """Returns what gives the places of a folder, at most a minute old."""
-    from sakuin.knowledge.postgres_search import ReadKnowledge
-
     read = ReadKnowledge(clients.short_supabase(_PLACES_SECONDS), clients.settings.base_url)
 
     @lru_cache(maxsize=_FOLDERS)
-    def of_folder(folder: str) -> "Callable[[], Sequence[Place]]":
+    def of_folder(folder: str) -> Callable[[], Sequence[Place]]:
         return recent(replace(read, folder=folder).places, seconds=_PLACES_AGE, clock=clients.clock)
 
     return lambda folder: of_folder(folder)()
@@ -174,32 +104,6 @@ def recent_places(clients: Clients) -> "Callable[[str], Sequence[Place]]":
 
 def handler(clients: Clients) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.explain.ask_mcp import EXPLANATION, PLAYGROUND, answer_event
-    from sakuin.explain.explain import Explain, ExplainKnowledge, ExplainTool
-    from sakuin.knowledge.postgres_search import ReadKnowledge
-    from sakuin.language.model import LexiconEntries
-    from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-    from sakuin.language.vocabulary import vocabulary_of
-    from sakuin.language.vocabulary_files import vocabulary_id
-    from sakuin.mcp.app import McpApp
-    from sakuin.mcp.callers import Users
-    from sakuin.mcp.changes.event_types import page_events, tool_events
-    from sakuin.mcp.changes.events import WebhookMethods
-    from sakuin.mcp.changes.feed import ChangeFeed
-    from sakuin.mcp.changes.questions import StandingQuestions
-    from sakuin.mcp.changes.webhooks import Webhooks
-    from sakuin.mcp.knowledge.tools import KnowledgeTools
-    from sakuin.mcp.playground import AnswerPlayground
-    from sakuin.mcp.rate_limiter import Quotas, RateLimiter
-    from sakuin.mcp.rest import RestSearch
-    from sakuin.mcp.search_tools import SearchTools
-    from sakuin.mcp.server import knowledge_server, search_tools_server
-    from sakuin.platform.asgi import persistent_handler
-    from sakuin.platform.keys import RECORD_SECONDS, KeyUse, LibraryKeys, StoredKeys, record_once_a_day
-    from sakuin.tables.postgres import ToolSearch
-    from sakuin.upkeep.canary import ask_for_canary
-    from sakuin.upkeep.daily_counts import SECONDS, CountingMeter, DailyCountRecords, DailyCounts
-
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
     sign_in = sign_in_of(settings, secret)
@@ -215,7 +119,7 @@ def handler(clients: Clients) -> Handler:
         tokens()
     read = ReadKnowledge(client, settings.base_url)
     feed = ChangeFeed(client, read.url)
-    counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
+    counts = DailyCounts(DailyCountRecords(clients.short_supabase(COUNT_SECONDS)).write)
     meter, record_refused = CountingMeter(telemetry.meter, counts), record_refused_questions(clients, counts)
     tools = KnowledgeTools(
         searches,
@@ -235,7 +139,9 @@ def handler(clients: Clients) -> Handler:
     search_tools = SearchTools(searches, meter, record_refused)
     allow = RateLimiter(quotas, limits.queries_per_minute, clients.clock)
     allow_host = RateLimiter(quotas, CHALLENGES_PER_MINUTE, clients.clock, "of a host", "challenges")
-    webhooks = WebhookMethods(subscriptions_of(clients), Webhooks(settings.webhooks == "private"), allow_host)
+    webhooks = WebhookMethods(
+        Subscriptions(client, lambda: secret.now().database_key), Webhooks(settings.webhooks == "private"), allow_host
+    )
     offered = None if settings.webhooks == "off" else webhooks
     playground = AnswerPlayground(KnowledgeTools(searches, read), SearchTools(searches), explain, allow)
     answers: dict[str, Callable[[Any], dict[str, Any]]] = {
