@@ -120,7 +120,6 @@ class Settings:
 
     @property
     def queue_urls(self) -> Mapping[QueueName, str]:
-        """Returns the URLs of the queues by name."""
         return {
             "material": self.queue_url,
             "tool": self.tool_queue_url,

@@ -50,7 +50,6 @@ class Configuration:
 
 
 def configurations(to: AgentEndpoint, key: str) -> Sequence[Configuration]:
-    """Returns the configuration of each agent for an endpoint."""
     return [
         Configuration(name, each.title, _files(each), _text(each, to, key), each.key_in)
         for name, each in FORMATS.items()

@@ -71,7 +71,6 @@ class Chart:
 
 
 def charts_of(usage: Usage) -> list[Chart]:
-    """Returns the charts of the first page."""
     refused, weak = usage.series("refused"), usage.series("weak")
     asked = zip(usage.series("asked"), refused, weak, strict=True)
     answered = [max(0, all_ - without - little) for all_, without, little in asked]

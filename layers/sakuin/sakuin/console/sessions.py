@@ -104,7 +104,6 @@ class Sessions:
         return Session(session_id, valid)
 
     def sign_out(self, session: Session) -> None:
-        """Ends the session."""
         answer(self.client.table("console_session").delete().eq("id_hash", _hash(session.id)))
 
     def make_link(self, key_hash: str) -> str:

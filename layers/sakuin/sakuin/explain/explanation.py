@@ -64,7 +64,6 @@ class SearchExplanation:
     degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the JSON of the answer."""
         fields = asdict(self)
         if self.degraded is None:
             del fields["degraded"]

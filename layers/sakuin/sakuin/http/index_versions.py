@@ -66,8 +66,6 @@ class DroppedView(BaseModel):
 
 
 def index_router(admin: IndexVersionAdmin) -> APIRouter:
-    """Returns the routes, for admins."""
-
     routes = APIRouter(prefix="/v1", tags=["Index versions"], responses=may_fail(503))
 
     @routes.get("/index")

@@ -64,7 +64,6 @@ class BucketEvents:
         self._report(asked, result, (time.perf_counter() - started) * 1000)
 
     def process_event(self, event: BucketEvent) -> EventResult:
-        """Processes one event and returns its result."""
         if isinstance(event, AskLearns):
             return self.ask_model(event.material)
         if isinstance(event, ReindexMaterial):

@@ -398,12 +398,10 @@ class LearnsRecords:
 
 
 def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
-    """Returns an index version as a row of `page_index_version`."""
     return {"fingerprint": version.id, "space": version.space, "text_template": version.text_template}
 
 
 def material_state(row: Mapping[str, Any]) -> MaterialState:
-    """Returns a row of `material` as a `MaterialState`."""
     return MaterialState(
         material=row["material"],
         source=Source(row["bucket"], row["key"], row["version_id"], row["sequencer"]),

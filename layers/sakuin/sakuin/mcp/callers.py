@@ -46,12 +46,10 @@ class Caller:
 
 
 def of_key(key_hash: str) -> str:
-    """Returns the principal of a key."""
     return _KEY + key_hash
 
 
 def of_user(user_id: str) -> str:
-    """Returns the principal of a user."""
     return _USER + user_id
 
 

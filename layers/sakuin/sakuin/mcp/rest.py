@@ -57,7 +57,6 @@ class Target:
 
 
 def target_of(path: str) -> Target:
-    """Returns the target of a path."""
     if is_document(path):
         return Target(is_rest=True, is_public=True, document=path)
     path = path.rstrip("/")

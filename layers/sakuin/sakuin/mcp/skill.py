@@ -56,7 +56,6 @@ class Skill:
 
     @property
     def resource(self) -> Resource:
-        """The file as a resource."""
         size = len(self.text.encode())
         description = self.frontmatter["description"]
         return Resource(uri=URI, name=NAME, description=description, mime_type="text/markdown", size=size)

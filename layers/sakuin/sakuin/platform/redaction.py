@@ -70,7 +70,6 @@ class Redaction:
         self.known.update(filter(None, secrets))
 
     def __call__(self, text: str) -> str:
-        """Returns the redacted text."""
         return redacted(text, self.known)
 
 

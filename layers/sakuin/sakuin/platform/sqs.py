@@ -113,7 +113,6 @@ class MessageCounts:
 
     @property
     def all(self) -> int:
-        """Returns the number of all messages."""
         return self.waiting + self.in_flight
 
 

@@ -160,7 +160,6 @@ class UnfinishedWorkStore:
         return [UnfinishedWork(**row) for row in rows]
 
     def counts(self) -> UnfinishedCounts:
-        """Returns the counts of all rows."""
         row = dict(call(self.client, "unfinished_counts", {}))
         return UnfinishedCounts(oldest_waiting_seconds=int(row.pop("oldest_waiting_seconds")), states=row)
 

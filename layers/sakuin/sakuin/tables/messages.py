@@ -49,7 +49,6 @@ class ScanRequest(QueueMessage):
 
     @property
     def subject(self) -> WorkSubject:
-        """The Table. A scan calls no model, and the search engine only to delete rows."""
         return _table(self, asks_vendors=False)
 
 
@@ -63,7 +62,6 @@ class EmbedRequest(QueueMessage):
 
     @property
     def subject(self) -> WorkSubject:
-        """The Table."""
         return _table(self, asks_vendors=True)
 
 

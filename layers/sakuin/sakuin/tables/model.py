@@ -80,7 +80,6 @@ class PendingUpload:
 
     @property
     def key(self) -> str:
-        """Returns the key of the upload."""
         return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
 
 
@@ -170,7 +169,6 @@ class BoundTool:
 
     @property
     def state(self) -> str:
-        """Returns the state of its index."""
         return str(self.index.get("state", "pending"))
 
 

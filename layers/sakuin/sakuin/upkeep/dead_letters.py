@@ -109,7 +109,6 @@ class DeadLetterQueues:
         self.discard(letter)
 
     def discard(self, letter: DeadMessage) -> None:
-        """Deletes a letter."""
         with translate_errors():
             self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
 
@@ -211,7 +210,6 @@ def _described(
 
 
 def contents(queue: QueueName, body: str) -> Contents:
-    """Returns the contents of a message of a queue."""
     readers = {"material": _material, "tool": _tool, "embed": _embed, "webhook": _webhook}
     try:
         content = readers[queue](parsed_message(body))

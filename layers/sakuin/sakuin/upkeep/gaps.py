@@ -64,7 +64,6 @@ class Gap:
 
     @property
     def last(self) -> str:
-        """The last day."""
         return max(each.last_day for each in self.questions)
 
 

@@ -53,7 +53,6 @@ _SCHEMA_SECONDS = 2.0
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     settings, client = clients.settings, clients.supabase
     own, secret = own_index(settings), clients.secret(with_all=True)
     # A secret of users that is wrong ends the start, as one of the functions does.

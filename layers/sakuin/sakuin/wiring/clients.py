@@ -128,7 +128,6 @@ class Clients:
         return datetime.now(UTC)
 
     def sleep(self, seconds: float) -> None:
-        """Waits."""
         time.sleep(seconds)
 
     @cached_property
@@ -167,7 +166,6 @@ class Clients:
         )
 
     def question_embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
-        """Returns the embedder of questions for a model."""
         from sakuin.platform.openai.embeddings import OpenAIEmbedder
 
         session = self._embeddings()
@@ -272,13 +270,11 @@ class Clients:
         return httpx.Client(timeout=seconds)
 
     def material_bucket(self) -> "S3Bucket":
-        """Returns the bucket of materials."""
         from sakuin.platform.s3 import S3Bucket
 
         return S3Bucket(self.aws("s3"), self.settings.bucket)
 
     def tables_bucket(self) -> "S3Bucket":
-        """Returns the bucket of the documents of Tables."""
         from sakuin.platform.s3 import S3Bucket
 
         return S3Bucket(self.aws("s3"), self.settings.tables_bucket)
@@ -290,7 +286,6 @@ class Clients:
         return EventBridgeBus(self.aws("events"), self.settings.event_bus_name)
 
     def mcp_function(self) -> LambdaFunction:
-        """Returns the function `mcp`."""
         return LambdaFunction(self.aws("lambda"), self.settings.mcp_function)
 
     def queue(self, url: str) -> SqsQueue:

@@ -15,7 +15,6 @@ URGENCY = 5
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     return queue_handler("embed", embed_work(clients, kept_or_own(clients)), clients)
 
 

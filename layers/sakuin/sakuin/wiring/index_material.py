@@ -16,7 +16,6 @@ from sakuin.wiring.index_versions import Kept, own_index, recorded_versions, sto
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     counts = DailyCounts(DailyCountRecords(clients.short_supabase(SECONDS)).write)
 
     def count_event(fresh: float | None) -> None:

@@ -14,7 +14,6 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, live_last
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     return queue_handler("tool", tool_work(clients, kept_or_own(clients)), clients)
 
 

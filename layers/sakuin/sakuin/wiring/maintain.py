@@ -30,7 +30,6 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, own_index, reconcili
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     return instrument(schedule(clients).handle, clients.telemetry)
 
 
@@ -66,7 +65,6 @@ def schedule(clients: Clients) -> Schedule:
 
 
 def maintenance(clients: Clients, kept: Kept) -> Maintain:
-    """Returns the maintenance of each minute."""
     settings, client = clients.settings, clients.supabase
     tables, materials, queues_of = clients.table_queues(), clients.material_queue(), queues_by_version(clients)
     indexes = table_indexes(client, kept)
@@ -131,7 +129,6 @@ def building(clients: Clients) -> BuildIndexVersions:
 
 
 def queues_by_version(clients: Clients) -> Callable[[str], TableQueues]:
-    """Returns the queues of Tables for one index version."""
     queues = clients.table_queues()
     return lambda version: replace(queues, index_version=version)
 

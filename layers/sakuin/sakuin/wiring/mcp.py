@@ -103,7 +103,6 @@ def recent_places(clients: Clients) -> Callable[[str], Sequence[Place]]:
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     settings, telemetry, client = clients.settings, clients.telemetry, clients.supabase
     secret = clients.secret()
     sign_in = sign_in_of(settings, secret)

@@ -22,7 +22,6 @@ from sakuin.wiring.searches import Searches
 
 
 def handler(clients: Clients) -> Handler:
-    """Returns the handler of the function."""
     return queue_handler("webhook", webhook_work(clients), clients)
 
 

@@ -22,7 +22,6 @@ _EDITORS = ("cursor", "vscode", "vscode-insiders", "windsurf", "zed", "claude")
 
 
 def routes(shell: Shell, auth: SupabaseAuth) -> APIRouter:
-    """Returns the routes."""
     router = APIRouter()
 
     @router.get("/consent")

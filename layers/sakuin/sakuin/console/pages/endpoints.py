@@ -21,7 +21,6 @@ _TOOL = "tool-"
 
 
 def add_endpoint_routes(router: APIRouter, pages: ProjectPages) -> None:
-    """Adds the routes below a project."""
     services = pages.services
     reader = Annotated[Visit, Depends(pages.shell.signed_in)]
     sent = Annotated[Visit, Depends(pages.shell.form)]

@@ -18,7 +18,6 @@ _JUDGEMENTS = 20
 
 
 def routes(shell: Shell, gaps: Gaps) -> APIRouter:
-    """Returns the routes."""
     router = APIRouter()
 
     @router.get("/gaps")

@@ -108,7 +108,6 @@ class LibraryPages:
 
 
 def routes(shell: Shell, pages: LibraryPages) -> APIRouter:
-    """Returns the routes."""
     router, library = APIRouter(), pages.library
     admin = Annotated[Visit, Depends(shell.admin)]
     sent = Annotated[Visit, Depends(shell.admin_form)]

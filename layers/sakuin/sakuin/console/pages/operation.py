@@ -107,7 +107,6 @@ class Operation:
 
 
 def routes(shell: Shell, operation: Operation) -> APIRouter:
-    """Returns the routes."""
     router = APIRouter()
 
     @router.get("/")

@@ -37,7 +37,6 @@ class Playground:
 
 
 def routes(shell: Shell, playground: Playground) -> APIRouter:
-    """Returns the routes."""
     router = APIRouter()
     places = playground.places
 

@@ -23,7 +23,6 @@ from sakuin.texts.catalogue import coded
 
 
 def routes(shell: Shell, services: ProjectServices) -> APIRouter:
-    """Returns the routes below `/projects`."""
     pages = ProjectPages(shell, services)
     router = APIRouter(prefix="/projects")
     for add in (
@@ -90,7 +89,6 @@ def _add_project_routes(router: APIRouter, pages: ProjectPages) -> None:
 
 
 def _add_member_routes(router: APIRouter, pages: ProjectPages) -> None:
-    """Adds the routes below a project."""
     records = pages.services.records
     reader = Annotated[Visit, Depends(pages.shell.signed_in)]
     sent = Annotated[Visit, Depends(pages.shell.form)]
@@ -147,7 +145,6 @@ def _role(visit: Visit) -> Role:
 
 
 def _add_synonym_routes(router: APIRouter, pages: ProjectPages) -> None:
-    """Adds the routes below a project."""
     records = pages.services.records
     reader = Annotated[Visit, Depends(pages.shell.signed_in)]
     sent = Annotated[Visit, Depends(pages.shell.form)]

@@ -20,7 +20,6 @@ _LARGEST_DOCUMENT = 4_000_000
 
 
 def add_table_routes(router: APIRouter, pages: ProjectPages) -> None:
-    """Adds the routes below a project."""
     services = pages.services
     reader = Annotated[Visit, Depends(pages.shell.signed_in)]
     sent = Annotated[Visit, Depends(pages.shell.form)]

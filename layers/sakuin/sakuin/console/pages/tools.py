@@ -64,7 +64,6 @@ class IndexProgress:
 
 
 def add_tool_routes(router: APIRouter, pages: ProjectPages) -> None:
-    """Adds the routes below a project."""
     services = pages.services
     reader = Annotated[Visit, Depends(pages.shell.signed_in)]
     sent = Annotated[Visit, Depends(pages.shell.form)]

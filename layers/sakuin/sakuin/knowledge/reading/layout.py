@@ -80,7 +80,6 @@ class Layout:
                 prose.add_break(self._prefix(prose))
 
     def leave(self, tag: Tag, prose: Prose | None, *, in_code: bool) -> None:
-        """Leaves an element."""
         name = tag.name
         if name in INLINE_TEXT:
             if name in CELLS and self._rows and prose is not None:

@@ -69,7 +69,6 @@ class LeanTreeBuilder(LXMLTreeBuilder):
     feed = _read
 
     def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
-        """Starts an element."""
         name = str(tag)
         self._count += 1
         if self._count > MOST_ELEMENTS:
@@ -100,7 +99,6 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             self._opaque.append(name)
 
     def end(self, tag: str | bytes) -> None:
-        """Ends an element."""
         if self._opaque:
             self._opaque.pop()
             if self._opaque:
@@ -114,7 +112,6 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             self._preserved -= name in self.preserve_whitespace_tags
 
     def data(self, data: str | bytes) -> None:
-        """Adds text."""
         if not self._opaque:
             self._texts.append(str(data))
 

@@ -22,5 +22,4 @@ def send_due(client: Client, queue: SqsQueue, limit: int, *, match: bool = True)
 
 
 def message_of(id: str, attempt: int) -> dict[str, Any]:
-    """Returns the message of the queue for a subscription."""
     return {"subscription": id, "attempt": attempt}

@@ -107,7 +107,6 @@ def last_read(cursor: str) -> int:
 
 
 def _numbers(cursor: str, tools: Sequence[str] | None, signed: tuple[str, ...]) -> list[int]:
-    """Returns the numbers of a cursor."""
     match = _POSITION.fullmatch(position_of(cursor, *signed, name="since"))
     if match is None:
         raise Invalid(f"'since' is not a cursor of this answer. {_BEGIN_AGAIN}")

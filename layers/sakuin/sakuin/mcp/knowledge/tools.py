@@ -161,7 +161,6 @@ def _reads(answer: Callable[[ReadKnowledge, Any], Answer]) -> Callable[[Knowledg
 
 
 def _feedback(tools: KnowledgeTools, wanted: FeedbackArguments) -> Answer:
-    """Answers `give_feedback`."""
     chunk = tools.read.chunks([wanted.id])[0] if wanted.id is not None else None
     if wanted.id is not None and chunk is None:
         raise NotFound(f"There is no chunk {wanted.id!r}. Use an id from search_knowledge")

@@ -27,7 +27,6 @@ class ModelFacts:
 
 @cache
 def models() -> tuple[ModelFacts, ...]:
-    """Returns all known models."""
     known = tomllib.loads(VENDORS.read_text(encoding="utf-8"))["model"]
     names = ModelFacts.__dataclass_fields__
     return tuple(ModelFacts(**{name: value for name, value in each.items() if name in names}) for each in known)

@@ -42,7 +42,6 @@ class SchemaCheck:
     _until: float = field(default=float("-inf"), init=False)
 
     def __call__(self) -> SchemaState:
-        """Returns the state of the schema."""
         if self.clock() >= self._until:
             self._until = self.clock() + _FRESH_SECONDS
             try:

@@ -72,7 +72,6 @@ def documents(row: SearchedRow) -> Iterator[dict[str, Any]]:
 
 
 def passage_id(row_id: str, passage: int) -> str:
-    """Returns the id of a document of a row."""
     return f"{row_id}{_PASSAGE}{passage}" if passage else row_id
 
 

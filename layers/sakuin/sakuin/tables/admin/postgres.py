@@ -78,7 +78,6 @@ class ProjectRecords:
         self._call(user, "transfer_project", p_project=project_id, p_member=member)
 
     def synonyms(self, user: User | None, project_id: str) -> Sequence[Group]:
-        """Returns the groups of synonyms of a project."""
         return [tuple(group) for group in self._call(user, "read_synonyms", p_project=project_id)]
 
     def replace_synonyms(self, user: User | None, project_id: str, groups: Sequence[Group]) -> None:
@@ -106,13 +105,11 @@ class ProjectRecords:
         return Table(**self._call(user, "read_table", p_table=table_id))
 
     def document(self, user: User | None, table_id: str) -> StoredTable:
-        """Returns a Table with its document."""
         row = self._call(user, "read_document", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
         return StoredTable(Table(**row), data, data_key)
 
     def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
-        """Returns the Tables of a project by name."""
         return [Table(**row) for row in self._call(user, "list_tables", p_project=project_id)]
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
@@ -129,7 +126,6 @@ class ProjectRecords:
         return Table(**self._call(user, "change_table", **arguments))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
-        """Deletes a Table with its Tools."""
         self._call(user, "delete_table", p_table=table_id)
 
     def begin_upload(self, user: User | None, table_id: str, *, size: int = 0) -> PendingUpload:
@@ -155,11 +151,9 @@ class ProjectRecords:
         return Tool(**self._call(user, "create_tool", **place, p_name=name, p_description=description))
 
     def tool(self, user: User | None, tool_id: str) -> Tool:
-        """Returns a Tool with its status."""
         return Tool(**self._call(user, "read_tool", p_tool=tool_id))
 
     def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
-        """Returns the Tools of a project by name."""
         return [Tool(**row) for row in self._call(user, "list_tools", p_project=project_id)]
 
     def change_tool(
@@ -181,7 +175,6 @@ class ProjectRecords:
         return Tool(**self._call(user, "reindex_tool", p_tool=tool_id))
 
     def delete_tool(self, user: User | None, tool_id: str) -> None:
-        """Deletes a Tool with its bindings."""
         self._call(user, "delete_tool", p_tool=tool_id)
 
     def create_endpoint(
@@ -200,7 +193,6 @@ class ProjectRecords:
         return _endpoint(self._call(user, "read_mcp", p_mcp=mcp_id))
 
     def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
-        """Returns the endpoints of a project by name."""
         return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
 
     def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> McpEndpoint:
@@ -224,7 +216,6 @@ class ProjectRecords:
         return _endpoint(self._call(user, "change_mcp", p_mcp=mcp_id, p_name=name, p_status=status))
 
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
-        """Deletes an endpoint with its bindings."""
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:

@@ -37,7 +37,6 @@ class TableAdmin:
     def create(
         self, user: User | None, project_id: str, *, name: str, document: object, chunk_threshold_chars: int | None
     ) -> Table:
-        """Creates a Table with a document."""
         data = self._text(document)
         return self.records.create_table(
             user, project_id, name=name, data=data, chunk_threshold_chars=chunk_threshold_chars
