@@ -22,12 +22,6 @@ create table public.page_index_version (
   text_template text not null
 );
 
-create function public.record_page_index_version(p_version jsonb) returns void
-language sql set search_path = public, extensions as $$
-  insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_version)
-  on conflict do nothing
-$$;
-
 -- ---------------------------------------------------------------- tables
 
 -- One row for each material. It stays when the page is deleted: its sequencer rejects late events.
@@ -620,14 +614,6 @@ language sql stable set search_path = public, extensions as $$
                count(distinct m.material) as pages
         from material m cross join jsonb_array_elements(m.findings) f
         where m.findings <> '[]' and starts_with(m.material, p_prefix) and not starts_with(m.material, '_sakuin/') group by 1, 2) c
-$$;
-
--- The first thousand of them.
-create function public.competing_keys() returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(
-    jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
-  from (select c.* from competing_key c where not c.deleted order by c.key limit 1000) w join material m using (material)
 $$;
 
 -- p_versions: [{key, version_id}].

@@ -30,7 +30,8 @@ language plpgsql set search_path = public, extensions as $$
 begin
   if exists (select from index_version s where s.fingerprint = p_index->>'fingerprint') then return; end if;
   perform pg_advisory_xact_lock(hashtext('sakuin.index_version'));
-  perform record_page_index_version(p_index->'knowledge');
+  insert into page_index_version select * from jsonb_populate_record(null::page_index_version, p_index->'knowledge')
+  on conflict do nothing;
   perform assign_namespace_suffix(p_index->>'tables');
   insert into index_version (fingerprint, parts, knowledge, tables, table_space, live, live_since)
   select p_index->>'fingerprint', p_index->'parts', p_index->'knowledge'->>'fingerprint', p_index->>'tables',

@@ -278,14 +278,6 @@ create function public.renew_lease(
     since = case when l.until < now() then excluded.since else l.since end
 $$;
 
--- The leases of the last quarter of an hour, the oldest first: [{queue, body, since, is_over}].
-create function public.message_leases(p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.since), '[]') from (
-    select l.queue, l.body, l.since, l.until < now() as is_over from message_lease l
-    where l.until > now() - interval '15 minutes' order by l.since limit p_limit) x
-$$;
-
 -- ---------------------------------------------------------------- deleting in portions
 -- A request hides what it deletes, which is one short statement, and records the rest as unfinished work. Maintenance
 -- deletes it in portions, each far below the time limit of a statement. What a dead worker leaves, the next run deletes.
@@ -598,7 +590,8 @@ language sql stable set search_path = public, extensions as $$
                 from callers x left join project p on p.id = x.project_id))
 $$;
 
--- Deletes all days but the last p_days, and questions of all but the last p_question_days (0 deletes all). Returns how many rows.
+-- Deletes all days but the last p_days, questions of all but the last p_question_days (0 deletes all), and what was used of
+-- quotas in periods that are over, the longest of which is a day. Returns how many rows.
 create function public.delete_old_days(p_days integer, p_question_days integer) returns bigint
 language sql set search_path = public, extensions as $$
   with today as (
@@ -610,8 +603,11 @@ language sql set search_path = public, extensions as $$
   ), judgements as (
     delete from feedback f using today t
     where f.day <= t.day - case when f.question = '' then p_days else p_question_days end returning 1
+  ), uses as (
+    delete from quota_use u where u.began < now() - interval '2 days' returning 1
   )
   select (select count(*) from counts) + (select count(*) from questions) + (select count(*) from judgements)
+       + (select count(*) from uses)
 $$;
 
 -- ---------------------------------------------------------------- counts of projects
@@ -718,13 +714,6 @@ language sql stable set search_path = public, extensions as $$
             f.applied_at
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
-$$;
-
--- The number of keys of pages that are not deleted.
-create function public.recorded_pages() returns bigint
-language sql stable set search_path = public, extensions as $$
-  select (select count(*) from material m where m.status <> 'deleted')
-       + (select count(*) from competing_key w where not w.deleted)
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: pages

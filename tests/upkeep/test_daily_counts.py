@@ -136,6 +136,19 @@ def test_old_days_are_neither_read_nor_kept_nor_written(records: DailyCountRecor
     assert sql.execute("select count(*) from daily_count").fetchone() == (1,)
 
 
+def test_what_was_used_of_quotas_is_forgotten_when_its_period_is_over(
+    records: DailyCountRecords, sql: psycopg.Connection
+) -> None:
+    sql.execute("delete from quota_use")
+    sql.execute(
+        "insert into quota_use select 'callbacks of ' || days, 'searches', now() - make_interval(days => days), 1 "
+        "from unnest(array[0, 1, 3]) days"
+    )
+    records.delete_old()
+    kept = sql.execute("select principal from quota_use order by 1").fetchall()
+    assert kept == [("callbacks of 0",), ("callbacks of 1",)]
+
+
 def test_tokens_of_a_day_are_read_with_its_counters(records: DailyCountRecords, sql: psycopg.Connection) -> None:
     sql.execute("select add_tokens('embedding', 1200), add_tokens('learns', 30)")
     usage = records.usage()

@@ -79,7 +79,7 @@ class KnowledgeIndex:
 
     def record_index_version(self, version: PageIndexVersion) -> None:
         """Records the parts of an index version. Idempotent."""
-        call(self.client, "record_page_index_version", {"p_version": fingerprint_row(version)})
+        answer(self.client.table("page_index_version").upsert(fingerprint_row(version), ignore_duplicates=True))
 
     def state(self, material: str) -> MaterialState | None:
         """Returns the record of a material, None if there is none."""
@@ -303,8 +303,11 @@ class MaterialRecords:
         return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": uploads})]
 
     def competing_keys(self) -> Sequence[tuple[str, str, str]]:
-        """Returns `(material, key, owner's key)` of each key that waits for a material of another key."""
-        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "competing_keys", {})]
+        """Returns `(material, key, owner's key)` of the first keys that wait for a material of another key."""
+        waiting = self.client.table("competing_key").select("material,key,owner:material(key)").eq("deleted", False)
+        return [
+            (row["material"], row["key"], row["owner"]["key"]) for row in answer(waiting.order("key").limit(_COUNTED))
+        ]
 
     def indexed_materials(self, materials: Collection[str]) -> Mapping[str, Sequence[IndexedChunk]]:
         """Returns the indexed chunks of these materials, without unknown materials."""
@@ -321,8 +324,9 @@ class MaterialRecords:
         return [RecordedObject(**row) for row in rows]
 
     def page_count(self) -> int:
-        """Returns the number of known pages, without deleted ones."""
-        return int(call(self.client, "recorded_pages", {}))
+        """Returns the number of known pages, without deleted ones, with those that wait for a material of another."""
+        counts = self.counts()
+        return sum(counts.values()) - counts["chunks"] + len(self.competing_keys())
 
     def broken_materials(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         """Checks `limit` materials after `after`. Returns `(material, problem)` of broken ones, and the cursor."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from sakuin.platform.retry import Defer
@@ -13,6 +14,8 @@ WorkState = Literal["retrying", "waiting", "failed"]
 _CLAIMED_SECONDS = 180
 # The columns that the rows are ordered by.
 _PLACE = ("since", "subject", "kind", "fingerprint")
+# A message whose lease ended before was delivered again, or is a dead letter.
+_LEASES_SHOWN = timedelta(minutes=15)
 # Longer than any function runs.
 _LAST_DELIVERY_SECONDS = 900
 # For a request: a worker may have little time left when it writes rows.
@@ -174,7 +177,12 @@ class UnfinishedWorkStore:
 
     def leases(self, *, limit: int = 100) -> Sequence[LeasedMessage]:
         """Returns the leases that are recorded, the oldest first."""
-        return [LeasedMessage(**row) for row in call(self.client, "message_leases", {"p_limit": limit})]
+        now = datetime.now(UTC)
+        query = self.client.table("message_lease").select("queue,body,since,until").order("since").limit(limit)
+        return [
+            LeasedMessage(row["queue"], row["body"], row["since"], datetime.fromisoformat(row["until"]) < now)
+            for row in answer(query.gt("until", (now - _LEASES_SHOWN).isoformat()))
+        ]
 
     def _record(
         self,
