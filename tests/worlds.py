@@ -52,10 +52,9 @@ from sakuin.tables.nodes import namespace
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer import ChunkStore
-from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.queues import DeadLetters, Queues
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.wiring import api, console, embed_chunks, index_material, index_tool, maintain, mcp
 from sakuin.wiring.clients import Clients, Telemetry

@@ -10,7 +10,7 @@ import pytest
 from sakuin.knowledge.messages import read_event
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.upkeep.dead_letters import contents
+from sakuin.upkeep.queues import contents
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.terminal import minute
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import index_words
-from sakuin.platform.turbopuffer.words import words_leg
+from sakuin.platform.turbopuffer.documents import words_leg
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
 

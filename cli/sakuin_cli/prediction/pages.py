@@ -8,7 +8,7 @@ from typing import Any
 
 from sakuin import __version__
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.authored import parse_synonyms
 from sakuin.knowledge.index_page import chunks_of_page
 from sakuin.knowledge.learns.sources import learns_without_model
 from sakuin.knowledge.model import KnowledgeChunk

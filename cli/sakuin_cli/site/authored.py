@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored.learns_yml import LearnsFile, parse_learns
-from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.authored import LearnsFile, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE
 from sakuin.knowledge.validation import Finding
 

@@ -13,7 +13,7 @@ from sakuin.knowledge.messages import AskLearns, MaterialQueue, RecheckKey, Rein
 from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.sqs import SqsQueue
 from sakuin.tables.messages import EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
-from sakuin.upkeep.dead_letters import DeadLetterQueues
+from sakuin.upkeep.queues import DeadLetterQueues
 
 from tests.doubles.sqs import ModelledSqs
 

@@ -13,8 +13,7 @@ from sakuin.knowledge.names import material_of_key
 from sakuin.platform.retry import QUEUES, QueueName
 from sakuin.platform.supabase.forms import Time
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.upkeep.dead_letters import DescribedLetter, LetterAction
-from sakuin.upkeep.queues import Queues, QueueState, WorkInFlight
+from sakuin.upkeep.queues import DescribedLetter, LetterAction, Queues, QueueState, WorkInFlight
 
 MOST_SUBJECTS = 50
 # Of a request for dead letters. Each takes two calls of SQS, and API Gateway ends a request after 30 seconds.

@@ -10,8 +10,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Conflict, Invalid, NotFound, UnreadablePage
-from sakuin.knowledge.authored.learns_yml import LARGEST_FILE, parse_learns
-from sakuin.knowledge.authored.synonyms_yml import parse_synonyms
+from sakuin.knowledge.authored import LARGEST_FILE, parse_learns, parse_synonyms
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
 from sakuin.knowledge.messages import (

@@ -21,6 +21,7 @@ from sakuin.platform.run_all import in_portions
 from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.turbopuffer.documents import (
     PASSAGES_A_ROW,
+    TERM_BYTES,
     SearchedRow,
     cosine,
     cosines,
@@ -28,10 +29,11 @@ from sakuin.platform.turbopuffer.documents import (
     passage_id,
     ranks,
     rows_named,
+    sent_term,
     terms_schema,
+    words_leg,
 )
 from sakuin.platform.turbopuffer.rows import MAX_DELETED_ROWS, TurbopufferRows, parts
-from sakuin.platform.turbopuffer.words import TERM_BYTES, sent_term, words_leg
 from sakuin.retrieval.vectors import text_hash
 
 _FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}

@@ -12,16 +12,18 @@ from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
 from sakuin.platform.turbopuffer.documents import (
     PASSAGES_A_ROW,
+    TERM_BYTES,
     SearchedRow,
     cosine,
     cosines,
     leg,
     ranks,
     rows_named,
+    sent_term,
     terms_schema,
+    words_leg,
 )
 from sakuin.platform.turbopuffer.rows import TurbopufferRows, parts
-from sakuin.platform.turbopuffer.words import TERM_BYTES, sent_term, words_leg
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 
 # A batch has fewer nodes, and each write takes a second of its namespace.

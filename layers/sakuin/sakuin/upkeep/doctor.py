@@ -190,6 +190,18 @@ class Doctor:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseSize:
+    """The size of the database, beside `most_bytes`, the size of its disk; 0: the disk is not watched."""
+
+    client: Client
+    most_bytes: int
+
+    def percent(self) -> float:
+        """Returns how much of the disk the database takes; 0 if it is not watched."""
+        return 100 * int(call(self.client, "database_bytes", {})) / self.most_bytes if self.most_bytes else 0.0
+
+
 def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) -> Iterator[Problem]:
     """Yields what is wrong in an answer of `database_state`. `dimensions` is the length of the model's vectors."""
     kind = compared(**state["schema"])

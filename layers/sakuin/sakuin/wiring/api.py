@@ -37,10 +37,9 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.eventbridge import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords, count_request
 from sakuin.tables.admin.tables import TableAdmin
-from sakuin.upkeep.dead_letters import DeadLetters
 from sakuin.upkeep.doctor import Doctor
 from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions, LiveVectors
-from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.queues import DeadLetters, Queues
 from sakuin.upkeep.refused_questions import Feedback, RefusedQuestions, WatchedGaps
 from sakuin.wiring.clients import Clients, sign_in_of
 from sakuin.wiring.handlers import http_handler

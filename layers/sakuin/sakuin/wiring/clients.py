@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer import ChunkStore
-    from sakuin.upkeep.dead_letters import DeadLetterQueues
+    from sakuin.upkeep.queues import DeadLetterQueues
 
 # For all attempts together: an agent waits, and a search by words alone needs no vector.
 _QUESTION_SECONDS = 5.0
@@ -314,7 +314,7 @@ class Clients:
 
     def dead_letters(self) -> "DeadLetterQueues":
         """Returns the dead letters of all queues. They keep their own correlation ids."""
-        from sakuin.upkeep.dead_letters import DeadLetterQueues
+        from sakuin.upkeep.queues import DeadLetterQueues
 
         return DeadLetterQueues(self.aws("sqs"), self.settings.queue_urls, self.settings.dead_letter_urls)
 

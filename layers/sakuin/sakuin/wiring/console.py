@@ -5,6 +5,7 @@ from functools import partial
 
 from sakuin import __version__
 from sakuin.console.app import console_app
+from sakuin.console.attention import project_counts
 from sakuin.console.gaps import Gaps, Places
 from sakuin.console.pages import agents, library, operation, playground, projects, sign_in
 from sakuin.console.pages import gaps as gap_pages
@@ -24,8 +25,8 @@ from sakuin.platform.keys import DeploymentKey, LibraryKeys, RecordUse
 from sakuin.platform.openai.models import model_facts
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.upkeep.counts import DatabaseSize, project_counts
 from sakuin.upkeep.daily_counts import DailyCountRecords
+from sakuin.upkeep.doctor import DatabaseSize
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.queues import Queues
 from sakuin.upkeep.reconcile import ReconciliationRuns

@@ -19,8 +19,8 @@ from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import RestartTables
 from sakuin.upkeep.canary import Canary
-from sakuin.upkeep.counts import DatabaseSize
 from sakuin.upkeep.daily_counts import DAYS, DailyCountRecords
+from sakuin.upkeep.doctor import DatabaseSize
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import CHANGES_DAYS, ROWS_PER_PORTION, WEBHOOKS_PER_RUN, Maintain, ResumeWork
 from sakuin.upkeep.schedule import Schedule

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from sakuin.console.attention import needs_of, state_of
+from sakuin.console.attention import ProjectCounts, needs_of, state_of
 from sakuin.console.charts import charts_of
 from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit, language_of
@@ -20,12 +20,10 @@ from sakuin.knowledge.library import Library
 from sakuin.platform.retry import QueueName
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.texts.catalogue import Texts, coded
-from sakuin.upkeep.counts import ProjectCounts
 from sakuin.upkeep.daily_counts import Usage
-from sakuin.upkeep.dead_letters import LetterAction
 from sakuin.upkeep.doctor import NEARLY_FULL
 from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.upkeep.queues import Queues
+from sakuin.upkeep.queues import LetterAction, Queues
 from sakuin.upkeep.reconcile import ReconciliationRuns
 
 # How many of each kind the first page names.

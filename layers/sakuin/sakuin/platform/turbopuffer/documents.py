@@ -1,0 +1,202 @@
+"""Documents of turbopuffer: those of a searched row, their schema, and queries for them by words and by meaning."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+from turbopuffer.types import AttributeSchemaParam, Row
+
+from sakuin.errors import Invalid
+from sakuin.platform.embedding import Vector
+from sakuin.platform.run_all import in_portions
+
+DISTANCE: Literal["cosine_distance"] = "cosine_distance"
+ROWS_AN_ANSWER = 10_000
+# Of the nearest passages so many are of one row, or fewer rows are found.
+PASSAGES_A_ROW = 2
+
+_SCHEMA: dict[str, AttributeSchemaParam] = {
+    # A row is a document for each of its passages. The first has the id of the row and its texts; the id of another one
+    # ends with its number.
+    "chunk": {"type": "string", "filterable": True},
+    "passage": {"type": "int", "filterable": True},
+    "generation": {"type": "int", "filterable": True},
+}
+
+# In no id of a row.
+_PASSAGE = "/"
+# The names, hashes and numbers of a row.
+_OTHER_BYTES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedRow:
+    """A text that is searched. `vectors` are those of its passages.
+
+    `filters` are attributes of each passage, strings and lists of strings or numbers; `texts` are those of the row.
+    """
+
+    id: str
+    generation: int
+    vectors: Sequence[Vector]
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def terms_schema(max_token_length: int, **full_text: float) -> AttributeSchemaParam:
+    """Returns the schema of terms. turbopuffer has no Japanese analyzer, so the product sends them."""
+    options: Any = {"tokenizer": "pre_tokenized_array", "max_token_length": max_token_length, **full_text}
+    return {"type": "[]string", "full_text_search": options}
+
+
+def schema(dimensions: int, attributes: Mapping[str, AttributeSchemaParam]) -> dict[str, AttributeSchemaParam]:
+    """Returns the schema of a namespace with vectors of `dimensions`, and these attributes of rows.
+
+    Vectors of 16-bit floats cost half, and change cosines in the fourth decimal place.
+    """
+    return {"vector": {"type": f"[{dimensions}]f16", "ann": True}, **_SCHEMA, **attributes}
+
+
+def documents(row: SearchedRow) -> Iterator[dict[str, Any]]:
+    """Returns the documents of a row, one for each passage."""
+    for passage, vector in enumerate(row.vectors):
+        yield {
+            "id": passage_id(row.id, passage),
+            "vector": vector,
+            "chunk": row.id,
+            "passage": passage,
+            "generation": row.generation,
+            **row.filters,
+            **({} if passage else row.texts),
+        }
+
+
+def passage_id(row_id: str, passage: int) -> str:
+    return f"{row_id}{_PASSAGE}{passage}" if passage else row_id
+
+
+def row_of(document: Row) -> str:
+    """Returns the id of the row that a document is a passage of."""
+    return str(document.id).partition(_PASSAGE)[0]
+
+
+def cosine(document: Row) -> float:
+    """Returns the cosine of a document with the question; turbopuffer returns the distance."""
+    return 1 - float(str(document["$dist"]))
+
+
+def ranks(found: Sequence[Row], depth: int) -> dict[str, int]:
+    """Returns the ranks of the first `depth` rows by their ids."""
+    rows = dict.fromkeys(map(row_of, found))
+    return {row: rank for rank, row in zip(range(1, depth + 1), rows, strict=False)}
+
+
+def cosines(*found: Sequence[Row]) -> dict[str, float]:
+    """Returns the greatest cosine of each row among answers of a vector query, which have the nearest first."""
+    return {row_of(each): cosine(each) for answer in found for each in reversed(answer)}
+
+
+def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -> dict[str, Any]:
+    """Returns the query for the first documents that pass the filters."""
+    return {"rank_by": rank_by, "limit": limit, **({"filters": filters} if filters else {})}
+
+
+def rows_named(ids: Sequence[str], vector: Vector | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
+    """Returns the query for rows by an attribute, with their distances from `vector`, nearest first: kNN is exact."""
+    rank_by = ("id", "asc") if vector is None else ("vector", "kNN", list(vector))
+    return {**leg(rank_by, (of, "In", list(ids)), ROWS_AN_ANSWER), **asked}
+
+
+def requests(rows: Sequence[SearchedRow], max_bytes: int) -> Iterator[list[SearchedRow]]:
+    """Returns requests of at most `max_bytes`, with the rows in order; of one id only the greatest generation."""
+    return in_portions(_newest(rows), _size, lambda _count, size: size > max_bytes)
+
+
+def _newest(rows: Sequence[SearchedRow]) -> list[SearchedRow]:
+    # turbopuffer rejects a write with the same id twice.
+    by_id: dict[str, SearchedRow] = {}
+    for row in rows:
+        if row.id not in by_id or by_id[row.id].generation <= row.generation:
+            by_id[row.id] = row
+    return list(by_id.values())
+
+
+def _size(row: SearchedRow) -> int:
+    """Returns about how many bytes of JSON a row takes; a vector is base64 of float32."""
+    try:
+        texts, filters = (sum(map(_bytes, each.values())) for each in (row.texts, row.filters))
+    except UnicodeEncodeError as error:
+        raise Invalid(f"{row.id} contains half of a surrogate pair, which is not Unicode text") from error
+    return texts + sum(len(vector) * 16 // 3 + filters + _OTHER_BYTES for vector in row.vectors)
+
+
+def _bytes(value: object) -> int:
+    strings = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return sum(len(each.encode()) + 3 for each in strings)
+
+
+# The documentation of turbopuffer names limits of 1,024 and 8,192 for a full-text query. This is below both.
+_MAX_QUERY_CHARACTERS = 1_000
+
+# Far more than questions have; turbopuffer documents no limit.
+_MAX_CLAUSES = 128
+
+# The greatest `max_token_length`: turbopuffer drops longer tokens silently. The dictionary takes a string of a thousand
+# letters as one word. Stored and queried terms are cut the same way.
+TERM_BYTES = 254
+
+# Terms with their weights, of which the best counts.
+Alternatives = tuple[tuple[str, float], ...]
+
+
+def sent_term(term: str) -> str:
+    """Returns a term as it is stored and queried."""
+    return term.encode(errors="surrogatepass")[:TERM_BYTES].decode(errors="ignore")
+
+
+def words_leg(slots: Sequence[Mapping[str, float]], text: str) -> tuple[Any, ...] | None:
+    """Returns the sum over slots of the best term of each; without slots, a query for the text; None if it is blank.
+
+    A slot has its terms with their weights. The BM25 of several tokens is their sum, so that all slots with one term of
+    the same weight are one clause.
+    """
+    selection = list(_until_full(dict.fromkeys(filter(None, map(_sent, slots)))))
+    single = sorted((terms[0] for terms in selection if len(terms) == 1), key=lambda each: -each[1])
+    clauses = [
+        _clause(weight, *(term for term, _ in same)) for weight, same in groupby(single, key=lambda each: each[1])
+    ]
+    clauses += [("Max", [_clause(weight, term) for term, weight in terms]) for terms in selection if len(terms) > 1]
+    if clauses:
+        return clauses[0] if len(clauses) == 1 else ("Sum", clauses)
+    cut = _unicode(text)[:_MAX_QUERY_CHARACTERS]
+    return ("content", "BM25", cut) if cut.strip() else None
+
+
+def _sent(slot: Mapping[str, float]) -> Alternatives:
+    """Returns the terms of a slot as they are stored."""
+    best: dict[str, float] = {}
+    for term, weight in slot.items():
+        sent = sent_term(_unicode(term))
+        if weight > 0:
+            best[sent] = max(weight, best.get(sent, 0.0))
+    return tuple(best.items())
+
+
+def _until_full(slots: Mapping[Alternatives, None]) -> Iterator[Alternatives]:
+    characters, clauses = 0, 0
+    for terms in slots:
+        characters += sum(len(term) for term, _ in terms)
+        clauses += len(terms)
+        if characters > _MAX_QUERY_CHARACTERS or clauses > _MAX_CLAUSES:
+            return
+        yield terms
+
+
+def _clause(weight: float, *terms: str) -> tuple[Any, ...]:
+    clause = ("terms", "BM25", list(terms))
+    return clause if weight == 1 else ("Product", weight, clause)
+
+
+def _unicode(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
