@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from sakuin import arguments
 from sakuin.errors import Misconfigured
-from sakuin.knowledge import authored as learns_file
 from sakuin.knowledge import page as recipe
+from sakuin.knowledge.learns import authored as learns_file
 from sakuin.language import synonyms
 from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits

@@ -8,7 +8,7 @@ import pytest
 from sakuin.console.pages import library
 from sakuin.console.pages.library import LibraryPages
 from sakuin.errors import Unavailable
-from sakuin.knowledge.authored import parse_learns
+from sakuin.knowledge.learns.authored import parse_learns
 from sakuin.knowledge.page import Explanation
 
 from tests.builders import a_page

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from hypothesis import strategies as st
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
-from sakuin.knowledge.authored import parse_learns, parse_synonyms
+from sakuin.knowledge.learns.authored import parse_learns, parse_synonyms
 from sakuin.knowledge.learns.writer import complete_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id

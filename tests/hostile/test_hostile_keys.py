@@ -5,7 +5,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.knowledge.authored import learns_keys
+from sakuin.knowledge.learns.authored import learns_keys
 from sakuin.knowledge.names import chunk_id, chunk_of_link, link, material_of_key
 
 from tests.builders import a_page

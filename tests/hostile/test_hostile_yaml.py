@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored import parse_learns, parse_synonyms
+from sakuin.knowledge.learns.authored import parse_learns, parse_synonyms
 
 from tests.hostile.growth import grows_with_its_input
 

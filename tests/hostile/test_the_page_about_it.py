@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from sakuin import arguments
-from sakuin.knowledge import authored as learns_file
 from sakuin.knowledge import names
+from sakuin.knowledge.learns import authored as learns_file
 from sakuin.knowledge.reading import page_reader, parsing
 from sakuin.language import indexing
 from sakuin.mcp import messages

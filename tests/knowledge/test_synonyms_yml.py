@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored import parse_synonyms
+from sakuin.knowledge.learns.authored import parse_synonyms
 from sakuin.language.questions.query_analysis import synonyms_in
 from sakuin.language.synonyms import MOST_GROUPS, MOST_PHRASES
 

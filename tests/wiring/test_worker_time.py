@@ -57,7 +57,7 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
 def test_no_client_waits_longer_than_the_longest_call(environ: dict[str, str], members: dict[str, object]) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds: Any = Clients(settings, secrets, start_telemetry("Index")).indexing_embedder(settings.embedding_model)
-    assert embeds.embedder.seconds == LONGEST_CALL
+    assert embeds.seconds == LONGEST_CALL
     stores = connected("https://store", "key")
     for timeout in (LEARNS_TIMEOUT, stores.timeout):
         assert timeout.connect + timeout.read == LONGEST_CALL

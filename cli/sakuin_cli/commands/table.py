@@ -161,7 +161,7 @@ def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *
 
 def _groups(file: Path) -> list[tuple[str, ...]]:
     # This imports a YAML parser.
-    from sakuin.knowledge.authored import parse_synonyms
+    from sakuin.knowledge.learns.authored import parse_synonyms
 
     found = parse_synonyms(read_bytes(file.as_posix()))
     if found.problems:

@@ -8,8 +8,8 @@ from typing import Any
 
 from sakuin import __version__
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored import parse_synonyms
 from sakuin.knowledge.index_page import chunks_of_page
+from sakuin.knowledge.learns.authored import parse_synonyms
 from sakuin.knowledge.learns.sources import learns_without_model
 from sakuin.knowledge.model import KnowledgeChunk
 from sakuin.knowledge.names import SYNONYMS_FILE, authored_file, chunk_id

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.authored import LearnsFile, parse_learns, parse_synonyms
+from sakuin.knowledge.learns.authored import LearnsFile, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE
 from sakuin.knowledge.validation import Finding
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.knowledge.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
+from sakuin.knowledge.learns.authored import LearnsFile, learns_keys, parse_learns, parse_synonyms
 from sakuin.knowledge.names import LEARNS_FILE, is_anchor
 from sakuin.knowledge.page import Page
 from sakuin.knowledge.validation import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from sakuin.errors import Invalid, SakuinError
-from sakuin.knowledge.authored import LearnsFile, parse_learns
+from sakuin.knowledge.learns.authored import LearnsFile, parse_learns
 from sakuin.knowledge.names import LEARNS_FILE, OWN_FOLDER, SYNONYMS_FILE, chunk_id, material_of_key
 from sakuin.language.unicode_text import nfc
 

@@ -1,6 +1,6 @@
 """`learns.yml`."""
 
-from sakuin.knowledge.authored import learns_keys, parse_learns
+from sakuin.knowledge.learns.authored import learns_keys, parse_learns
 
 
 def test_a_key_is_the_material_or_its_last_segment_and_the_whole_path_wins() -> None:

@@ -10,9 +10,9 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Conflict, Invalid, NotFound, UnreadablePage
-from sakuin.knowledge.authored import LARGEST_FILE, parse_learns, parse_synonyms
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.ask_model import AskModel
+from sakuin.knowledge.learns.authored import LARGEST_FILE, parse_learns, parse_synonyms
 from sakuin.knowledge.messages import (
     AskLearns,
     BucketEvent,

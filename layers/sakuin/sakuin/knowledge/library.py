@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, UnreadablePage
-from sakuin.knowledge.authored import LARGEST_FILE, learns_keys, parse_learns
+from sakuin.knowledge.learns.authored import LARGEST_FILE, learns_keys, parse_learns
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import MaterialState
 from sakuin.knowledge.names import OWN_FOLDER, authored_file, folder_name, is_in_folder, material_of_key

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from sakuin.console.forms import redirect
 from sakuin.console.shell import Shell, Visit
 from sakuin.errors import Conflict, Invalid, NotFound, SakuinError
-from sakuin.knowledge.authored import with_lists
+from sakuin.knowledge.learns.authored import with_lists
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.library import Library

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.knowledge.authored import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.authored import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.knowledge.learns.writer import complete_learns, learns_by_rules
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.names import OWN_FOLDER
