@@ -1,6 +1,7 @@
 """The template, the settings and the functions agree."""
 
 import ast
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from sakuin.arguments import MAX_QUERY
 from sakuin.limits import Limits
 from sakuin.upkeep.canary import CANARY_KEY
+from sakuin.wiring.handlers import http_function
 from sakuin_cli.doctor import RESERVED_FOR_THE_REST
 from sakuin_local import places
 from sakuin_local.aws.template import read_template
@@ -246,7 +248,8 @@ def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
 def test_a_function_with_snapshots_is_built_again_after_a_restore(name: str) -> None:
     app = (ROOT / FUNCTIONS[name]["CodeUri"] / "app.py").read_text(encoding="utf-8")
-    assert "handler = restorable(lambda: " in app
+    assert "handler = http_function(" in app
+    assert "return restorable(build)" in inspect.getsource(http_function)
 
 
 ALARMS = resources("AWS::CloudWatch::Alarm")
