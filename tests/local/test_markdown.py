@@ -33,6 +33,34 @@ def test_markdown_becomes_pages_with_ids_and_links_to_pages(tmp_path: Path) -> N
     assert b'href="https://example.com/x.md"' in body
 
 
+WRITTEN = r"""# 公式 {#formula}
+
+解は $x_1=\frac{-b}{2a}$ と $\{x_2\}$ で、 $5 and $6 は値段。[^1]
+
+## Tips { #tips .wide }
+
+!!! tip "Quick"
+    Divide *first*.
+
+> [!WARNING]
+> Not by zero.
+
+[^1]: A note.
+"""
+
+
+def test_ids_formulas_and_boxes_of_markdown_stay(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text(WRITTEN, "utf-8")
+    page = read_page((built_pages(tmp_path / "docs", tmp_path / "site") / "a.html").read_bytes())
+    found = [(one.type, one.anchor, one.title, one.content) for one in page.explanations]
+    formula = r"解は x_1=\frac{-b}{2a} と \{x_2\} で、 $5 and $6 は値段。"
+    assert (page.title, found[0][:3]) == ("公式", ("definition", "formula", "公式"))
+    assert formula in found[0][3]
+    assert ("tip", "tips:~:quick", "Quick", "Quick\nDivide first.") in found
+    assert "Not by zero." in found[-1][3]
+
+
 def test_a_page_whose_markdown_is_gone_is_gone(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for name in ("a", "b"):
