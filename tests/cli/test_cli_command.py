@@ -103,6 +103,12 @@ def test_nobody_listening_is_one_clear_line(
     assert said.stderr.count("\n") == 1
 
 
+def test_a_missing_setting_names_itself(sakuin: Callable[..., Result]) -> None:
+    said = sakuin("search", "x", SAKUIN_URL="http://127.0.0.1:1")
+    assert said.exit_code == 1
+    assert said.stderr.startswith("sakuin: SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY")
+
+
 def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path, sakuin: Callable[..., Result]) -> None:
     said = sakuin("keys", "list", AWS_PROFILE="nobody", SAKUIN_SECRET="s")
     assert said.exit_code == 1

@@ -88,6 +88,12 @@ def test_a_page_that_cannot_be_read_is_an_error_of_its_own(operator: Operator) -
     ]
 
 
+def test_a_folder_without_pages_is_a_failure(operator: Operator) -> None:
+    operator.file("site/learns.yml", b"")
+    found = operator.sakuin("validate", operator.folder / "site", "--json")
+    assert (found.code, list(found.document)) == (1, ["error"])
+
+
 def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning(operator: Operator) -> None:
     operator.deployment.put("docs.html", b"<title>Tea</title><h1 id=tea>Tea</h1><p>Hot</p><h2>Cups</h2><p>Of clay</p>")
     found = operator.sakuin("validate", "--strict", "--json")

@@ -181,6 +181,12 @@ def test_a_search_tool_is_explained_by_places_of_its_chunks(world: World, tables
     assert "it is found" in said["expected"]["why"]
 
 
+def test_a_search_tool_refuses_what_is_not_close_enough(world: World, tables: TableWorld, endpoint: str) -> None:
+    said = of_tool(world, tables, endpoint, query="光合成", expected="/articles/1/content").json()
+    assert (said["refused"], len(said["results"]) > 0) == (True, True)
+    assert "the answer is no good match" in said["expected"]["why"]
+
+
 @pytest.mark.parametrize(
     ("pointer", "why"),
     [
