@@ -29,13 +29,14 @@ class Messages:
 
     `refusal` is the reason to reject the whole request. `batch` are the messages of a batch, None for a single message,
     invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools, each
-    question of a call with several, and the polls of events; `id` is that of a single message. `has_handshake`: the
-    revision has one.
+    question of a call with several, and the polls of events; `id` is that of a single message, `single` this message.
+    `has_handshake`: the revision has one.
     """
 
     calls: int
     has_handshake: bool = True
     id: str | int | None = None
+    single: Any = None
     batch: Sequence[Any] | None = None
     refusal: str | None = None
 
@@ -54,7 +55,7 @@ def read_messages(body: bytes, headers: Mapping[str, str]) -> Messages:
         return Messages(calls, has_handshake, _id(content))
     if isinstance(content, list):
         return Messages(calls, batch=content, refusal=_batch_problem(content, version))
-    return Messages(calls, id=_id(content), refusal=problem_of(content))
+    return Messages(calls, id=_id(content), single=content, refusal=problem_of(content))
 
 
 def problem_of(message: Any) -> str | None:
