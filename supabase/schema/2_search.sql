@@ -540,7 +540,7 @@ create function public.search_candidates(
   p_embedding text, p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}'
-) returns jsonb
+) returns json
 language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -555,7 +555,7 @@ declare
   passages bigint := 0;
   total bigint;
   not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
-  cosines jsonb := '[]';
+  cosines json := '[]';
 begin
   -- The scan of the graph continues until enough chunks pass the filters.
   perform set_config('hnsw.iterative_scan', 'strict_order', true);
@@ -578,10 +578,11 @@ begin
         select t.id from knowledge_vector v
         -- None for a text that no chunk has.
         cross join lateral (
-          select e.id from embedded_text e join knowledge_chunks k on k.id = e.id
-          where e.space = v.space and e.text_hash = v.text_hash and (p_type is null or k.type = p_type)
-            and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
-            and (p_in is null or starts_with(k.material, p_in)) offset 0) t
+          select e.id from embedded_text e
+          where e.space = v.space and e.text_hash = v.text_hash and (not is_filtered or exists (
+            select from knowledge_chunks k where k.id = e.id and (p_type is null or k.type = p_type)
+              and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
+              and (p_in is null or starts_with(k.material, p_in)))) offset 0) t
         where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
         order by v.embedding <=> query_vector limit 2 * p_depth
       ), numbered as (select n.id, row_number() over () as place from near n)
@@ -600,10 +601,11 @@ begin
         group by k.id order by min(v.embedding <=> query_vector), k.id limit p_depth);
     end if;
     if p_sample > 0 then
-      select coalesce(jsonb_agg(s.cosine), '[]') into cosines
+      select coalesce(json_agg(s.cosine), '[]') into cosines
       from (select 1 - (v.embedding <=> query_vector) as cosine
             from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
-            join knowledge_vector v using (space, text_hash) order by v.text_hash) s;
+            cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
+            order by v.text_hash) s;
     end if;
   end if;
 
@@ -631,18 +633,20 @@ begin
   ), slots as materialized (
     select r.slot, r.is_plain, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
     from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot, r.is_plain
-  ), hits as (
-    select h.chunk, a.slot, s.is_plain, a.gain * h.impact as value
+  ), read as materialized (
+    select h.chunk, h.impact, a.term, a.slot, a.gain * h.impact as value, s.is_plain, s.is_everywhere, s.folders
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
       where p.term = a.term
         and p.block between coalesce(only_block, 0) and coalesce(only_block, 2147483647) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
+  ), hits as (
+    select r.chunk, r.slot, r.is_plain, r.value from read r
     -- Of folders that begin the name of a page, the last one is the deepest.
-    where s.is_everywhere or s.folders @> array(
+    where r.is_everywhere or r.folders @> array(
       select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
-      where w.number = h.chunk and starts_with(w.material, f.folder))
+      where w.number = r.chunk and starts_with(w.material, f.folder))
   ), scored as (
     select v.chunk, sum(v.value) as score
     from (select h.chunk, h.value from hits h where h.is_plain
@@ -664,49 +668,60 @@ begin
         offset 0) k
       order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
-    select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
-      select n.id, n.place::integer as nearest, null::integer as matching
-      from unnest(nearest) with ordinality as n(id, place)
-      union all select m.id, null, m.place from matching m) u
-    group by u.id
-  ), candidates as materialized (
-    select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.is_found) as is_found
+    select g.*, k.type, k.material, k.illustrates
     from (
-      select f.id, f.nearest, f.matching, true as is_found from found f
-      union all select k.material || '#' || i.anchor, null, null, true
-      from found f
-      cross join lateral (select k.* from knowledge_chunks k where k.id = f.id offset 0) k, unnest(k.illustrates) as i(anchor)
-      where k.type = 'example' and p_type is null
-      union all select p_expected, null, null, false where p_expected is not null) c
-    group by c.id
-  ), matched as materialized (
-    select u.id, jsonb_object_agg(u.term, u.impact) as impacts
+      select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
+        select n.id, n.place::integer as nearest, null::integer as matching
+        from unnest(nearest) with ordinality as n(id, place)
+        union all select m.id, null, m.place from matching m) u
+      group by u.id) g
+    -- One by one by primary key: the planner cannot know how few they are.
+    cross join lateral (select k.* from knowledge_chunks k where k.id = g.id offset 0) k
+  ), candidates as materialized (
+    select f.id, f.nearest, f.matching, true as is_found, f.type, f.material, f.illustrates from found f
+    union all
+    select o.id, null, null, o.is_found, k.type, k.material, k.illustrates
+    from (
+      select e.id, bool_or(e.is_found) as is_found from (
+        select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
+        where f.type = 'example' and p_type is null
+        union all select p_expected, false where p_expected is not null) e
+      where e.id not in (select f.id from found f) group by e.id) o
+    cross join lateral (select k.* from knowledge_chunks k where k.id = o.id offset 0) k
+    where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+      and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+      and (p_in is null or starts_with(k.material, p_in))
+  ), unread as materialized (
+    select a.term from asked a where a.slot not in (select s.slot from slots s)
+  ), words as (
+    select c.id, r.term, r.impact from candidates c
+    cross join lateral (select w.number from chunk_words w where w.id = c.id and w.is_current offset 0) w
+    join read r on r.chunk = w.number
+    union
+    select u.id, u.term, u.impact
     -- Arrays in the list of a select are read without a copy of their rows.
     from (select w.id, unnest(w.terms) as term, unnest(w.impacts) as impact
           from candidates c
-          cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w offset 0) u
-    where u.term in (select a.term from asked a)
-    group by u.id
+          cross join lateral (select w.* from chunk_words w where w.id = c.id and w.is_current offset 0) w
+          where exists (select from unread) offset 0) u
+    where u.term in (select n.term from unread n)
+  ), matched as materialized (
+    select w.id, json_object_agg(w.term, w.impact) as impacts from words w group by w.id
   )
-  select jsonb_build_object(
+  select json_build_object(
     'total', total,
     'cosines', cosines,
-    'frequency', (select coalesce(jsonb_object_agg(c.term, c.n), '{}') from counted c),
+    'frequency', (select coalesce(json_object_agg(c.term, c.n), '{}') from counted c),
     'candidates', (
-      select coalesce(jsonb_agg(jsonb_build_object(
-        'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
-        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
+      select coalesce(json_agg(json_build_object(
+        'id', c.id, 'type', c.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
+        'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
         'impacts', coalesce(m.impacts, '{}'),
         'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
                    join knowledge_vector v using (space, text_hash) where e.id = c.id and e.space = p_space))), '[]')
       from candidates c left join matched m using (id)
-      -- One by one by primary key: the planner cannot know how few they are.
-      cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        and (p_in is null or starts_with(k.material, p_in))
-        -- Only the canary, which names its page, finds it.
-        and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
+      -- Only the canary, which names its page, finds it.
+      where p_material is not null or not starts_with(c.material, '_sakuin/'))));
 end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
