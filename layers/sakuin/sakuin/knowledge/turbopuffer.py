@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from turbopuffer.types import AttributeSchemaParam, Row
+from turbopuffer.types import AttributeSchemaParam
 
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, KnowledgeChunk, PageChange, stored_impact
@@ -22,6 +22,7 @@ from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.turbopuffer.documents import (
     PASSAGES_A_ROW,
     TERM_BYTES,
+    Row,
     SearchedRow,
     cosine,
     cosines,
@@ -30,6 +31,7 @@ from sakuin.platform.turbopuffer.documents import (
     ranks,
     rows_named,
     sent_term,
+    sent_vector,
     terms_schema,
     words_leg,
 )
@@ -140,8 +142,8 @@ class TurbopufferChunks:
     library: str
 
     def candidates(self, question: Question) -> dict[str, Any]:
-        vector, filters = question.vector, _filters(question.filters)
-        meaning = vector is not None and ("vector", "ANN", list(vector))
+        vector = None if question.vector is None else sent_vector(question.vector)
+        meaning, filters = vector and ("vector", "ANN", vector), _filters(question.filters)
         queries: dict[str, Any] = {"nearest": meaning and leg(meaning, _all(filters), PASSAGES_A_ROW * DEPTH)}
         folders = ("", *question.folder_slots)
         for folder in folders:
@@ -150,7 +152,7 @@ class TurbopufferChunks:
         legs = self._answers(question, queries)
         nearest = ranks(legs["nearest"], DEPTH)
         scored = [row for name, rows in legs.items() if name != "nearest" for row in rows]
-        matching = ranks(sorted(scored, key=lambda row: (-float(str(row["$dist"])), str(row.id))), DEPTH)
+        matching = ranks(sorted(scored, key=lambda row: (-float(row["$dist"]), str(row["id"]))), DEPTH)
         found = self.postgres.stored_candidates(question, [*{**nearest, **matching}])
 
         near, ids = cosines(legs["nearest"]), [row["row"] for row in found["candidates"] if row["row"]]
@@ -167,7 +169,7 @@ class TurbopufferChunks:
         near |= cosines(evidence["far"])
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
         forms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
-        impacts = {str(row.id): _impacts(row, forms) for row in evidence["rows"]}
+        impacts = {str(row["id"]): _impacts(row, forms) for row in evidence["rows"]}
         return found | {
             "cosines": list(map(cosine, evidence["sample"])),
             "candidates": [

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from turbopuffer.types import AttributeSchemaParam, Row
+from turbopuffer.types import AttributeSchemaParam
 
 from sakuin.errors import NotFound
 from sakuin.language.model import Slot
@@ -13,6 +13,7 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.turbopuffer.documents import (
     PASSAGES_A_ROW,
     TERM_BYTES,
+    Row,
     SearchedRow,
     cosine,
     cosines,
@@ -20,6 +21,7 @@ from sakuin.platform.turbopuffer.documents import (
     ranks,
     rows_named,
     sent_term,
+    sent_vector,
     terms_schema,
     words_leg,
 )
@@ -73,7 +75,8 @@ class ChunkStore(TurbopufferRows):
         there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
         namespace that does not exist has no rows.
         """
-        meaning = None if vector is None else ("vector", "ANN", list(vector))
+        sent = None if vector is None else sent_vector(vector)
+        meaning = sent and ("vector", "ANN", sent)
         words = words_leg([slot.weights for slot in slots], text)
         below = ("ancestors", "Contains", scope)
         legs = {
@@ -85,19 +88,19 @@ class ChunkStore(TurbopufferRows):
             by_vector, by_words = (ranks(rankings[name], depth) for name in legs)
             ids = list({**by_vector, **by_words})
             near = cosines(rankings["nearest"])
-            far = [] if vector is None else [id for id in ids if id not in near]
+            far = [] if sent is None else [id for id in ids if id not in near]
             # Terms are much to send, so each chunk sends them once.
             chunks = {
                 "rows": ids and rows_named(ids, None, include_attributes=["term_counts"]),
-                "far": far and rows_named(far, vector, of="chunk"),
-                "sample": ids and sample and vector is not None and rows_named(sample, vector),
+                "far": far and rows_named(far, sent, of="chunk"),
+                "sample": ids and sample and sent and rows_named(sample, sent),
             }
             found = self.answers(namespace, chunks)
         except NotFound:
             return Found()
         terms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
         nearness = cosines(found["far"], rankings["nearest"])
-        evidence = {str(row.id): row for row in found["rows"]}
+        evidence = {str(row["id"]): row for row in found["rows"]}
         return Found(
             tuple(
                 FoundChunk(id, by_vector.get(id), by_words.get(id), nearness.get(id), *term_counts(evidence[id], terms))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from turbopuffer.types import AttributeSchemaParam, Row
+import orjson
+from turbopuffer.types import AttributeSchemaParam
 
 from sakuin.errors import Invalid
 from sakuin.platform.embedding import Vector
@@ -23,6 +24,9 @@ _SCHEMA: dict[str, AttributeSchemaParam] = {
     "passage": {"type": "int", "filterable": True},
     "generation": {"type": "int", "filterable": True},
 }
+
+# A document as the store returns it: `id`, `$dist` and the attributes that were asked for.
+Row = Mapping[str, Any]
 
 # In no id of a row.
 _PASSAGE = "/"
@@ -78,12 +82,12 @@ def passage_id(row_id: str, passage: int) -> str:
 
 def row_of(document: Row) -> str:
     """Returns the id of the row that a document is a passage of."""
-    return str(document.id).partition(_PASSAGE)[0]
+    return str(document["id"]).partition(_PASSAGE)[0]
 
 
 def cosine(document: Row) -> float:
     """Returns the cosine of a document with the question; turbopuffer returns the distance."""
-    return 1 - float(str(document["$dist"]))
+    return 1 - float(document["$dist"])
 
 
 def ranks(found: Sequence[Row], depth: int) -> dict[str, int]:
@@ -97,14 +101,19 @@ def cosines(*found: Sequence[Row]) -> dict[str, float]:
     return {row_of(each): cosine(each) for answer in found for each in reversed(answer)}
 
 
+def sent_vector(vector: Vector) -> orjson.Fragment:
+    """Returns the vector of a question as JSON: the SDK walks through each number of a list, in each query."""
+    return orjson.Fragment(orjson.dumps(list(vector)))
+
+
 def leg(rank_by: tuple[Any, ...], filters: tuple[Any, ...] | None, limit: int) -> dict[str, Any]:
     """Returns the query for the first documents that pass the filters."""
     return {"rank_by": rank_by, "limit": limit, **({"filters": filters} if filters else {})}
 
 
-def rows_named(ids: Sequence[str], vector: Vector | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
+def rows_named(ids: Sequence[str], vector: orjson.Fragment | None, *, of: str = "id", **asked: Any) -> dict[str, Any]:
     """Returns the query for rows by an attribute, with their distances from `vector`, nearest first: kNN is exact."""
-    rank_by = ("id", "asc") if vector is None else ("vector", "kNN", list(vector))
+    rank_by = ("id", "asc") if vector is None else ("vector", "kNN", vector)
     return {**leg(rank_by, (of, "In", list(ids)), ROWS_AN_ANSWER), **asked}
 
 
