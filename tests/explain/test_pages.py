@@ -113,6 +113,12 @@ def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:
     assert "in place 3 is ahead" in expected["why"]
 
 
+def test_the_last_chunk_that_an_agent_gets_is_found(world: World) -> None:
+    said = explained(world, "公式", FORMULA, top_k=1)["expected"]
+    assert said["hit"]["rank"] == 1
+    assert "it is found" in said["why"]
+
+
 def test_an_expected_chunk_that_is_not_indexed_or_filtered_out_has_that_reason(world: World) -> None:
     assert "Nothing is indexed" in explained(world, "公式", f"{MATERIAL}#rule-none")["expected"]["why"]
     left_out = explained(world, "公式", FORMULA, filters={"type": "example"})["expected"]
