@@ -1,6 +1,7 @@
 """Requests that are answered without the SDK's transport, beside the answers of that transport."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,20 @@ def test_what_is_no_plain_request_is_left_to_the_sdks_transport(
 ) -> None:
     answer, expected = (each(body, **headers) for each in (ask, ask_transport))
     assert (answer.status, answer.body) == (expected.status, expected.body)
+
+
+def test_a_failure_that_is_not_ours_has_the_answer_of_the_sdks_transport(tools: KnowledgeTools) -> None:
+    class Broken:
+        def knowledge_search(self, version: str | None = None) -> Any:
+            raise RuntimeError("broken")
+
+    server = knowledge_server(replace(tools, searches=Broken()), "1.2.3")
+    transport: Any = _Transport(McpApp(server, ring))
+    params = {"name": "search_knowledge", "arguments": {"query": "解の公式"}}
+    asks = (Ask(McpApp(server, ring)), Ask(transport))
+    answer, expected = (each(_REQUEST | {"method": "tools/call", "params": params}) for each in asks)
+    assert (answer.status, answer.json) == (expected.status, expected.json)
+    assert "error" in answer.json
 
 
 def test_only_a_plain_request_of_a_revision_with_a_handshake_is_an_exchange() -> None:

@@ -16,7 +16,7 @@ import boto3
 import httpx
 import pytest
 import sakuin
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.runner import serve_one
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key, new_key
@@ -30,7 +30,7 @@ from tests.builders import a_page
 from tests.events import Context, queue_event, s3_message
 from tests.isolation.stack import Stack, stack_of
 
-_TO_THE_SDK = StreamableHTTPSessionManager.handle_request.__code__
+_TO_THE_SDK = serve_one.__code__
 _TO_A_THREAD = anyio.to_thread.run_sync.__code__
 OURS = str(Path(sakuin.__file__).parent)
 MOST_FRAMES = 8

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavailable
 from sakuin.mcp.callers import Caller, EndpointKeys, EndpointOf, Users, WrongKeys, is_token, of_key, of_user
-from sakuin.mcp.exchange import answer_of, exchange_of
+from sakuin.mcp.exchange import exchange_of
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, read_messages, too_many_body
 from sakuin.mcp.rest import PATH, RestSearch, Target, target_of
 from sakuin.mcp.server import CALLER
@@ -144,7 +144,11 @@ class McpApp:
         if messages.batch is not None:
             return await _batch_response(sessions, scope, messages.batch)
         if exchange := exchange_of(messages.single, body, scope):
-            return Response(await answer_of(sessions.app, *exchange), media_type=_JSON)
+            try:
+                answer = exchange.answer(await exchange.served_by(sessions.app))
+            except Exception as error:
+                answer = exchange.failure(error)
+            return Response(answer, media_type=_JSON)
         parts: list[Message] = []
         after = _disconnected if messages.has_handshake else receive
         await sessions.handle_request(scope, replayed(body, after), _collect(parts))

@@ -5,7 +5,7 @@ SDK's own work on it (docs/decisions/0177). Of later revisions the SDK answers e
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,8 +52,36 @@ class _OneAnswer:
         """Sends nothing."""
 
 
-def exchange_of(message: Any, body: bytes, scope: Scope) -> tuple[JSONRPCRequest, Request, str] | None:
-    """Returns a request, that of HTTP and its revision; None for what the SDK's transport has to answer.
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, and that of HTTP which has it, in a revision with a handshake."""
+
+    asked: JSONRPCRequest
+    request: Request
+    version: str
+
+    def served_by(self, server: Server[Any]) -> Coroutine[Any, Any, dict[str, Any]]:
+        """Returns the call of the SDK that returns the result. It raises what the handler raises."""
+        context = _OneAnswer(self.asked.id, ServerMessageMetadata(request_context=self.request))
+        connection = Connection.from_envelope(self.version, None, None)
+        method, params = self.asked.method, self.asked.params
+        return serve_one(server, context, method, params, connection=connection, lifespan_state={})
+
+    def answer(self, result: dict[str, Any]) -> bytes:
+        """Returns the answer with a result as JSON."""
+        return _json(JSONRPCResponse(jsonrpc="2.0", id=self.asked.id, result=result))
+
+    def failure(self, error: Exception) -> bytes:
+        """Returns the answer with an error as JSON, as the SDK's transport has it."""
+        data = handler_exception_to_error_data(error)
+        if data is None:
+            logger.error("the handler of %r failed", self.asked.method, exc_info=error)
+            data = ErrorData(code=0, message=str(error))
+        return _json(JSONRPCError(jsonrpc="2.0", id=self.asked.id, error=data))
+
+
+def exchange_of(message: Any, body: bytes, scope: Scope) -> Exchange | None:
+    """Returns the exchange of a request; None for what the SDK's transport has to answer.
 
     That is a message of a later revision, a handshake, a notification or an answer, and whatever is wrong.
     """
@@ -67,23 +95,10 @@ def exchange_of(message: Any, body: bytes, scope: Scope) -> tuple[JSONRPCRequest
         return None
     try:
         # The SDK's parser accepts less than Python's.
-        return JSONRPCRequest.model_validate_json(body, by_name=False), request, version
+        return Exchange(JSONRPCRequest.model_validate_json(body, by_name=False), request, version)
     except ValidationError:
         return None
 
 
-async def answer_of(server: Server[Any], asked: JSONRPCRequest, request: Request, version: str) -> bytes:
-    """Returns the answer to a request as JSON."""
-    context = _OneAnswer(asked.id, ServerMessageMetadata(request_context=request))
-    connection = Connection.from_envelope(version, None, None)
-    answer: JSONRPCResponse | JSONRPCError
-    try:
-        result = await serve_one(server, context, asked.method, asked.params, connection=connection, lifespan_state={})
-        answer = JSONRPCResponse(jsonrpc="2.0", id=asked.id, result=result)
-    except Exception as error:
-        data = handler_exception_to_error_data(error)
-        if data is None:
-            logger.exception("the handler of %r failed", asked.method)
-            data = ErrorData(code=0, message=str(error))
-        answer = JSONRPCError(jsonrpc="2.0", id=asked.id, error=data)
+def _json(answer: JSONRPCResponse | JSONRPCError) -> bytes:
     return answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
