@@ -3,7 +3,7 @@
 import contextlib
 import json
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -25,7 +25,7 @@ from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
 from sakuin.mcp.knowledge.tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.tables.chunking import chunks
-from sakuin.tables.document import parsed_table, written_table
+from sakuin.tables.document import parsed_table, patched, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.messages import embed_message, tool_message
 from sakuin.tables.scan import LargeString, large_strings
@@ -82,6 +82,16 @@ def pointer_leads_somewhere_or_nowhere(given: tuple[Any, str]) -> None:
     for each in found:
         assert isinstance(each, LargeString)
         assert resolve(document, each.json_pointer) == each.text
+
+
+def changes_are_all_made_or_none(given: tuple[Any, Sequence[Mapping[str, object]]]) -> None:
+    document, operations = given
+    before = json.dumps(document)
+    try:
+        patched(document, operations)
+    except (Invalid, NotFound) as error:
+        _is_a_sentence(error)
+    assert json.dumps(document) == before
 
 
 def windows_hold_the_text(given: tuple[str, tuple[int, int]]) -> None:
@@ -155,10 +165,16 @@ def requests_are_answered(tools: KnowledgeTools) -> Callable[[tuple[Any, str, st
 
 def targets() -> dict[str, Target]:
     """Returns all targets that need no database, by name."""
+    operation = st.fixed_dictionaries(
+        {"op": st.sampled_from(("add", "set", "replace", "remove", "x")), "path": made.pointers},
+        optional={"value": made.values},
+    )
+    finite = made.values.filter(lambda value: "NaN" not in json.dumps(value) and "Infinity" not in json.dumps(value))
     return {
         "HTML pages": Target(made.pages, page_is_read_or_refused),
         "JSON documents": Target(made.json_texts, document_is_read_like_json_or_refused),
         "JSON pointers": Target(st.tuples(made.values, made.pointers), pointer_leads_somewhere_or_nowhere),
+        "JSON patches": Target(st.tuples(finite, st.lists(operation, max_size=5)), changes_are_all_made_or_none),
         "chunks": Target(
             st.tuples(made.any_text, st.tuples(st.integers(2, 50), st.integers(0, 20))), windows_hold_the_text
         ),

@@ -1,13 +1,13 @@
 """Documents that are JSON to the letter and nothing that people write."""
 
 import pytest
-from sakuin.errors import Invalid
-from sakuin.tables.document import parsed_table, written_table
+from sakuin.errors import Invalid, NotFound
+from sakuin.tables.document import MOST_OPERATIONS, parsed_table, patched, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import SkippedNode
 from sakuin.tables.scan import LONGEST_POINTER, LargeString, large_strings
 
-from tests.hostile.growth import peak_bytes
+from tests.hostile.growth import grows_with_its_input, peak_bytes
 
 LARGE = "x" * 1000
 
@@ -43,3 +43,37 @@ def test_pointers_take_no_more_memory_than_their_limit_allows() -> None:
 def test_a_document_of_nothing_but_containers_is_refused_before_it_fills_a_worker(piece: str) -> None:
     with pytest.raises(Invalid, match="too many objects, arrays and values"):
         parsed_table("[" + f"{piece}," * (40_000_000 // (len(piece) + 1)))
+
+
+@pytest.mark.parametrize("place", ["/a/-", "/a/0", "/b"])
+def test_changes_cost_what_their_number_costs(place: str) -> None:
+    def changed(times: int) -> object:
+        operations = [{"op": "set", "path": place, "value": number} for number in range(times)]
+        return patched({"a": list(range(10_000)), "b": 0}, operations)
+
+    assert grows_with_its_input(changed, int, size=MOST_OPERATIONS // 4)
+
+
+def test_more_changes_than_may_come_together_are_refused_before_the_first() -> None:
+    operations = [{"op": "set", "path": "/a", "value": 1}] * (MOST_OPERATIONS + 1)
+    with pytest.raises(Invalid, match="5,001 operations; the limit is 5,000"):
+        patched({}, operations)
+
+
+def test_changes_of_one_request_never_reach_the_document_or_the_values_they_came_from() -> None:
+    before, value = {"a": {"b": [1]}}, {"c": [1]}
+    operations = [
+        {"op": "set", "path": "/a/b/0", "value": 2},
+        {"op": "add", "path": "/a/d", "value": value},
+        {"op": "add", "path": "/a/d/c/-", "value": 2},
+        {"op": "remove", "path": "/a/b/0"},
+    ]
+    assert patched(before, operations) == {"a": {"b": [], "d": {"c": [1, 2]}}}
+    assert (before, value) == ({"a": {"b": [1]}}, {"c": [1]})
+
+
+def test_a_refusal_repeats_a_line_of_what_it_refuses_and_no_more() -> None:
+    for operation in ({"op": "x" * 100_000}, {"op": "set", "path": "/" + "y" * 100_000 + "/z", "value": 1}):
+        with pytest.raises((Invalid, NotFound)) as refusal:
+            patched({}, [operation])
+        assert len(str(refusal.value)) < 700

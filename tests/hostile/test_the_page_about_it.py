@@ -28,6 +28,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "hostile-in
         (learns_file.MOST_ITEMS, "items of one anchor"),
         (learns_file.LONGEST_NAME, "characters"),
         (table_document.MAX_DEPTH, "levels"),
+        (table_document.MOST_OPERATIONS, "operations"),
         (table_walk.LONGEST_POINTER, "characters"),
         (arguments.MAX_QUERY, "characters"),
         (messages.LONGEST_BATCH, "messages"),

@@ -175,13 +175,14 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(api: Api) -> None:
     assert api.call("GET", path).status_code == 404
 
 
-def test_a_table_is_replaced_changed_and_read_by_pointer(api: Api) -> None:
+def test_a_table_is_replaced_patched_and_read_by_pointer(api: Api) -> None:
     path = f"/v1/tables/{api.table}"
     assert api.call("PUT", path, {"data": {"b": 1}, "expected_version": 1}).json()["version"] == 2
     assert api.call("PUT", path, {"data": {}, "expected_version": 1}).status_code == 409
-    assert api.call("PUT", path, {"data": {"c/d": "語"}}).json()["version"] == 3
-    assert api.call("PATCH", path, {"operations": []}).status_code == 422
-    assert api.call("PATCH", path, {}).status_code == 422
+    operations = [{"op": "set", "path": "/c~1d", "value": "語"}, {"op": "remove", "path": "/b"}]
+    assert api.call("PATCH", path, {"operations": operations}).json()["version"] == 3
+    assert api.call("PATCH", path, {"operations": operations, "expected_version": 2}).status_code == 409
+    assert api.call("PATCH", path, operations).status_code == 404
     assert api.call("GET", f"{path}/data").json() == {"c/d": "語"}
     assert api.call("GET", f"{path}/data?pointer=/c~1d").json() == "語"
     assert api.call("GET", f"{path}/data?pointer=/x").status_code == 404
@@ -191,7 +192,7 @@ def test_a_table_is_replaced_changed_and_read_by_pointer(api: Api) -> None:
     assert (changed["chunk_threshold_chars"], changed["name"], changed["version"]) == (50, "新", 3)
     for wrong in (0, 1_000_001, -1, 10**30, "50", 5.5, True):
         assert api.call("PATCH", path, {"chunk_threshold_chars": wrong}).status_code == 422
-    # Replaced twice, scanned with another threshold; a name starts nothing.
+    # Replaced, patched, scanned with another threshold; a name starts nothing.
     assert api.bus.names == ["TableUpdated"] * 3
     assert api.call("DELETE", path).status_code == 204
     assert api.call("GET", path).status_code == 404
@@ -240,12 +241,14 @@ def test_a_large_table_is_announced_and_uploaded(api: Api) -> None:
     assert api.call("GET", f"/v1/tables/{table['id']}/data").status_code == 404
 
 
-def test_a_large_table_is_read_where_it_lies(api: Api) -> None:
+def test_a_large_table_is_patched_where_it_lies(api: Api) -> None:
     upload = api.records.begin_upload(None, api.table)
     api.bodies.write(upload.key, json.dumps({"a": "語" * 1_000_000, "b": 1}).encode())
     api.records.finish_upload(api.table, upload.upload, upload.key, None)
     path = f"/v1/tables/{api.table}"
-    assert api.call("GET", f"{path}/data?pointer=/b").json() == 1
+    patched = api.call("PATCH", path, [{"op": "set", "path": "/b", "value": 2}]).json()
+    assert (patched["version"], patched["pending_upload"]) == (3, False)
+    assert api.call("GET", f"{path}/data?pointer=/b").json() == 2
     assert api.call("GET", f"{path}/data").status_code == 422
 
 

@@ -206,6 +206,8 @@ def call_in_conflict(call: Caller) -> None:
     call("POST /v1/projects/{project_id}/members", {**owner, "role": "viewer"}, bearer=admin)
     call("DELETE /v1/projects/{project_id}/members/{user_id}", bearer=admin, ids=owner)
     call("PUT /v1/tables/{table_id}", {"data": {}, "expected_version": 99}, bearer=admin)
+    operation = {"op": "set", "path": "/x", "value": 1}
+    call("PATCH /v1/tables/{table_id}", {"operations": [operation], "expected_version": 99}, bearer=admin)
     call(mcps, {"name": "m", "tool_ids": [ids["tool_id"], same]}, bearer=admin)
     call("PUT /v1/mcps/{mcp_id}/tools/{tool_id}", {}, bearer=admin, ids={"tool_id": same})
     other = call.stack.ask("POST", path, {**asked, "name": "other"}, bearer=admin).json["id"]

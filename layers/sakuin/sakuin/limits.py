@@ -19,7 +19,7 @@ class Limits:
     page_explanations: int = _limit(2_000, "semantic ids, or headings and boxes, in a page")
     table_bytes: int = _limit(100_000_000, "bytes of a Table")
     table_memory_bytes: int = _limit(
-        600_000_000, "bytes of memory of a Table that `/v1` reads; more needs more `HttpMemory`"
+        600_000_000, "bytes of memory of a Table that `/v1` changes or reads by pointer; more needs more `HttpMemory`"
     )
     table_strings: int = _limit(200_000, "large strings of a Table")
     table_chunks: int = _limit(1_000_000, "chunks of a Table")

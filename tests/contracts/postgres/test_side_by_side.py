@@ -2,14 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
+import pytest
+from sakuin.errors import Conflict
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.postgres import TableIndex
+from sakuin_local.supabase.database import Database
 
 from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import FINGERPRINT, vector_of
 from tests.worlds import FINGERPRINT as OF_TABLES
 
@@ -77,3 +84,53 @@ def test_a_table_that_becomes_complete_does_not_wait_for_a_batch_that_waits_for_
         sql.execute("set local lock_timeout = '1s'")
         sql.execute("update table_scan set stored_chunks = 1 where table_id = %s", [table])
     assert completed.result() is False
+
+
+APPEND = [{"op": "add", "path": "/list/-", "value": "ours"}]
+
+
+class Busy:
+    """Records of a Table that somebody else changes `times` times, each time right after it was read."""
+
+    def __init__(self, real: ProjectRecords, times: int) -> None:
+        self.real, self.left = real, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def document(self, user: None, table_id: str) -> Any:
+        read = self.real.document(user, table_id)
+        if self.left:
+            self.left -= 1
+            TableAdmin(self.real, MemoryBucket()).patch(
+                user, table_id, [{"op": "add", "path": "/list/-", "value": "theirs"}], expected_version=None
+            )
+        return read
+
+
+@pytest.fixture
+def records(empty_database: Database, service: Client) -> ProjectRecords:
+    return ProjectRecords(service)
+
+
+@pytest.fixture
+def table(records: ProjectRecords) -> str:
+    project = records.create_project(None, "p").id
+    return records.create_table(None, project, name="t", data='{"list": []}', chunk_threshold_chars=None).id
+
+
+def test_a_patch_of_any_version_is_made_again_on_what_others_wrote(records: ProjectRecords, table: str) -> None:
+    busy: Any = Busy(records, 2)
+    admin = TableAdmin(busy, MemoryBucket())
+    admin.patch(None, table, APPEND, expected_version=None)
+    assert admin.node(None, table, "/list") == ["theirs", "theirs", "ours"]
+
+
+@pytest.mark.parametrize(("expected", "times"), [(None, 3), (1, 1)])
+def test_a_patch_that_others_overtake_again_and_again_or_once_its_version_is_a_conflict(
+    records: ProjectRecords, table: str, expected: int | None, times: int
+) -> None:
+    busy: Any = Busy(records, times)
+    with pytest.raises(Conflict):
+        TableAdmin(busy, MemoryBucket()).patch(None, table, APPEND, expected_version=expected)
+    assert "ours" not in TableAdmin(records, MemoryBucket()).node(None, table, "/list")

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError, WithJsonSchema
 
 from sakuin.errors import Invalid
 from sakuin.http.errors import Asked, may_fail, member_routes
@@ -26,6 +26,21 @@ async def _raw(request: Request) -> bytes:
 _MAX_ANSWER = 4_500_000
 # The body as it was sent.
 Raw = Annotated[bytes, Depends(_raw)]
+# `patched` checks operations.
+Operation = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {
+                "op": {"enum": ["add", "replace", "set", "remove"]},
+                "path": {"type": "string"},
+                "value": {},
+            },
+            "required": ["op", "path"],
+        }
+    ),
+]
 
 
 class TablesView(BaseModel):
@@ -73,26 +88,36 @@ class NextDocument(Asked):
 
 
 class TableChange(Asked):
-    """Another name, another threshold, or both."""
+    """Another name, another threshold, operations on the document, or several of them."""
 
     name: StrictStr | None = None
     chunk_threshold_chars: StrictInt | None = Field(
         default=None, description="The length from which strings are indexed."
     )
+    operations: list[Operation] = Field(default=[])
+    expected_version: StrictInt | None = Field(default=None, description="409 if the Table has another version now.")
 
 
 _Request = TypeVar("_Request", bound=Asked)
 
 
 def read_request(request: type[_Request], body: bytes) -> _Request:
-    """Reads a request. Raises `Invalid`, and FastAPI's error for wrong members."""
+    """Reads a request; a list is one of operations. Raises `Invalid`, and FastAPI's error for wrong members."""
     fields = parsed_table(body)
     try:
-        return request.model_validate(fields)
+        return request.model_validate({"operations": fields} if isinstance(fields, list) else fields)
     except ValidationError as error:
         # As of a body that FastAPI reads.
         problems = [problem | {"loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
         raise RequestValidationError(problems) from error
+
+
+def table_change(body: bytes) -> TableChange:
+    """Reads a change of a Table."""
+    change = read_request(TableChange, body)
+    if change.name is None and change.chunk_threshold_chars is None and not change.operations:
+        raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
+    return change
 
 
 def body_of(request: type[Asked]) -> dict[str, Any]:
@@ -141,12 +166,19 @@ def table_routes(records: ProjectRecords, admin: TableAdmin, user: Any, changing
         new = read_request(NextDocument, body)
         return admin.replace(caller, str(table_id), document=new.data, expected_version=new.expected_version)
 
-    @routes.patch("/tables/{table_id}", dependencies=changing)
-    def change_table(caller: user, table_id: UUID, asked: TableChange) -> Table:
-        """Changes the name or the threshold."""
-        if asked.name is None and asked.chunk_threshold_chars is None:
-            raise Invalid('Send {"name": …}, {"chunk_threshold_chars": …} or both.')
-        return records.change_table(caller, str(table_id), **asked.model_dump())
+    @routes.patch(
+        "/tables/{table_id}", dependencies=changing, openapi_extra=body_of(TableChange), responses=may_fail(409)
+    )
+    def patch_table(caller: user, table_id: UUID, body: Raw) -> Table:
+        """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
+        change = table_change(body)
+        if change.operations:
+            table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
+        if change.name is not None or change.chunk_threshold_chars is not None:
+            table = records.change_table(
+                caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
+            )
+        return table
 
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:

@@ -1,11 +1,12 @@
-"""The document of a Table: parsing and writing."""
+"""The document of a Table: parsing, writing, and changes by JSON Pointer."""
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, NotFound
+from sakuin.tables.json_pointer import index_of, pointer_of, resolve, shown, tokens
 from sakuin.texts.catalogue import coded
 
 # Deeper than documents of people, and within the limit of Postgres.
@@ -13,6 +14,9 @@ MAX_DEPTH = 2000
 
 # A Lambda function has the text, the parsed document and its chunks in memory together.
 MAX_BYTES = 100_000_000
+
+# Each operation copies the containers above its node.
+MOST_OPERATIONS = 5000
 
 # The bytes of a parsed object, array and value in CPython, by the sign that each has in the text.
 _BYTES_OF = {"{": 240, "[": 90, ",": 60}
@@ -43,7 +47,7 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
         if most_memory is not None and memory > most_memory:
             raise Invalid(
                 f"The Table would take {memory:,} bytes of memory; the limit is {most_memory:,} (table_memory_bytes). "
-                "Raise the limit and the memory of SakuinApi."
+                "Upload it as a whole: POST /v1/tables/{id}/uploads. Or raise the limit and the memory of SakuinApi."
             )
         return _at_most_deep(_DECODER.decode(source.removeprefix("\ufeff")))
     except RecursionError:
@@ -70,6 +74,30 @@ def written_body(document: object) -> bytes:
     return _UNICODE_ENCODER.encode(document).encode("utf-8", "backslashreplace")
 
 
+def patched(document: object, operations: Iterable[Mapping[str, object]]) -> object:
+    """Returns a new document after all `operations` in order; `document` does not change.
+
+    Each operation has `op`, a pointer `path`, and `value` except for `remove`. `add`, `replace` and `remove` are those
+    of RFC 6902; `set` replaces or adds a node. Raises `Invalid` and `NotFound` with the pointer.
+    """
+    changes = list(operations)
+    if len(changes) > MOST_OPERATIONS:
+        raise Invalid(
+            f"There are {len(changes):,} operations; the limit is {MOST_OPERATIONS:,}. Send the others later."
+        )
+    own: dict[int, object] = {}
+    for operation in changes:
+        op, path = operation.get("op"), operation.get("path")
+        if op not in ("add", "replace", "set", "remove"):
+            raise Invalid(f"The operation {shown(op)} is unknown. Use add, replace, set or remove.")
+        if not isinstance(path, str):
+            raise Invalid(f"The operation {op!r} has no path. Add a JSON Pointer.")
+        if op != "remove" and "value" not in operation:
+            raise Invalid(f"The operation {op!r} at {shown(path)} has no value. Add one.")
+        document = _changed(document, op, path, operation.get("value"), own)
+    return _at_most_deep(document)
+
+
 def _at_most_deep(document: object) -> object:
     """Returns the document. Raises `Invalid` if it is nested too deep, independent of the interpreter's limit."""
     level = [document] if isinstance(document, dict | list) else []
@@ -82,6 +110,64 @@ def _at_most_deep(document: object) -> object:
 
 def _values(holder: Container) -> Iterable[object]:
     return holder.values() if isinstance(holder, dict) else holder
+
+
+def _changed(document: object, op: str, path: str, value: object, own: dict[int, object]) -> object:
+    """Returns the document with one change. Only the containers above it are copied, each once.
+
+    `own` has the copies, which the next change can modify.
+    """
+    steps = tokens(path)
+    if not steps:
+        if op == "remove":
+            raise Invalid(
+                'The whole document (path "") cannot be removed. Delete the Table, or set the document to null.'
+            )
+        return value
+    # A node to replace or remove must exist; a node to add needs a parent.
+    needed = path if op in ("replace", "remove") else pointer_of(steps[:-1])
+    try:
+        resolve(document, needed)
+    except NotFound:
+        raise NotFound(f"Cannot {op} {shown(path)}: the document has no node at {shown(needed)}.") from None
+    root = node = _owned(document, own)
+    for step in steps[:-1]:
+        below = _owned(resolve(node, pointer_of((step,))), own)
+        _change(node, "set", step, below, path)
+        node = below
+    _change(node, op, steps[-1], value, path)
+    return root
+
+
+def _change(holder: object, op: str, step: str, value: object, path: str) -> None:
+    if isinstance(holder, dict):
+        if op == "remove":
+            del holder[step]
+        else:
+            holder[step] = value
+    elif isinstance(holder, list):
+        index = len(holder) if step == "-" and op in ("add", "set") else index_of(step)
+        if index is None or index > len(holder):
+            raise NotFound(
+                f'The array has no place for {shown(path)}. Use an index up to its length, or "-" to append.'
+            )
+        if op == "remove":
+            del holder[index]
+        else:
+            # An empty slice inserts the value.
+            holder[index : index if op == "add" else index + 1] = [value]
+    else:
+        raise NotFound(
+            f"The parent of {shown(path)} is neither an object nor an array. Compare the pointer with the Table."
+        )
+
+
+def _owned(node: object, own: dict[int, object]) -> object:
+    if not isinstance(node, dict | list) or id(node) in own:
+        return node
+    copy = node.copy()
+    own[id(copy)] = copy
+    return copy
 
 
 def _finite(number: str) -> float:

@@ -1,16 +1,17 @@
 """Administration of Tables, their Search Tools, and their documents in the bucket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sakuin.errors import Invalid, NotFound
+from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
 from sakuin.platform.run_all import run_all
 from sakuin.platform.s3 import BucketObject, S3Bucket, UploadTarget
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.document import parsed_table, written_body, written_table
+from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import StoredTable, Table, Tool, User
 from sakuin.texts.catalogue import coded
@@ -18,6 +19,9 @@ from sakuin.texts.catalogue import coded
 _UPLOAD_SECONDS = 900
 _TYPE = "application/json"
 
+# A larger document is stored in the bucket (bytes).
+_LARGE = 4_000_000
+_ATTEMPTS = 3
 # The URL of an upload is valid for minutes, and a worker runs for minutes.
 OF_THE_GONE = timedelta(days=1)
 # A message that imports a document may wait as long, including the dead letter queue.
@@ -51,6 +55,22 @@ class TableAdmin:
         data = self._text(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
 
+    def patch(
+        self,
+        user: User | None,
+        table_id: str,
+        operations: Iterable[Mapping[str, object]],
+        *,
+        expected_version: int | None,
+    ) -> Table:
+        """Changes the document by pointers. A concurrent change is a `Conflict` only with an expected version."""
+        changes = list(operations)
+        if expected_version is None:
+            for _ in range(_ATTEMPTS - 1):
+                with suppress(Conflict):
+                    return self._patched(user, table_id, changes, None)
+        return self._patched(user, table_id, changes, expected_version)
+
     def create_tool(
         self, user: User | None, project_id: str, table_id: str, *, json_path: str, name: str, description: str | None
     ) -> Tool:
@@ -82,6 +102,30 @@ class TableAdmin:
         headers = {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"}
         target = self.bucket.upload_target(upload.key, seconds=_UPLOAD_SECONDS, headers=headers)
         return self.records.table(user, table_id), target
+
+    def _patched(
+        self, user: User | None, table_id: str, operations: Sequence[Mapping[str, object]], expected_version: int | None
+    ) -> Table:
+        stored = self.records.document(user, table_id)
+        if expected_version not in (None, stored.table.version):
+            versions = {"version": str(stored.table.version), "expected": str(expected_version)}
+            raise Conflict(coded("record.version", **versions))
+        document = patched(self._document(stored), operations)
+        body = written_body(document)
+        self._check(len(body))
+        if len(body) <= _LARGE and len(data := written_table(document)) <= _LARGE:
+            return self.records.replace_table(user, table_id, data=data, expected_version=stored.table.version)
+        return self._replaced_by_upload(user, stored.table, body)
+
+    def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
+        # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
+        upload = self.records.begin_upload(user, read.id, size=len(body))
+        if self.records.table(user, read.id).version != read.version:
+            raise Conflict(coded("record.changed"))
+        self.bucket.write(upload.key, body, content_type=_TYPE)
+        if not self.records.finish_upload(read.id, upload.upload, upload.key, None, size=len(body)):
+            raise Conflict(coded("record.changed"))
+        return self.records.table(user, read.id)
 
     def _document(self, stored: StoredTable) -> object:
         most = self.limits.table_memory_bytes
