@@ -23,6 +23,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "scale": ("measure",),
     "large_index": ("200",),
     "coverage": ("--textbook", "tests/general", "en"),
+    "exercises": ("--textbook", "tests/general"),
     "learning": ("--data", "tests/general", "--textbook", "tests/general"),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {"load": ("0.2",)}

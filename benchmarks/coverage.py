@@ -81,11 +81,13 @@ class Textbook:
         return [ask(ExamQuestion(row["page"], row["query"])) for row in exercises]
 
 
-def textbook_in(folder: Path, cache: Cache, model: CachedModel) -> Textbook:
-    """Reads the pages of a textbook, and has the vectors of their passages."""
+def textbook_in(folder: Path, cache: Cache, model: CachedModel, *, longest: int | None = None) -> Textbook:
+    """Reads the pages of a textbook, of at most `longest` passages, and has the vectors of these."""
     version = PageIndexVersion(EmbeddingModel(model.name, 1536), TEXT_TEMPLATE, ANALYZER, "")
     uploads = uploads_below([folder / "site"], folder="")
     site = predicted_site(uploads, version, cache)
+    if longest is not None:
+        site = replace(site, pages={name: page for name, page in site.pages.items() if len(page.texts) <= longest})
     vectors = Vectors(cache, version.space, ModelClient(model))  # type: ignore[arg-type]  # what it calls of one
     texts = {name: text for page in site.pages.values() for name, text in page.texts.items()}
     if missing := vectors.fetch(texts, lambda _phase, _done, _total: None):
@@ -211,7 +213,7 @@ def _print_removed(console: Console, language: str, runs: Sequence[tuple[Scores,
     for column in ("engine", *(f"seed {seed}" for seed in _SEEDS), "mean"):
         table.add_column(column, justify="left" if column == "engine" else "right")
     for name in runs[0][0]:
-        areas = [_area(others[name], removed[name]) for removed, others in runs]
+        areas = [area(others[name], removed[name]) for removed, others in runs]
         table.add_row(name, *(f"{area:.3f}" for area in (*areas, float(np.mean(areas)))))
     console.print(table)
     curve = Table(title=f"{language}, counted as taught from a probability", title_justify="left", box=None)
@@ -223,7 +225,7 @@ def _print_removed(console: Console, language: str, runs: Sequence[tuple[Scores,
     console.print(curve)
 
 
-def _area(others: Sequence[float], removed: Sequence[float]) -> float:
+def area(others: Sequence[float], removed: Sequence[float]) -> float:
     """How often one of the others has the higher score; equal ones count half."""
     one, other = np.array(others)[:, None], np.array(removed)[None, :]
     return float(np.mean((one > other) + 0.5 * (one == other)))

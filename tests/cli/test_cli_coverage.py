@@ -18,7 +18,7 @@ from sakuin_cli.evaluation.coverage import Coverage, TeachingPages
 from sakuin_cli.evaluation.exam import ExamQuestion, exam_questions
 from sakuin_cli.prediction.answers import Predict
 from sakuin_cli.prediction.cache import Cache
-from sakuin_cli.prediction.evidence import Evidence, SiteEvidence
+from sakuin_cli.prediction.evidence import Evidence, PageWeights, SiteEvidence
 from sakuin_cli.prediction.pages import predicted_site
 from sakuin_cli.prediction.vectors import Vectors
 from sakuin_cli.site.uploads import uploads_below
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
 
 WEIGHTS = weights_of("multilingual-e5-small")
+# A page without evidence is a typical one.
+PAGES = PageWeights(np.array([1.0, 0.0, 0.0]), np.zeros(3), 7.0)
 EXAM = {"title": "期末試験", "parts": [{"name": "大問", "items": [{"question": TAUGHT}, {"question": OTHER}]}]}
 
 
@@ -67,14 +69,15 @@ def asking(scores: Mapping[str, float], pages: Mapping[str, float], at: float) -
             self.pages = list(pages)
 
         def __call__(self, _text: str) -> Evidence:
-            return Evidence(np.array(list(scores.values())), np.array(list(pages.values())), WEIGHTS.scales["both"])
+            features = np.array([[evidence, 0.0, 0.0] for evidence in pages.values()])
+            return Evidence(np.array(list(scores.values())), features, WEIGHTS.scales["both"])
 
-    return TeachingPages(cast("SiteEvidence", Site()), at)
+    return TeachingPages(cast("SiteEvidence", Site()), at, PAGES)
 
 
 @pytest.mark.parametrize(
     ("at", "evidence", "taught_by"),
-    [(0.5, 14.0, ("x#a", "x#b")), (0.55, 14.0, ()), (0.0, 7.5, ("x#a", "x#b")), (0.0, 6.0, ())],
+    [(0.5, 14.1, ("x#a", "x#b")), (0.55, 14.1, ()), (0.0, 7.5, ("x#a", "x#b")), (0.0, 6.0, ())],
     ids=["taught", "improbable", "all but the refused", "refused"],
 )
 def test_the_author_says_from_which_probability_a_question_is_taught(
@@ -88,9 +91,20 @@ def test_the_author_says_from_which_probability_a_question_is_taught(
 
 
 def test_the_best_page_is_named_before_the_best_explanation() -> None:
-    question = asking({"y#1": 14.0, "x#a": 13.0, "x#b": 13.5}, {"y": 14.0, "x": 15.0}, 0.5)(ExamQuestion("1", "?"))
+    question = asking({"y#1": 14.0, "x#a": 13.0, "x#b": 13.5}, {"y": 14.0, "x": 15.0}, 0.1)(ExamQuestion("1", "?"))
     assert (question.pages, question.taught_by) == (("x", "y"), ("x#b", "y#1", "x#a"))
-    assert question.probability == WEIGHTS.scales["both"].similarity(15.0, 0.0)
+    assert question.probability == PAGES.taught(PAGES.scores(np.array([[14.0, 0.0, 0.0], [15.0, 0.0, 0.0]])))
+
+
+def test_no_page_is_a_choice_that_grows_with_the_pages() -> None:
+    weights = PageWeights(np.array([2.0, 0.0, 0.0]), np.array([1.0, 9.0, 9.0]), 1.0)
+    # A page counts by what it has more than the mean page, the typical one among them.
+    one, two = (np.array([[evidence, 5.0, 5.0] for evidence in some]) for some in ((4.0,), (4.0, 1.0)))
+    assert weights.scores(one) == pytest.approx([3.0])
+    assert weights.scores(two) == pytest.approx([4.0, -2.0])
+    assert weights.taught(weights.scores(one)) == round(1 / (1 + math.exp(1 - 3)), 4)
+    pages = (math.exp(4) + math.exp(-2)) / 2
+    assert weights.taught(weights.scores(two)) == round(pages / (pages + math.exp(1)), 4)
 
 
 class _Embedder:
@@ -145,10 +159,13 @@ def test_a_page_has_the_evidence_of_all_its_explanations_and_of_its_whole_meanin
     site = site_evidence(tmp_path / "far", {"x": FALL, "y": OTHER_PAGE}, {"Tax": 1.0, "Court": 1.0})
     found = site(QUESTION)
     scores, slope = dict(zip(site.ids, found.explanations, strict=True)), found.scale.lead
-    x, y = (found.pages[site.pages.index(page)] for page in "xy")
+    (x, nearest, passages), (y, less_near, _) = (found.pages[site.pages.index(page)].tolist() for page in "xy")
     of_x = [score for id, score in scores.items() if id.startswith("x#")]
     assert x == pytest.approx(math.log(sum(math.exp(slope * score) for score in of_x)) / slope)
     assert x > max(of_x)
+    assert passages == pytest.approx(math.log(3))
+    # One passage of the other page is as near, two are not.
+    assert nearest > less_near
     # The same text counts less on a page about something else.
     near = site_evidence(tmp_path / "near", {"x": FALL, "y": OTHER_PAGE}, {})(QUESTION)
     assert scores["y#rule-4"] < near.explanations[site.ids.index("y#rule-4")]

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sakuin.retrieval.ranking import leads
 from sakuin.retrieval.weights import NEAR_MATCH
 
 from sakuin_cli.evaluation.exam import ExamQuestion
-from sakuin_cli.prediction.evidence import SiteEvidence
+from sakuin_cli.prediction.evidence import PageWeights, SiteEvidence, page_weights
 
 # An agent reads so many results. So many pages are named.
 FIRST = 5
@@ -23,7 +23,7 @@ NOT_TAUGHT, NEVER_ASKED = "not taught here", "never asked"
 class CoveredQuestion:
     """A question with the ids of the explanations that teach it, best first; none if it is not taught.
 
-    `pages` are those that teach it best, `probability` is that the first one teaches it.
+    `pages` are those that teach it best, `probability` is that one of all pages teaches it.
     """
 
     question: ExamQuestion
@@ -38,14 +38,15 @@ class TeachingPages:
 
     site: SiteEvidence
     at: float
+    weights: PageWeights = field(default_factory=page_weights)
 
     def __call__(self, question: ExamQuestion) -> CoveredQuestion:
         evidence, site = self.site(question.text), self.site
-        pages = np.argsort(-evidence.pages, kind="stable")[:FIRST]
+        page_scores = self.weights.scores(evidence.pages)
+        pages = np.argsort(-page_scores, kind="stable")[:FIRST]
         order = np.argsort(-evidence.explanations, kind="stable")
         scores = evidence.explanations[order].tolist()
-        # Several pages may teach the same, so that the best one needs no lead.
-        probability = evidence.scale.similarity(float(evidence.pages[pages[0]]), 0.0)
+        probability = self.weights.taught(page_scores)
         taught_by: tuple[str, ...] = ()
         if probability >= self.at and scores[0] >= evidence.scale.least:
             first = next(number for number in order if site.page_of[number] == pages[0])

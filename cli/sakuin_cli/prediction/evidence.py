@@ -1,7 +1,10 @@
 """The evidence of every explanation and of every page of a site that it answers a question."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +23,53 @@ from sakuin_cli.prediction.pages import PredictedSite
 Array = NDArray[np.float64]
 
 
+FEATURES = ("evidence", "nearest", "passages")
+# The typical page counts as much as so many pages of the site.
+_TYPICAL = 1
+# So many passages that are nearest to an exercise say how near a page is.
+_NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PageWeights:
+    """The learned weights of the features of a page: a conditional logistic regression, in which no page is a choice.
+
+    `typical` are the features of a page that does not teach an exercise. `untaught` is the score of no page, for each
+    page of the site. docs/decisions/0176-which-page-or-none.md.
+    """
+
+    weights: Array
+    typical: Array
+    untaught: float
+
+    def beyond(self, features: Array) -> Array:
+        """Returns what the features of each page are beyond those of the mean page."""
+        mean = (_TYPICAL * self.typical + features.sum(axis=0)) / (_TYPICAL + len(features))
+        difference: Array = features - mean
+        return difference
+
+    def scores(self, features: Array) -> Array:
+        """Returns the score of each page."""
+        scores: Array = self.beyond(features) @ self.weights
+        return scores
+
+    def taught(self, scores: Array) -> float:
+        """Returns the probability, 0-1, that a page teaches it, with four decimals."""
+        of_pages = float(np.logaddexp.reduce(scores)) - np.log(len(scores))
+        return round(float(1 / (1 + np.exp(self.untaught - of_pages))), 4)
+
+
+@cache
+def page_weights() -> PageWeights:
+    """Returns the weights that `python -m benchmarks.exercises` learned."""
+    learned = json.loads(files(__package__).joinpath("page_weights.json").read_text("utf-8"))
+    weights, typical = (np.array([learned[name][each] for each in FEATURES]) for name in ("weights", "typical"))
+    return PageWeights(weights, typical, learned["untaught"])
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of the explanations and pages of a site, in their orders, and the scale that it has."""
+    """The evidence of the explanations and the features of the pages of a site, in their orders, and its scale."""
 
     explanations: Array
     pages: Array
@@ -34,7 +81,9 @@ class SiteEvidence:
 
     An exercise is long, and often taught by several explanations of a page. The learned order is a conditional logistic
     regression, so the probabilities of the explanations of a page add up: its evidence is the logarithm of their sum.
-    Half of the meaning of an explanation is that of its page, the mean of all passages.
+    Half of the meaning of an explanation is that of its page, the mean of all passages. Of a page
+    there are FEATURES: this evidence, how near its nearest passages are, in standard deviations, and the logarithm of
+    the number of its passages.
     """
 
     def __init__(self, predict: Predict, site: PredictedSite) -> None:
@@ -49,8 +98,8 @@ class SiteEvidence:
         self._passages = np.array([place for some in passages for place in some])
         self._firsts = np.cumsum([0, *map(len, passages)])[:-1]
         page_of_passage = self.page_of.repeat(list(map(len, passages)))
-        groups = [self._passages[page_of_passage == number] for number in numbers.values()]
-        self._means = self._chunks.cosines.of_groups(groups)
+        self._groups = [self._passages[page_of_passage == number] for number in numbers.values()]
+        self._means = self._chunks.cosines.of_groups(self._groups)
         self._postings: dict[str, tuple[NDArray[np.int64], Array]] = {}
 
     def __call__(self, text: str) -> Evidence:
@@ -66,7 +115,10 @@ class SiteEvidence:
         share, covered = self._words(question, frequencies)
         scale = weights.scale(has_words=question.has_words, has_vector=True, known_share=known, lower=near.lower)
         evidence = weights.meaning * (z + of_page) / 2 + weights.words * share + weights.covered * covered
-        return Evidence(evidence, self._sums(evidence, scale.lead), scale)
+        nearest = [np.sort(cosines[group])[-_NEAREST:].mean() for group in self._groups]
+        z_of_pages = (np.array(nearest) - near.mean) / near.spread
+        features = self._sums(evidence, scale.lead), z_of_pages, np.log(list(map(len, self._groups)))
+        return Evidence(evidence, np.column_stack(features), scale)
 
     def _question(self, text: str) -> Question:
         version, words = self.predict.version, self._chunks.words
