@@ -39,6 +39,7 @@ class Parts:
     built: int = 0
     canary: Any = None
     database_percent: float = 12.5
+    differences: int = 1
 
     def maintain(self) -> MaintenanceResult:
         if isinstance(self.maintained, Exception):
@@ -51,7 +52,7 @@ class Parts:
 
     def reconcile(self, *, whole: bool, seconds: float) -> ReconciliationResult:
         self.asked.append(whole)
-        found = [Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")]
+        found = [Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")] * self.differences
         return ReconciliationResult(found, whole, self.failed)
 
     def handle(self, **event: bool) -> dict[str, Any]:
@@ -122,3 +123,9 @@ def test_a_night_reconciles_all_and_each_minute_continues(parts: Parts, capsys: 
     assert (minute["differences"], minute["goes_on"], metrics(capsys)["ReconcileFindings"]) == (1, False, [1])
     assert parts.handle(reconcile=True) == {"differences": 1, "goes_on": True}
     assert parts.asked == [False, True]
+
+
+def test_all_differences_are_counted_and_the_first_are_logged(parts: Parts, caplog: pytest.LogCaptureFixture) -> None:
+    parts.differences = 60
+    assert parts.handle()["differences"] == 60
+    assert caplog.messages.count("difference found") == 50
