@@ -15,6 +15,7 @@ import argparse
 import json
 import pickle
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,12 +43,14 @@ RECORDED = ROOT / "build" / "learning"
 FEATURES = ("meaning", "words", "covered", "scattered", "example")
 # Of each question so many candidates are recorded, and so many results are judged.
 _CANDIDATES, _RESULTS = 50, 5
+# Of a set with at least twice as many articles, every n-th is taken, so that so many remain at least.
+_ARTICLES = 65
 # One question in ten has no answer in the index; so much do the questions without one weigh in the probability.
 _WITHOUT_ANSWER = 0.1
-# So many of the questions with an answer may be marked as `no_good_match`.
-_MARKED = 0.02
+# So many of the questions with an answer may be marked as `no_good_match`, and so many in each group of collections.
+_MARKED, _MARKED_OF_GROUP = 0.02, 0.05
 # So many of the questions off the topic, in another language than the pages, are to be marked.
-_RECOGNISED = 0.95
+_RECOGNISED = 0.98
 # Until then the need of a good match does not change any more.
 _ROUNDS = 12
 # Keeps the weights finite.
@@ -58,6 +61,8 @@ _TEXTBOOK, _ACROSS = "textbook", "across"
 _JUDGED = (_TEXTBOOK, _ACROSS)
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+# The languages of pages that are asked in all others, of five scripts.
+_ASKED_ACROSS = ["ar", "de", "en", "hi", "zh"]
 # The languages of these sets, by family; others are one of their own.
 _FAMILIES = {
     **{"de": "Germanic", "en": "Germanic", "es": "Romance", "ro": "Romance", "ru": "Slavic", "el": "Greek"},
@@ -94,19 +99,50 @@ Collection = list[Asked]
 def main(data: Path, textbooks: Path, *, write: bool) -> None:
     """Records what is not recorded, learns with each group left out, prints the figures, and learns from all."""
     folder = RECORDED / data.resolve().name
-    recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in _collections(data, textbooks)}
+    with TemporaryDirectory() as copy:
+        collections = _collections(_smaller(data, Path(copy)), textbooks)
+        recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
     console = Console(width=140)
-    console.print(_figures(recorded))
+    without_group = _left_out(recorded)
+    console.print(_figures(recorded, without_group))
+    console.print(_by_family(recorded, without_group))
+    console.print(_across(recorded, without_group))
     console.print(_ablation(recorded))
-    console.print(_by_family(recorded))
-    console.print(_across(recorded))
-    weights = learn((some for name, some in recorded.items() if _teaches(name)), _of_others(recorded, ""))
+    weights = learn({name: some for name, some in recorded.items() if _teaches(name)}, _of_others(recorded, ""))
     console.print_json(json.dumps(weights))
     if write:
         file = Path(learned.__file__).with_name("weights.json")
         of_models = json.loads(file.read_text("utf-8"))["models"]
         document = {**weights, "models": of_models, "provenance": _provenance(recorded)}
         file.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8")
+
+
+def _smaller(data: Path, copy: Path) -> Path:
+    """Copies the question sets, of a large one so few articles that embedding them takes minutes.
+
+    The page of article n is `a<n>.html`.
+    """
+    for folder in (file.parent for file in data.glob("*/queries.jsonl")):
+        site = copy / folder.name / "site"
+        site.mkdir(parents=True)
+        pages = sorted((folder / "site").glob("*.html"), key=lambda page: int(page.stem[1:]))
+        kept = {page.stem for page in pages[:: max(1, len(pages) // _ARTICLES)]}
+        for name in kept:
+            shutil.copy(folder / "site" / f"{name}.html", site)
+        rows = (
+            row
+            for row in read_questions(data, folder.name)
+            if not row["chunk"] or row["chunk"].partition("#")[0] in kept
+        )
+        (site.parent / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        if (folder / "table.json").exists():
+            # Without a text an article has no chunk, and the pointers of the others stay.
+            articles = (
+                article if f"a{number}" in kept else {**article, "content": ""}
+                for number, article in enumerate(read_articles(data, folder.name))
+            )
+            (site.parent / "table.json").write_text(json.dumps({"articles": list(articles)}), "utf-8")
+    return copy
 
 
 def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[], Collection]]]:
@@ -117,7 +153,7 @@ def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[]
         if (folder / "table.json").exists():
             yield f"{name} parts", partial(_parts, data, name, model)
             yield f"{name} Table", partial(_table, data, name, model)
-    for name in filter(lambda each: (data / each).exists(), _XQUAD):
+    for name in filter(lambda each: (data / each).exists(), _ASKED_ACROSS):
         yield f"{name} {_ACROSS}", partial(_parts, data, name, model, [each for each in _XQUAD if each != name])
     for folder in sorted(file.parent for file in textbooks.glob("*/definitions.jsonl")):
         asked = [(row["query"], row["gold"], "answer", "") for row in read_lines(folder / "definitions.jsonl")]
@@ -160,7 +196,7 @@ def _own_labels() -> list[Question]:
 def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] = ()) -> Collection:
     """Half of the articles and of these half of the paragraphs, so that most questions have no answer.
 
-    Of other languages every second question is asked.
+    Of other languages every fifth question is asked.
     """
     with TemporaryDirectory() as folder:
         site, kept = Path(folder), set()
@@ -177,7 +213,7 @@ def _parts(data: Path, name: str, model: CachedModel, languages: Sequence[str] =
             if chunk in kept
             else (query, [], "near" if chunk.split("#")[0] in articles_kept else "other", language)
             for language in languages or [""]
-            for query, chunks, _, _ in _of_pages(data, language or name)[:: 2 if language else 1]
+            for query, chunks, _, _ in _of_pages(data, language or name)[:: 5 if language else 1]
             for chunk in chunks
         ]
         return _pages(site, asked, model)
@@ -230,31 +266,35 @@ def _teaches(name: str) -> bool:
     return name.partition(" ")[2] not in _JUDGED
 
 
-def learn(collections: Iterable[Collection], across: Sequence[Collection]) -> dict[str, Any]:
+def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> dict[str, Any]:
     """Returns the weights of the score and the scales, as `weights.json` has them.
 
     `across` have the questions in other languages.
     """
-    collections = list(collections)
+    collections = list(teaching.values())
     order = _order(collections)
     scales = {mode: _scale(collections, order * used) for mode, used in _USED.items()}
-    scales["both"]["least"], farther = _needs(collections, across, order)
+    scales["both"]["least"], farther = _needs(teaching, across, order)
     score = dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True))
     return {"score": score, "scales": scales, "farther": farther}
 
 
-def _needs(collections: Iterable[Collection], across: Iterable[Collection], order: Array) -> tuple[float, float]:
+def _needs(teaching: Mapping[str, Collection], across: Iterable[Collection], order: Array) -> tuple[float, float]:
     """Returns the least score of a good match, and what it needs less for each deviation of a lower mean.
 
-    So that `_MARKED` of the questions with an answer are marked, and `_RECOGNISED` of those off the topic in another
-    language. Each of the two numbers changes the other.
+    So that `_MARKED` of the questions with an answer are marked, at most `_MARKED_OF_GROUP` of a group, and
+    `_RECOGNISED` of those off the topic in another language. Each of the two numbers changes the other.
     """
-    scores, lowers, shares = _best_scores(collections, "answer", order)
+    groups = {
+        group: [some for name, some in teaching.items() if _group(name) == group] for group in map(_group, teaching)
+    }
+    limits = [(_MARKED, _best_scores(teaching.values(), "answer", order))]
+    limits += [(_MARKED_OF_GROUP, _best_scores(some, "answer", order)) for some in groups.values()]
     others = _best_scores(across, "other", order)
     of_others, lowers_of_others, shares_of_others = others[:, others[1] > 0]
     less = 0.0
     for _ in range(_ROUNDS):
-        least = _quantile(scores + less * lowers, shares, _MARKED)
+        least = min(_quantile(scores + less * lowers, shares, limit) for limit, (scores, lowers, shares) in limits)
         less = _quantile((least - of_others) / lowers_of_others, shares_of_others, 1 - _RECOGNISED)
     return round(least, 4), round(less - float(order[0]), 4)
 
@@ -383,10 +423,9 @@ _COLUMNS = (
 )
 
 
-def _figures(recorded: Mapping[str, Collection]) -> Table:
+def _figures(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
     """Each collection, judged by weights that were learned from the other groups."""
     table = _table_of("Each collection, its group left out of the learning", _COLUMNS)
-    learned_without = _left_out(recorded)
     pooled = []
     for name, some in recorded.items():
         table.add_row(name, *_row(some, learned_without[name], resampled=True))
@@ -417,12 +456,12 @@ def _table_of(title: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _by_family(recorded: Mapping[str, Collection]) -> Table:
+def _by_family(recorded: Mapping[str, Collection], without_group: Mapping[str, Mapping[str, Any]]) -> Table:
     """The means of the collections of a language family, without their groups and without their family."""
     shown = ("hit@1", "hit@5", "error", "marked", "AUC near", "AUC others")
     columns = ("family", "collections", *(f"{name}{of}" for name in shown for of in ("", " *")))
     table = _table_of("Means of the collections, their groups left out; with *, their language family", columns)
-    ways = [_left_out(recorded), _left_out(recorded, _family)]
+    ways = [without_group, _left_out(recorded, _family)]
     for family in dict.fromkeys(map(_family, recorded)):
         names = [name for name in recorded if _family(name) == family and _teaches(name)]
         rows = [[_row(recorded[name], weights[name]) for name in names] for weights in ways]
@@ -432,23 +471,21 @@ def _by_family(recorded: Mapping[str, Collection]) -> Table:
     return table
 
 
-def _across(recorded: Mapping[str, Collection]) -> Table:
+def _across(recorded: Mapping[str, Collection], learned_without: Mapping[str, Mapping[str, Any]]) -> Table:
     """Questions of a language, by column, over pages of another, by row: right first, marked, others marked."""
-    learned_without = _left_out(recorded)
-    languages = [name for name in _XQUAD if f"{name} {_ACROSS}" in recorded]
-    table = _table_of("Pages by row, questions by column: right first / marked / others marked", ["pages", *languages])
-    for pages in languages:
+    table = _table_of("Pages by row, questions by column: right first / marked / others marked", ["pages", *_XQUAD])
+    for pages in (name for name in _XQUAD if f"{name} {_ACROSS}" in recorded):
         name = f"{pages} {_ACROSS}"
         rows = {
             language: _row(those, learned_without[name])
-            for language in languages
+            for language in _XQUAD
             if (those := [one for one in recorded[name] if one.language == language])
         }
         cells = [
             " / ".join(rows[language][_COLUMNS.index(column) - 1] for column in ("hit@1", "marked", "others marked"))
             if language in rows
             else ""
-            for language in languages
+            for language in _XQUAD
         ]
         table.add_row(pages, *cells)
     return table
@@ -465,14 +502,14 @@ def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str]
     teaching = {name: some for name, some in recorded.items() if _teaches(name)}
     across = _of_others(recorded, "")
     of_group = {
-        group: learn((some for name, some in teaching.items() if groups[name] != group), across)
+        group: learn({name: some for name, some in teaching.items() if groups[name] != group}, across)
         for group in sorted(set(groups.values()))
     }
     learned_without = {name: of_group[group] for name, group in groups.items()}
     for name, weights in learned_without.items():
         if name.endswith(_ACROSS):
             order = np.array([weights["score"][feature] for feature in FEATURES])
-            others = (some for other, some in teaching.items() if groups[other] != groups[name])
+            others = {other: some for other, some in teaching.items() if groups[other] != groups[name]}
             least, farther = _needs(others, _of_others(recorded, name), order)
             scales = {**weights["scales"], "both": {**weights["scales"]["both"], "least": least}}
             learned_without[name] = {**weights, "scales": scales, "farther": farther}

@@ -294,13 +294,13 @@ def test_a_stop_word_is_one_of_the_questions_language_and_no_name(query: str, wo
     assert word_terms(analyze_query(query, NOTHING, NO_VOCABULARY)) == words
 
 
-def test_a_stop_word_that_the_index_has_is_searched_with_little_weight_and_not_shown_as_matched() -> None:
+def test_a_stop_word_that_the_index_has_is_searched_and_not_shown_as_matched() -> None:
     question = analyze_query("what is in it", LexiconEntries(known=frozenset({"it", "is"})), NO_VOCABULARY)
     assert word_terms(question) == {"it", "is"}
     question = analyze_query("cost of it", LexiconEntries(known=frozenset({"it", "cost"})), NO_VOCABULARY)
     assert word_terms(question) == {"cost"}
-    assert [slot for slot in question.slots if slot.terms == (WeightedTerm("it", 0.2),)] == [
-        Slot("gram", (WeightedTerm("it", 0.2),))
+    assert [slot for slot in question.slots if slot.terms == (WeightedTerm("it"),)] == [
+        Slot("gram", (WeightedTerm("it"),))
     ]
 
 

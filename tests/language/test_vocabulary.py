@@ -124,9 +124,6 @@ lease: 賃貸借 / 賃貸借契約 | lease
 
 [words]
 claim: 請求
-
-[low-content]
-条文 / article
 """,
     )
     assert [concept.name for concept in law.concepts] == ["tort", "lease"]
@@ -136,7 +133,6 @@ claim: 請求
         "tort",
     ]
     assert law.words == {"claim": ("請求",)}
-    assert law.low_content == {"条文", "article"}
 
 
 @pytest.mark.parametrize(

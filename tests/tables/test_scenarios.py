@@ -96,7 +96,7 @@ def test_a_doc_id_is_one_chunk_s_and_tells_table_pointer_and_version(world: Tabl
 def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({letter: long(f"章{letter}", 300) for letter in "abcdefghijk"})
     ids = {name: next(id for id in world.rows(table) if pointer_hash(f"/{name}") in id) for name in "abcdefghijk"}
-    near = [FoundChunk(ids[name], rank, None, 0.31, {}, 100) for rank, name in enumerate("abcde", 1)]
+    near = [FoundChunk(ids[name], rank, None, 0.36, {}, 100) for rank, name in enumerate("abcde", 1)]
     matching = [FoundChunk(ids[name], None, rank, 0.02, {"説明": 2}, 100) for rank, name in enumerate("fghij", 1)]
     both = FoundChunk(ids["k"], 6, 6, 0.30, {"説明": 1}, 100)
     results = replace(world, store=SayingStore(Found((*near, *matching, both)))).search(endpoint, "説明").results

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, Question
-from sakuin.language.indexing import SATURATION
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.platform.supabase.client import Client, call
 
@@ -122,7 +121,7 @@ def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowle
 @pytest.mark.parametrize("knowledge", ["turbopuffer"], indirect=True)
 def test_turbopuffer_chooses_by_the_same_sum_of_whole_frequencies(knowledge: Knowledge) -> None:
     frequencies = [4, 1, 3, 12, 2, 7]
-    texts = [{"式": each / (each + SATURATION), "解": 0.9} for each in frequencies]
+    texts = [{"式": each / (each + 1), "解": 0.9} for each in frequencies]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     found = knowledge.search.answer(Question(None, ASKED[:1], knowledge.version, EVERYTHING, 50)).matches
     ranks = {match.matching_rank: frequencies[int(match.anchor.removeprefix("rule-"))] for match in found}

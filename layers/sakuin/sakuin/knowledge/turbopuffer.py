@@ -15,7 +15,7 @@ from turbopuffer.types import AttributeSchemaParam
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Filters, KnowledgeChunk, PageChange, stored_impact
 from sakuin.knowledge.postgres_search import DEPTH, PostgresChunks, Question
-from sakuin.language.indexing import SATURATION, frequency_of
+from sakuin.language.indexing import frequency_of
 from sakuin.platform.embedding import unpacked
 from sakuin.platform.run_all import in_portions
 from sakuin.platform.supabase.client import Client, answer, call
@@ -42,7 +42,7 @@ _FILTERED: AttributeSchemaParam = {"type": "string", "filterable": True}
 _ATTRIBUTES: dict[str, AttributeSchemaParam] = {
     # As often as in the whole text, weighted and normalized: BM25 without another normalization is then the sum of the
     # weights that Postgres has for the same words.
-    "terms": terms_schema(TERM_BYTES, k1=SATURATION, b=0.0),
+    "terms": terms_schema(TERM_BYTES, k1=1.0, b=0.0),
     # A line with the weights of the terms, then these, a line each.
     "impacts": {"type": "string", "filterable": False},
     **dict.fromkeys(("type", "category", "level", "material"), _FILTERED),

@@ -13,9 +13,8 @@ from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 TITLE_WEIGHT = 4.0
 AVERAGE_TERMS = 600
 LENGTH_SHARE = 0.75
-SATURATION = 0.6
 # Above this, some thirty occurrences, the weight hardly grows.
-_MOST_COUNTED = 0.98
+_MOST_COUNTED = 0.97
 # Words behind this place are not indexed: one SQL statement could not write them all.
 LONGEST_BODY = 100_000  # characters
 
@@ -25,7 +24,7 @@ def index_words(
 ) -> IndexedWords:
     """Returns the weighted terms, the readings and the spelled words of a text.
 
-    The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
+    The weight of a term is tf / (tf + 1), where tf is its count over all fields, weighted and normalized by length.
     """
     texts = [
         analyze(text, mathematics=vocabulary.mathematics) for text in ("\n".join((title, *learns)), body[:LONGEST_BODY])
@@ -46,7 +45,7 @@ def impacts_in_chunk(counts: Mapping[str, int], length: int, *, average: int) ->
 
 def frequency_of(impact: float) -> float:
     """Returns the normalized frequency, weighted by fields, of a term with this weight."""
-    return SATURATION * impact / (1 - min(impact, _MOST_COUNTED))
+    return impact / (1 - min(impact, _MOST_COUNTED))
 
 
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
@@ -63,4 +62,4 @@ def _norm(length: int, average: int) -> float:
 
 
 def _saturated(weighted: Mapping[str, float]) -> dict[str, float]:
-    return {term: frequency / (frequency + SATURATION) for term, frequency in weighted.items()}
+    return {term: frequency / (frequency + 1) for term, frequency in weighted.items()}

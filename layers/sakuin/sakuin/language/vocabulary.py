@@ -19,7 +19,7 @@ LONGEST_PHRASE = 8  # words with spaces between them
 SHORTEST_READING = 4
 # Characters of a spelling that is recognized with one wrong kanji.
 SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
-_SECTIONS = ("concepts", "words", "low-content", "notation")
+_SECTIONS = ("concepts", "words", "notation")
 _DIGIT = re.compile(f"[{''.join(DIGITS)}]")
 LATIN_WORD = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
 _ENGLISH_WORD = re.compile(r"[a-zà-ɏ]{2}")
@@ -68,13 +68,11 @@ class Vocabulary:
     """The words of one subject. The empty vocabulary knows none, and changes nothing.
 
     `words`: English words that are no concepts, with their Japanese words.
-    `low_content`: words of nearly every question of the subject, which count little.
     `mathematics`: whether its texts have spoken and typed mathematics.
     """
 
     concepts: tuple[Concept, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    low_content: frozenset[str] = frozenset()
     mathematics: bool = False
 
     def canonical(self, text: str) -> str:
@@ -207,7 +205,6 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
     """Parses a vocabulary in the format of `docs/how-to/vocabularies.md`. Raises `Misconfigured` with the line."""
     concepts: dict[str, Concept] = {}
     words: dict[str, tuple[str, ...]] = {}
-    low_content: list[str] = []
     section, mathematics = "", False
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -217,8 +214,6 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
             section = line.strip()[1:-1]
             if section not in _SECTIONS:
                 raise Misconfigured(f"{name}.txt, line {number}: a section is one of {', '.join(_SECTIONS)}")
-        elif section == "low-content":
-            low_content += _separate(line)
         elif section == "notation" and line.strip() == "mathematics":
             mathematics = True
         elif not section or not spellings.strip() or key in (concepts if section == "concepts" else words):
@@ -228,7 +223,7 @@ def parse_vocabulary(name: str, text: str) -> Vocabulary:
         else:
             japanese, _, english = f"{spellings} ".partition(" | ")
             concepts[key] = Concept(key, _separate(japanese), _separate(english))
-    return Vocabulary(tuple(concepts.values()), words, frozenset(low_content), mathematics)
+    return Vocabulary(tuple(concepts.values()), words, mathematics)
 
 
 def longest_mentions(mentions: list[ConceptMention]) -> list[ConceptMention]:

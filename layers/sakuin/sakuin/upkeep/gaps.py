@@ -10,10 +10,17 @@ from typing import Any
 
 from sakuin.errors import NotFound
 from sakuin.language.letters import stem
-from sakuin.language.questions.function_words import LOW_CONTENT_WORDS, stop_words
+from sakuin.language.questions.function_words import stop_words
 from sakuin.texts.catalogue import coded
 from sakuin.upkeep.refused_questions import RefusedQuestion
 
+# Words of nearly every Japanese question, which say nothing about its subject.
+_OF_ANY_QUESTION_LIST = """
+方 方法 使う 遣る 為る 出来る 有る 居る 成る 何 言う 事 物 者 時 教える 知る 分かる 覚える 考える
+見る 何故 良い 無い 場合 意味 仕方 説明 理由 違い 其れ 此れ 其の 此の 的 様 為 所 欲しい 下さい 呉れる
+貰う 御 何れ 何方 何処 幾つ 何時
+"""
+_OF_ANY_QUESTION = frozenset(_OF_ANY_QUESTION_LIST.split())
 # Each question is compared with the first one of each gap.
 MOST_QUESTIONS = 500
 # Of the weight of the shorter question's words, so much is in the other one, too.
@@ -148,7 +155,7 @@ def _nearest(result: Mapping[str, Any]) -> Nearest:
 
 def _words(question: str) -> Iterator[str]:
     """Yields the words with content, in order."""
-    stopped = stop_words(question) | LOW_CONTENT_WORDS
+    stopped = stop_words(question) | _OF_ANY_QUESTION
     for match in _WORD.finditer(question):
         word = match[0].lower()
         if word not in stopped:

@@ -1,17 +1,9 @@
-"""Words of questions of any subject that carry little or no content."""
+"""Words of questions that ask for nothing, whatever the subject."""
 
 import re
 from functools import cache
 from pathlib import Path
 
-# Words of nearly every question, whatever its subject: a chunk without them loses little. Collected by hand from the
-# development half of the labelled questions (tests/labels).
-_LOW_CONTENT_LIST = """
-方 方法 使う 遣る 為る 出来る 有る 居る 成る 何 言う 事 物 者 時 教える 知る 分かる 覚える 考える
-見る どう 何故 なぜ どんな 良い 無い 場合 意味 仕方 説明 理由 違い こつ そう こう 其れ 此れ 其の 此の
-的 つ 様 為 所 欲しい 下さい 呉れる 貰う 御 何れ 何方 何処 幾つ 何時
-"""
-LOW_CONTENT_WORDS = frozenset(_LOW_CONTENT_LIST.split())
 _ENGLISH_QUESTIONS = """
 tell explain help teach show give need want know learn understand using use used get got getting make makes
 making mean meaning way ways work works working given example examples called thing things

@@ -12,7 +12,6 @@ from sakuin.language.questions.draft import Draft, Replacement
 from sakuin.language.questions.function_words import stop_words
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
-    LOW_CONTENT_WEIGHT,
     MOST_SLOTS,
     QueryUnit,
     add_phrasings,
@@ -109,7 +108,7 @@ def analyze_query(
     variant, typed = analyze_canonical(draft.text), analyze_canonical(draft.typed)
     steps = draft.steps
     stop = stop_words(query[:LONGEST_QUESTION])
-    units = own = _units(typed, lexicon, vocabulary, stop)
+    units = own = _units(typed, lexicon, stop)
     subject = NO_VOCABULARY if "synonyms" in without else vocabulary
     mentions = longest_mentions(subject.mentions(typed.text))
     units = merge_concepts(units, mentions)
@@ -127,7 +126,7 @@ def analyze_query(
         )
     if draft.pieces:
         meant = longest_mentions(subject.mentions(variant.text))
-        units = draft.with_variants(units, merge_concepts(_units(variant, lexicon, vocabulary, stop), meant))
+        units = draft.with_variants(units, merge_concepts(_units(variant, lexicon, stop), meant))
         if is_latin(draft.typed):
             pieces = [piece.variant for piece in draft.pieces]
             corrected = [each for each in meant if any(each.start < end and start < each.end for start, end in pieces)]
@@ -138,7 +137,7 @@ def analyze_query(
     terms = dict.fromkeys(term.term for unit in raw for term in unit.phrasings[0])
     known = tuple(term for term in terms if term in lexicon.known)
     as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
-    little = [Slot("gram", (WeightedTerm(word, LOW_CONTENT_WEIGHT),)) for word in known if word not in as_typed]
+    little = [Slot("gram", (WeightedTerm(word),)) for word in known if word not in as_typed]
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
@@ -191,21 +190,18 @@ def _grams(
     return slots[:MOST_SLOTS]
 
 
-def _units(question: AnalyzedText, lexicon: LexiconEntries, vocabulary: Vocabulary, stop: Set[str]) -> list[QueryUnit]:
+def _units(question: AnalyzedText, lexicon: LexiconEntries, stop: Set[str]) -> list[QueryUnit]:
     """Returns the units of a question without stop words; if it has no others, those that the index has.
 
-    Of a question in Latin letters, single letters go, too, and words of little content that the index lacks.
+    Of a question in Latin letters, single letters go, too.
     """
     latin = is_latin(question.text)
     content, others = [], []
-    for unit in query_units(question, vocabulary.low_content):
+    for unit in query_units(question):
         word = question.text[unit.start : unit.end]
-        own = {word, stem(word)}
         if word in stop:
-            others += [unit] if own & lexicon.known else []
-        elif not latin or (
-            (len(word) > 1 or word.isdigit()) and (own & lexicon.known or not own & vocabulary.low_content)
-        ):
+            others += [unit] if {word, stem(word)} & lexicon.known else []
+        elif not latin or len(word) > 1 or word.isdigit():
             content.append(unit)
     return content or others
 

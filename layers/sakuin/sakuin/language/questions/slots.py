@@ -1,17 +1,14 @@
 """Slots of a question: the things that it asks for, each with its alternative terms."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sakuin.language.analysis import AnalyzedText
 from sakuin.language.character_grams import character_grams
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.language.questions.function_words import LOW_CONTENT_WORDS
 from sakuin.language.vocabulary import ConceptMention
 
 MOST_SLOTS = 96
-# Set by hand. All other terms have the weight 1: docs/decisions/0140-fewer-numbers-set-by-hand.md.
-LOW_CONTENT_WEIGHT = 0.2
 
 Phrasing = tuple[WeightedTerm, ...]
 
@@ -25,11 +22,8 @@ class QueryUnit:
     phrasings: tuple[Phrasing, ...]
 
 
-def query_units(question: AnalyzedText, low_content: Set[str] = frozenset()) -> list[QueryUnit]:
-    """Returns the words and formulas of a question on one line, in order.
-
-    `low_content` are the words of nearly every question of its subject.
-    """
+def query_units(question: AnalyzedText) -> list[QueryUnit]:
+    """Returns the words and formulas of a question on one line, in order."""
     units = [
         QueryUnit(start, end, tuple((WeightedTerm(term),) for term in terms)) for start, end, terms in question.formulas
     ]
@@ -37,10 +31,7 @@ def query_units(question: AnalyzedText, low_content: Set[str] = frozenset()) -> 
     for line in question.lines:
         for morpheme in line:
             if morpheme.terms:
-                phrasing = tuple(
-                    WeightedTerm(term, LOW_CONTENT_WEIGHT if term in LOW_CONTENT_WORDS | low_content else 1.0)
-                    for term in morpheme.terms
-                )
+                phrasing = tuple(map(WeightedTerm, morpheme.terms))
                 units.append(QueryUnit(at, at + len(morpheme.surface), (phrasing,)))
             at += len(morpheme.surface)
     return sorted(units, key=lambda unit: (unit.start, unit.end))
@@ -85,7 +76,7 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
     slots: dict[tuple[WeightedTerm, ...], Slot] = {}
     for unit in units:
         for place in range(max(len(phrasing) for phrasing in unit.phrasings)):
-            terms = _distinct(phrasing[place % len(phrasing)] for phrasing in unit.phrasings)
+            terms = tuple(dict.fromkeys(phrasing[place % len(phrasing)] for phrasing in unit.phrasings))
             slots.setdefault(terms, Slot("word", terms))
     return list(slots.values())[:MOST_SLOTS]
 
@@ -94,10 +85,3 @@ def gram_slots(text: str) -> list[Slot]:
     """Returns one slot for each character gram of a canonical text."""
     grams = dict.fromkeys(character_grams(text))
     return [Slot("gram", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
-
-
-def _distinct(terms: Iterable[WeightedTerm]) -> tuple[WeightedTerm, ...]:
-    best: dict[str, float] = {}
-    for term in terms:
-        best[term.term] = max(term.weight, best.get(term.term, 0.0))
-    return tuple(WeightedTerm(term, weight) for term, weight in best.items())
