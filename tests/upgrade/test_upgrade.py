@@ -91,11 +91,13 @@ class Stack:
 
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(go_on)
-            awaited("the first searches", lambda: self.searches > 3 or self.failures, within_s=30)
-            yield
-            before = self.searches
-            awaited("searches after the change", lambda: self.searches > before + 5 or self.failures, within_s=30)
-            stop.set()
+            try:
+                awaited("the first searches", lambda: self.searches > 3 or self.failures, within_s=30)
+                yield
+                before = self.searches
+                awaited("searches after the change", lambda: self.searches > before + 5 or self.failures, within_s=30)
+            finally:
+                stop.set()
             running.result()
 
 

@@ -13,10 +13,11 @@ create function public.search_candidates(
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null, p_in text default null, p_folders text[] default '{""}',
   p_language text default ''
-) returns jsonb
+) returns json
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select matching_candidates(p_embedding, p_slots, p_space, p_depth, p_sample, p_posting_budget, p_expected, p_type,
-                             p_category, p_level, p_material, p_in, p_folders) || jsonb_build_object('language', p_language)
+  select (matching_candidates(p_embedding, p_slots, p_space, p_depth, p_sample, p_posting_budget, p_expected, p_type,
+                              p_category, p_level, p_material, p_in, p_folders)::jsonb
+          || jsonb_build_object('language', p_language))::json
 $$;
 revoke execute on function public.search_candidates from public;
 grant execute on function public.search_candidates to sakuin_search;
