@@ -103,6 +103,9 @@ def test_a_filter_by_page_takes_the_lists_of_its_folders(world: World) -> None:
     assert found_by_words(world, filters=Filters(material="math/junior/page")) == ["math/junior/"]
     assert found_by_words(world, filters=Filters(material="page")) == []
     assert found_by_words(world, filters=Filters(type="rule")) == ["math/", "math/junior/"]
+    words = LexiconLookup(frozenset(), {})
+    for material, lists in {"math/junior/page": {"math/"}, "mathematics/page": set[str]()}.items():
+        assert world.lexicon.look_up("通行手形", words, Filters(material=material)).synonyms.keys() == lists
 
 
 def test_a_list_follows_its_file(world: World) -> None:

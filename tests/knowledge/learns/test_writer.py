@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.knowledge.learns.from_text import names_action
+from sakuin.knowledge.learns.from_text import language_of_text, names_action
 from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.page import ChunkType, Explanation, Page
 
@@ -29,6 +29,25 @@ def test_items_that_say_what_to_do_name_an_action_and_those_that_state_a_fact_no
     )
     facts = "D=0 で重解", "傾きの意味", "右上がりになる", "a > 0", "The quadratic formula", ""
     assert [item for item in (*actions, *facts) if names_action(item)] == [*actions]
+
+
+def test_a_text_without_kana_is_japanese_unless_it_has_characters_of_chinese_alone() -> None:
+    texts = ("二次方程式", "的を射る", "二次方程的解法", "The area", "Der Satz und die Regel")
+    assert [language_of_text(text) for text in texts] == ["ja", "ja", "other", "en", "other"]
+
+
+def test_an_example_of_an_occasion_is_about_its_way_of_thinking() -> None:
+    rule = explanation("場合分けをする場面")
+    example = Explanation(
+        anchor="ex-a",
+        type="example",
+        title="絶対値の方程式 |x-2|=3",
+        content="絶対値の方程式 |x-2|=3 を解きます。",
+        position=1,
+        illustrates=("rule-a",),
+    )
+    items = write_learns(example, Page(title="式と計算", explanations=(rule, example)))
+    assert "場合分けをする場面の考え方を例題で確かめる方法" in items
 
 
 @given(st.text(min_size=1, max_size=40), st.sampled_from(get_args(ChunkType)), st.text(max_size=80))

@@ -326,6 +326,14 @@ def test_meta_tags_of_the_page_choose_its_content_and_types() -> None:
     assert [one.content for one in read.explanations] == ["A\nCake", "Stir", "B\nPie"]
 
 
+def test_text_before_an_article_does_not_make_it_the_content() -> None:
+    read = page(
+        f"<div>{'Menu ' * 40}</div><main><article><h1 id=a>A</h1><p>Short</p></article>"
+        "<h2 id=b>B</h2><p>This is most of what the page says.</p></main>"
+    )
+    assert [anchor for _, anchor, _ in found(read)] == ["a", "b"]
+
+
 def test_terms_of_one_description_are_one_section_with_all_of_them() -> None:
     read = page(
         "<h1 id=a>A</h1><p>x</p><dl><dt id=f><a href=#f><code>-f</code> <em>file</em></a></dt>"
