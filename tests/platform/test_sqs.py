@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from sakuin.errors import Unavailable
-from sakuin.platform.sqs import LONGEST_DELAY_SECONDS, SqsQueue
+from sakuin.platform.sqs import LONGEST_DELAY_SECONDS, MessageCounts, SqsQueue
 
 from tests.doubles.sqs import ModelledSqs
 
@@ -121,3 +121,7 @@ def test_a_queue_that_is_not_there_is_unavailable(queue: SqsQueue) -> None:
         with pytest.raises(Unavailable) as failure:
             ask()
         assert failure.value.vendor == "sqs"
+
+
+def test_messages_in_flight_are_not_finished() -> None:
+    assert MessageCounts(waiting=2, in_flight=3).all == 5

@@ -34,6 +34,7 @@ def test_a_message_of_ours_has_the_correlation_id() -> None:
     attributes = {"correlation_id": "from-the-scan"}
     body = json.loads(record("embed_chunks.batch")["body"])
     assert work_id_of(attributes, body, "m") == "from-the-scan"
+    assert work_id_of(attributes, {"id": "of-an-event", "detail": {}}, "m") == "from-the-scan"
     assert work_id_of({}, body, "m") == "m"
 
 

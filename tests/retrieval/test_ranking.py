@@ -181,6 +181,18 @@ def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
     assert lowered[0].evidence == as_it_is[0].evidence
     assert [each.id for each in as_it_is] == ["m#ex-1", "m#rule-b", "m#rule-a"]
     assert as_it_is[0].evidence == pytest.approx(lowered[1].evidence - WEIGHTS.example)
+    assert as_it_is[1].evidence == lowered[2].evidence
     # The concept needs a lead over another concept alone.
     rival = lowered[0].evidence - lowered[2].evidence
     assert lowered[0].similarity == SCALE.similarity(lowered[0].evidence, rival)
+
+
+def test_a_concept_does_not_rise_with_its_example_above_a_better_concept() -> None:
+    some = [
+        Candidate("m#ex-1", 0.75, is_example=True, illustrates=("m#rule-a",)),
+        Candidate("m#rule-a", 0.5),
+        Candidate("m#rule-b", 0.7),
+    ]
+    words = dict.fromkeys(("m#ex-1", "m#rule-a", "m#rule-b"), NO_WORDS)
+    lowered = rank(some, words, OTHERS, WEIGHTS, SCALE, lowers_examples=True)
+    assert [each.id for each in lowered] == ["m#rule-b", "m#rule-a", "m#ex-1"]
