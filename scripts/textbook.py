@@ -69,7 +69,8 @@ def _name(repository: Path) -> str:
 
 
 def _git(repository: Path, *command: str) -> bytes:
-    return subprocess.run(["git", "-C", str(repository), *command], capture_output=True, check=True).stdout  # noqa: S603, S607
+    git = ["git", "-C", str(repository), *command]
+    return subprocess.run(git, capture_output=True, check=True).stdout  # noqa: S603 - a list, without a shell
 
 
 def _tag(element: Element) -> str:

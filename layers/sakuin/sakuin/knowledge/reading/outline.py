@@ -111,11 +111,10 @@ class Outline:
         self._muted = None if tag is self._muted else self._muted
         self._code = None if tag is self._code else self._code
         is_wrapper = False  # around nothing but a heading, whose text follows
-        while self._open and self._open[-1].tag is tag and not is_wrapper:
+        while self._open and self._open[-1].tag is tag:
             ending = self._open[-1]
-            is_wrapper = ending.rank is not None and not ending.started and tag.name != "body"
-            if is_wrapper and tag.parent is not None:
-                ending.tag = tag.parent
+            if ending.rank is not None and not ending.started and tag.parent is not None and tag.name != "body":
+                ending.tag, is_wrapper = tag.parent, True
             else:
                 self._open.pop()
         if tag.name in SECTIONS or id(tag) in self._shapes:

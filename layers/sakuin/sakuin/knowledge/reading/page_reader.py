@@ -84,8 +84,8 @@ def read_page(
     page_steps = list(steps(root))
     meta, own = _meta(tags)
     settings = page_settings(own)
-    elements: Sequence[AnchoredElement] = anchored_elements(page_steps) if many else ()
-    by_headings = settings.by_headings or not elements or has_ids_of_a_generator(elements)
+    elements: Sequence[AnchoredElement] = anchored_elements(page_steps) if many and not settings.by_headings else ()
+    by_headings = not elements or has_ids_of_a_generator(elements)
     outline: Outline
     if by_headings:
         elements, outline = _sections(tags, page_steps, ids, settings)

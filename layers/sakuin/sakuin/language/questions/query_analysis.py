@@ -137,13 +137,13 @@ def analyze_query(
     terms = dict.fromkeys(term.term for unit in raw for term in unit.phrasings[0])
     known = tuple(term for term in terms if term in lexicon.known)
     as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
-    little = [Slot("gram", (WeightedTerm(word),)) for word in known if word not in as_typed]
+    remaining = [Slot("gram", (WeightedTerm(word),)) for word in known if word not in as_typed]
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
     for folder, synonyms in folder_synonyms(query, groups).items():
         units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
-        slots[folder] = (*word_slots(units_of_folder), *little, *grams)
+        slots[folder] = (*word_slots(units_of_folder), *remaining, *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
     searched = dict.fromkeys(term.term for slot in slots[""] for term in slot.terms)
     words = dict.fromkeys(term.term for unit in units for phrasing in unit.phrasings for term in phrasing)
