@@ -23,6 +23,7 @@ from sakuin_cli.prediction import evidence
 from sakuin_cli.prediction.cache import Cache
 from sakuin_cli.prediction.evidence import FEATURES, PageWeights, SiteEvidence
 
+from benchmarks.conditional_logit import learned_weights
 from benchmarks.coverage import area, textbook_in
 from benchmarks.general import VECTORS
 from tests.general.cached_model import CachedModel
@@ -99,7 +100,7 @@ def _asked(folder: Path, model: CachedModel) -> Iterator[Asked]:
 
 
 def learn(books: Books) -> PageWeights:
-    """Returns the weights of a conditional logistic regression with one more choice, no page, by Newton's method.
+    """Returns the weights of a conditional logistic regression with one more choice, no page.
 
     No page has the constant `untaught`, and the logarithm of the number of pages: each may be right by accident.
     """
@@ -111,28 +112,17 @@ def learn(books: Books) -> PageWeights:
     taught = [(one.share, one.drawn(most, chance), 0) for most in _SIZES for one in asked]
     untaught = [(one.share, one.drawn(most + 1, chance)[1:], -1) for most in _SIZES for one in asked]
     sites = [*taught, *untaught]
-    shares, right = (np.array([site[at] for site in sites]) for at in (0, 2))
+    shares = np.array([share for share, _, _ in sites])
     # The last choice is no page; between it and the pages of a small site there is nothing to choose.
     width = max(len(site) for _, site, _ in sites) + 1
     features, offsets = np.zeros((len(sites), width, len(FEATURES) + 1)), np.full((len(sites), width), -np.inf)
-    without_weights = PageWeights(spread, typical, 0.0)
-    for number, (_, site, _) in enumerate(sites):
+    right, without_weights = np.zeros(offsets.shape, bool), PageWeights(spread, typical, 0.0)
+    for number, (_, site, place) in enumerate(sites):
         features[number, : len(site), :-1] = without_weights.beyond(site) / spread
         offsets[number, : len(site)] = 0.0
         features[number, -1, -1], offsets[number, -1] = 1.0, np.log(len(site))
-    of_right = features[np.arange(len(sites)), right]
-    weights, ridge = np.zeros(len(FEATURES) + 1), np.diag([*[_RIDGE] * len(FEATURES), 0.001])
-    for _ in range(100):
-        scores = features @ weights + offsets
-        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances *= (shares / chances.sum(axis=1))[:, None]
-        means = np.einsum("sp,spf->sf", chances, features)
-        slope = (shares[:, None] * of_right - means).sum(axis=0) - ridge @ weights
-        squares = np.einsum("sp,spf,spg->fg", chances, features, features, optimize=True)
-        step = np.linalg.solve(squares - (means / shares[:, None]).T @ means + ridge, slope)
-        weights = weights + step * min(1.0, 1 / np.abs(step).max())
-        if np.abs(step).max() < 1e-6:
-            break
+        right[number, place] = True
+    weights = learned_weights(features, offsets, right, shares, np.array([*[_RIDGE] * len(FEATURES), 0.001]))
     return PageWeights(weights[:-1] / spread, typical, float(weights[-1]))
 
 

@@ -33,6 +33,7 @@ from sakuin.retrieval.vectors import SearchMode
 from sakuin.retrieval.weights import Scale
 from sakuin_local.embeddings.model import NAME
 
+from benchmarks.conditional_logit import learned_weights
 from benchmarks.general import VECTORS, holds_answer, read_articles, read_lines, read_questions, searched_table
 from tests.general.cached_model import CachedModel
 from tests.general.library import indexed
@@ -329,31 +330,15 @@ _USED: dict[SearchMode, Array] = {
 
 
 def _order(collections: Sequence[Collection]) -> Array:
-    """Returns the weights of a conditional logistic regression: the right candidates of a question against the others.
-
-    McFadden: Conditional logit analysis of qualitative choice behavior, 1974; by Newton's method.
-    """
+    """Returns the weights by which the right candidates of a question win against the others."""
     asked = [(one, 1 / len(some)) for some in collections for one in some if one.right.any() and not one.right.all()]
     lengths = np.array([len(one.features) for one, _ in asked])
     exists = np.arange(lengths.max()) < lengths[:, None]
-    features, right = np.zeros((*exists.shape, len(FEATURES))), np.zeros(exists.shape)
+    features, right = np.zeros((*exists.shape, len(FEATURES))), np.zeros(exists.shape, bool)
     features[exists] = np.concatenate([one.features for one, _ in asked])
     right[exists] = np.concatenate([one.right for one, _ in asked])
-    importance, weights = np.array([weight for _, weight in asked]), np.zeros(len(FEATURES))
-    for _ in range(50):
-        scores = np.where(exists, features @ weights, -np.inf)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
-        of_right = shares * right / (shares * right).sum(axis=1, keepdims=True)
-        means = np.einsum("qc,qcf->qf", shares, features)
-        slope = importance @ (np.einsum("qc,qcf->qf", of_right, features) - means) - _RIDGE * weights
-        squares = np.einsum("qc,qcf,qcg->fg", shares * importance[:, None], features, features, optimize=True)
-        curve = squares - (means * importance[:, None]).T @ means + _RIDGE * np.eye(len(weights))
-        step = np.linalg.solve(curve, slope)
-        weights = weights + step * min(1.0, 2 / np.abs(step).max())
-        if np.abs(step).max() < 1e-6:
-            break
-    return weights
+    importance, ridge = np.array([weight for _, weight in asked]), np.full(len(FEATURES), _RIDGE)
+    return learned_weights(features, np.where(exists, 0.0, -np.inf), right, importance, ridge)
 
 
 def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
