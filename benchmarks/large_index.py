@@ -273,10 +273,7 @@ def _numbers(direction: np.ndarray) -> list[float]:
 
 
 def _slots(terms: Sequence[str]) -> str:
-    slots = [
-        {"kind": "gram" if term.startswith("^") else "word", "terms": [{"term": term, "weight": 1}]} for term in terms
-    ]
-    return json.dumps(slots)
+    return json.dumps([{"terms": [term]} for term in terms])
 
 
 def milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:

@@ -1168,7 +1168,7 @@ end $$;
 
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
--- A question is a list of slots, each with the terms that express it: [{"kind", "terms": [{"term", "weight"}]}].
+-- A question is a list of slots, each with the terms that express it: [{"terms"}].
 -- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
 -- deepest folder that its page is in: those that name it in `folders`, and those without. Only chunks of pages whose names
 -- begin with p_in are found.
@@ -1179,7 +1179,7 @@ end $$;
 --   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
 -- The candidates are the p_depth chunks with the nearest passages, and the p_depth chunks with the best words: the
--- greatest sums over the slots of the greatest weight * idf * impact of a slot's terms. All chunks of the rarest slot are
+-- greatest sums over the slots of the greatest idf * impact of a slot's terms. All chunks of the rarest slot are
 -- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
 -- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
 -- false).
@@ -1260,14 +1260,14 @@ begin
   perform set_config('plan_cache_mode', 'force_generic_plan', true);
   return (
   with question as materialized (
-    select s.slot, s.value->'folders' as folders, t.term, t.weight
+    select s.slot, s.value->'folders' as folders, t.term collate "C" as term
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
-    cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
+    cross join lateral jsonb_array_elements_text(s.value->'terms') as t(term)
   ), counted as materialized (
     select t.term, least(total, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term))::float8 as n
     from (select distinct s.term from question s) t
   ), asked as materialized (
-    select s.folders, s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
+    select s.folders, s.slot, s.term, c.n, ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
     from question s join counted c using (term)
   ), sizes as (
     select a.slot, a.folders, count(*) = 1 as is_plain, sum(a.n) as n from asked a group by a.slot, a.folders

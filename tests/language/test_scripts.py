@@ -25,7 +25,7 @@ SPACED = [
 
 @pytest.mark.parametrize(("text", "question", "word"), SPACED, ids=lambda value: value[:12])
 def test_a_word_of_a_script_with_spaces_has_no_punctuation(text: str, question: str, word: str) -> None:
-    asked = [each.term for slot in analyze_query(question, LexiconEntries()).slots for each in slot.terms]
+    asked = [term for slot in analyze_query(question, LexiconEntries()).slots for term in slot.terms]
     assert stem(word) in asked
     assert word in matched_words(text, [term for term in asked if not term.startswith("^")])
 

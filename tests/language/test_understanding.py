@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import index_words
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep, Slot, WeightedTerm
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep, Slot
 from sakuin.language.questions import query_analysis
 from sakuin.language.questions.query_analysis import lexicon_lookup
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, vocabulary_of
@@ -24,15 +24,7 @@ def analyze_query(
 
 
 def word_terms(question: AnalyzedQuery) -> set[str]:
-    return {term.term for slot in question.slots if slot.kind == "word" for term in slot.terms}
-
-
-def weights(question: AnalyzedQuery) -> dict[str, float]:
-    """The greatest weight of each term of the word slots."""
-    found: dict[str, float] = {}
-    for term in (term for slot in question.slots if slot.kind == "word" for term in slot.terms):
-        found[term.term] = max(term.weight, found.get(term.term, 0.0))
-    return found
+    return {term for slot in question.slots if slot.kind == "word" for term in slot.terms}
 
 
 def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
@@ -185,7 +177,7 @@ def test_a_word_that_the_index_has_is_searched_as_typed(word: str) -> None:
     near = {word: ("fraction", "prime", "product", "node", "lay")}
     question = analyze_query(word, LexiconEntries(similar=near, known=TAUGHT.known | {word, term}))
     assert question.text == word
-    assert weights(question)[term] == 1.0
+    assert term in word_terms(question)
     assert steps(question, "typos") == []
     assert (question.known, question.changed) == ((term,), ())
     plain = analyze_query(word, LexiconEntries(known=frozenset({word, term})), NO_VOCABULARY)
@@ -225,7 +217,7 @@ def test_a_word_of_a_list_or_too_far_away_is_no_typo(typed: str, near: str) -> N
 
 def test_a_correction_adds_its_grams_and_counts_only_if_a_result_has_its_word() -> None:
     question = analyze_query("fricton of wood", LexiconEntries(similar={"fricton": ("friction",)}), NO_VOCABULARY)
-    grams = {term.term for slot in question.slots if slot.kind == "gram" for term in slot.terms}
+    grams = {term for slot in question.slots if slot.kind == "gram" for term in slot.terms}
     assert grams >= {"^fri", "^ric", "^ict", "^cto", "^ton", "^cti", "^tio", "^ion"}
     assert question.added == ("friction",)
     assert question.with_results([("wood",), ("friction",)]).understood_as == "friction of wood"
@@ -299,9 +291,7 @@ def test_a_stop_word_that_the_index_has_is_searched_and_not_shown_as_matched() -
     assert word_terms(question) == {"it", "is"}
     question = analyze_query("cost of it", LexiconEntries(known=frozenset({"it", "cost"})), NO_VOCABULARY)
     assert word_terms(question) == {"cost"}
-    assert [slot for slot in question.slots if slot.terms == (WeightedTerm("it"),)] == [
-        Slot("gram", (WeightedTerm("it"),))
-    ]
+    assert [slot for slot in question.slots if slot.terms == ("it",)] == [Slot("gram", ("it",))]
 
 
 @pytest.mark.parametrize("query", ["x squared to the UK", "Who leads the WHO?", "what is a u.s. tax", "二乗の和"])
@@ -321,7 +311,7 @@ def test_a_word_that_is_not_searched_is_one_that_was_changed() -> None:
 def test_a_synonym_finds_its_twin_through_the_concept() -> None:
     page = index_words(title="ピタゴラスの定理", learns=(), body="直角をはさむ二辺", vocabulary=MATHEMATICS)
     asked = analyze_query("三平方の定理", NOTHING)
-    assert all(any(term.term in page.impacts for term in slot.terms) for slot in asked.slots if slot.kind == "word")
+    assert all(any(term in page.impacts for term in slot.terms) for slot in asked.slots if slot.kind == "word")
     assert not word_terms(analyze_query("三平方の定理", NOTHING, without={"synonyms"})) & {"#pythagorean-theorem"}
 
 
@@ -330,14 +320,14 @@ def test_the_sites_own_synonyms_are_other_ways_to_say_a_phrase_in_any_language()
     question = analyze_query("ぴよぴよ図", known)
     page = index_words(title="速さの早見表", learns=(), body="")
     assert steps(question, "synonyms") == [("ぴよぴよ図", "速さの早見表")]
-    assert all(any(term.term in page.impacts for term in slot.terms) for slot in question.slots if slot.kind == "word")
+    assert all(any(term in page.impacts for term in slot.terms) for slot in question.slots if slot.kind == "word")
     assert "語呂" in word_terms(analyze_query("what is SOH-CAH-TOA?", known))
 
 
 def test_a_formula_is_one_thing_to_ask_for() -> None:
     question = analyze_query("x²-7x+12=0", NOTHING)
     (slot,) = question.slots
-    assert {"x^2-7x+12=0", "x^2", "7x"} == {term.term for term in slot.terms}
+    assert {"x^2-7x+12=0", "x^2", "7x"} == set(slot.terms)
     assert steps(analyze_query(r"\frac{1}{2}", NOTHING), "notation") == [(r"\frac{1}{2}", "1/2")]
 
 
@@ -374,9 +364,8 @@ def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise:
     for slot in question.slots:
         assert slot.terms
         for term in slot.terms:
-            assert term.term.strip()
-            assert 0 < term.weight <= 1
-            assert len(term.term.encode()) <= 39
+            assert term.strip()
+            assert len(term.encode()) <= 39
 
 
 def test_steps_say_what_was_done_in_the_order_it_was_done() -> None:

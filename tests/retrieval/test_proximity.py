@@ -12,7 +12,7 @@ from sakuin.retrieval.weights import weights_of
 WEIGHTS = replace(weights_of("any"), meaning=1.0, words=10.0, covered=0.0, scattered=-5.0, example=-1.0)
 SCALE = WEIGHTS.scales["both"]
 ASKED = gram_slots("東北の梅雨入り")
-RARE = Frequencies(10, {each.term: 1.0 for slot in ASKED for each in slot.terms})
+RARE = Frequencies(10, {term: 1.0 for slot in ASKED for term in slot.terms})
 BETWEEN = "前線は北へ進み、雨が多く、台風は秋に来て、冬はよく晴れる。" * 8
 TOGETHER = f"{BETWEEN}七月に東北も梅雨入りする。{BETWEEN}"
 SCATTERED = f"東北は寒い。{BETWEEN}沖縄の梅雨入りは早い。"

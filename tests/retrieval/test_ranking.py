@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Slot
 from sakuin.retrieval.ranking import (
     Candidate,
     Frequencies,
@@ -22,8 +22,8 @@ OTHERS = Unrelated(0.5, 0.1)
 NO_WORDS = WordMatch()
 
 
-def slot(*terms: str, weight: float = 1.0) -> Slot:
-    return Slot("word", tuple(WeightedTerm(term, weight) for term in terms))
+def slot(*terms: str) -> Slot:
+    return Slot("word", terms)
 
 
 def test_a_chunk_with_all_words_has_the_whole_share_and_one_without_any_has_none() -> None:
@@ -46,16 +46,15 @@ def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
     assert found["rare"].share > 10 * found["frequent"].share
 
 
-def test_the_best_of_alternative_terms_counts_and_a_variant_counts_less() -> None:
-    asked = [Slot("word", (WeightedTerm("三角州"), WeightedTerm("三角柱", 0.5)))]
-    some = [Candidate("typed", None, {"三角州": 1.0}), Candidate("variant", None, {"三角柱": 1.0})]
-    found = word_matches(asked, Frequencies(10, {"三角州": 2, "三角柱": 2}), some)
-    assert found["typed"].share == pytest.approx(2 * found["variant"].share)
+def test_the_best_of_alternative_terms_counts() -> None:
+    some = [Candidate("both", None, {"三角州": 1.0, "三角柱": 0.5}), Candidate("one", None, {"三角柱": 0.5})]
+    found = word_matches([slot("三角州", "三角柱")], Frequencies(10, {"三角州": 2, "三角柱": 2}), some)
+    assert found["both"].share == pytest.approx(2 * found["one"].share) == pytest.approx(1.0)
 
 
 def test_grams_count_and_are_not_shown() -> None:
     some = [Candidate("a", None, {"^fri": 1.0})]
-    found = word_matches([Slot("gram", (WeightedTerm("^fri", 0.5),))], Frequencies(10, {"^fri": 1}), some)
+    found = word_matches([Slot("gram", ("^fri",))], Frequencies(10, {"^fri": 1}), some)
     assert found["a"] == WordMatch(pytest.approx(1.0), pytest.approx(1.0), (), grams=1.0)
 
 
@@ -83,7 +82,7 @@ def test_a_large_sample_of_the_index_counts_more_than_what_is_known_of_the_model
 
 
 def test_a_question_is_known_as_far_as_some_text_has_its_grams() -> None:
-    grams = [Slot("gram", (WeightedTerm(term),)) for term in ("^fri", "^rei", "^bun", "^ung")]
+    grams = [Slot("gram", (term,)) for term in ("^fri", "^rei", "^bun", "^ung")]
     assert known_share([slot("Reibung"), *grams], Frequencies(10, {"^rei": 1, "^ung": 4, "^bun": 0})) == 0.5
     assert known_share([slot("friction")], Frequencies(10, {})) == known_share([], Frequencies(10, {})) == 1.0
 
@@ -129,7 +128,7 @@ def test_of_a_question_without_known_words_the_meaning_alone_says_what_is_probab
 
 
 def test_a_good_match_in_another_language_needs_less_and_one_with_the_grams_of_the_question_does_not() -> None:
-    grams = [Slot("gram", (WeightedTerm(term),)) for term in ("^fri", "^rei", "^bun", "^ung")]
+    grams = [Slot("gram", (term,)) for term in ("^fri", "^rei", "^bun", "^ung")]
     some = [
         Candidate("none", 0.6),
         Candidate("half", 0.6, {"^rei": 0.5, "^ung": 0.5}),

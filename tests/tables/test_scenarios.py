@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Slot
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.nodes import Found, FoundChunk
@@ -111,7 +111,7 @@ def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_
     found = world.store.search(
         world.search(endpoint, "傾き").results[0].chunk.turbopuffer_namespace,
         vector=world.embedder.query("傾き"),
-        slots=(Slot("word", (WeightedTerm("傾き"),)),),
+        slots=(Slot("word", ("傾き",)),),
         text="傾き",
         scope=pointer_hash("/articles"),
         depth=50,

@@ -109,15 +109,8 @@ def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
     for kind, name in (("word", "words"), ("gram", "grams")):
         slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
         if slots:
-            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join(map(_slot, slots))))
+            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join("|".join(slot["terms"]) for slot in slots)))
     out.print()
-
-
-def _slot(slot: Mapping[str, Any]) -> str:
-    """Returns the terms of a slot; a weight of 1 is left out."""
-    return "|".join(
-        term["term"] if term["weight"] == 1 else f"{term['term']}×{term['weight']:.2g}" for term in slot["terms"]
-    )
 
 
 def _show_results(out: "Console", results: Sequence[Mapping[str, Any]]) -> None:

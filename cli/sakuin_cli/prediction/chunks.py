@@ -40,7 +40,7 @@ class PredictedChunks:
     def candidates(self, question: Question) -> Mapping[str, Any]:
         """Returns what `search_candidates` returns."""
         slots = [slot for folder in ("", *question.folder_slots) for slot in question.slots_of(folder)]
-        terms = {each.term for slot in slots for each in slot.terms}
+        terms = {term for slot in slots for term in slot.terms}
         frequency = {term: float(self.words.count(term)) for term in terms}
         known = self.cosines.of(question.vector)
         assumed = self._assumed if question.vector is not None else None
@@ -81,9 +81,9 @@ class PredictedChunks:
         for folder in ("", *question.folder_slots):
             for slot in _within_budget(question.slots_of(folder), frequencies):
                 best: dict[int, float] = {}
-                for each in slot.terms:
-                    gain = each.weight * frequencies.rarity(each.term)
-                    for number, impact in self.words.postings.get(each.term, ()):
+                for term in slot.terms:
+                    gain = frequencies.rarity(term)
+                    for number, impact in self.words.postings.get(term, ()):
                         if gain * impact > best.get(number, 0.0):
                             best[number] = gain * impact
                 for number, value in best.items():
@@ -115,7 +115,7 @@ class PredictedChunks:
 
 def _within_budget(slots: Sequence[Slot], frequencies: Frequencies) -> Iterator[Slot]:
     """Yields the slots whose chunks are read: the rarest one, and the next ones while the sum is within the budget."""
-    sizes = [sum(frequencies.chunks[each.term] for each in slot.terms) for slot in slots]
+    sizes = [sum(frequencies.chunks[term] for term in slot.terms) for slot in slots]
     total, has_earlier = 0.0, False
     for number in sorted(range(len(slots)), key=lambda number: (sizes[number], number)):
         total += sizes[number]

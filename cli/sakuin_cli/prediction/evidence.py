@@ -141,9 +141,9 @@ class SiteEvidence:
         share, covered = np.zeros(len(self.ids)), np.zeros(len(self.ids))
         for slot in slots:
             values, gains = np.zeros(len(self.ids)), np.zeros(len(self.ids))
-            for each in slot.terms:
-                numbers, impacts = self._posting(each.term)
-                gain = each.weight * frequencies.rarity(each.term)
+            for term in slot.terms:
+                numbers, impacts = self._posting(term)
+                gain = frequencies.rarity(term)
                 values[numbers] = np.maximum(values[numbers], gain * impacts)
                 gains[numbers] = np.maximum(gains[numbers], gain)
             share += values
@@ -153,7 +153,7 @@ class SiteEvidence:
 
     def _frequencies(self, question: Question) -> Frequencies:
         all_slots = (question.slots, *question.folder_slots.values())
-        terms = {each.term for slots in all_slots for slot in slots for each in slot.terms}
+        terms = {term for slots in all_slots for slot in slots for term in slot.terms}
         return Frequencies(len(self.ids), {term: float(self._chunks.words.count(term)) for term in terms})
 
     def _posting(self, term: str) -> tuple[NDArray[np.int64], Array]:

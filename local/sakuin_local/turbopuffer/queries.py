@@ -109,11 +109,9 @@ def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
         case ["Sum" | "Max" as together, [*clauses]]:
             parts = [np.zeros(contents.size, np.float32), *(_scores(clause, contents) for clause in clauses)]
             return np.asarray((np.add if together == "Sum" else np.maximum).reduce(parts), np.float32)
-        case ["Product", int() | float() as weight, [*clause]] if weight >= 0:
-            return np.asarray(_scores(clause, contents) * np.float32(weight), np.float32)
         case [str() as name, "BM25", query]:
             return _bm25(name, query, contents)
-    raise Refused("this stand-in orders by id, by distance, or by Sum, Max and Product of BM25", status=422)
+    raise Refused("this stand-in orders by id, by distance, or by Sum and Max of BM25", status=422)
 
 
 def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:

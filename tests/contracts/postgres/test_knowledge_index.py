@@ -10,7 +10,7 @@ from sakuin.errors import Conflict, Unavailable
 from sakuin.knowledge.model import EVERYTHING, AuthoredFile, KnowledgeChunk, PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex, written_words
 from sakuin.knowledge.postgres_search import Question
-from sakuin.language.model import IndexedWords, Slot, WeightedTerm
+from sakuin.language.model import IndexedWords, Slot
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
@@ -318,7 +318,7 @@ def words_of(version: int, number: int) -> IndexedWords:
 
 def found_by(knowledge: Knowledge, version: int) -> set[str]:
     """The contents that the words of a version find."""
-    slots = [Slot("word", (WeightedTerm(f"版{version}の0", 1.0),))]
+    slots = [Slot("word", (f"版{version}の0",))]
     question = Question(None, slots, knowledge.version, EVERYTHING, 50)
     return {match.content for match in knowledge.search.answer(question).matches}
 

@@ -169,7 +169,7 @@ def share_of_grams(knowledge: Knowledge, query: str, chunks: Sequence[KnowledgeC
     """The share of the question's character grams that some text has."""
     slots = analyze_query(query, knowledge.lexicon.look_up(query, lexicon_lookup(query))).slots
     indexed = {term for chunk in chunks for term in chunk.words.impacts}
-    of_slots = [any(each.term in indexed for each in slot.terms) for slot in slots if slot.kind == "gram"]
+    of_slots = [any(term in indexed for term in slot.terms) for slot in slots if slot.kind == "gram"]
     return sum(of_slots) / len(of_slots) if of_slots else 1.0
 
 

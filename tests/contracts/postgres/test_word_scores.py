@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import ChunkSearch, PostgresChunks, Question
-from sakuin.language.model import IndexedWords, Slot, WeightedTerm
+from sakuin.language.model import IndexedWords, Slot
 from sakuin.platform.supabase.client import Client, call
 
 from tests.builders import a_chunk, a_source
@@ -23,10 +23,9 @@ from tests.effort import times
 
 TERMS = ("解", "式", "公式", "^公式", "^関数", "関数")
 impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size=1)
-weighted = st.builds(WeightedTerm, st.sampled_from((*TERMS, "無い")), st.floats(0.1, 1.0))
-ways = st.lists(weighted, min_size=1, max_size=3).map(tuple)
+ways = st.lists(st.sampled_from((*TERMS, "無い")), min_size=1, max_size=3).map(tuple)
 slots = st.lists(st.builds(Slot, st.sampled_from(["word", "gram"]), ways), min_size=1, max_size=5)
-ASKED = [Slot("word", (WeightedTerm("式"),)), Slot("word", (WeightedTerm("公式"),))]
+ASKED = [Slot("word", ("式",)), Slot("word", ("公式",))]
 
 
 def a_text(number: int, words: Mapping[str, float], *, material: str = "m") -> KnowledgeChunk:
@@ -35,8 +34,8 @@ def a_text(number: int, words: Mapping[str, float], *, material: str = "m") -> K
 
 def ceiling(texts: Sequence[Mapping[str, float]], slot: Slot) -> float:
     """The highest score of a slot: a term that no text has does not count beside one that some have."""
-    held = [one for one in slot.terms if any(one.term in text for text in texts)]
-    return max(one.weight * rarity(texts, one.term) for one in held or slot.terms)
+    held = [term for term in slot.terms if any(term in text for text in texts)]
+    return max(rarity(texts, term) for term in held or slot.terms)
 
 
 def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
@@ -53,9 +52,7 @@ def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> np.nd
     """The part of the highest score of all slots that each text gets."""
     held = np.zeros(len(texts))
     for slot in asked:
-        held += [
-            max(one.weight * rarity(texts, one.term) * text.get(one.term, 0) for one in slot.terms) for text in texts
-        ]
+        held += [max(rarity(texts, term) * text.get(term, 0) for term in slot.terms) for text in texts]
     return held / sum(ceiling(texts, slot) for slot in asked)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Slot
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode, StoredChunkRow
 from sakuin.tables.turbopuffer import ChunkStore
 
@@ -52,7 +52,7 @@ def node_of(kept: StoredChunkRow) -> PublishedNode:
 
 
 def words(*terms: str | Slot) -> tuple[Slot, ...]:
-    return tuple(Slot("word", (WeightedTerm(term),)) if isinstance(term, str) else term for term in terms)
+    return tuple(Slot("word", (term,)) if isinstance(term, str) else term for term in terms)
 
 
 def found(store: ChunkStore, **asked: Any) -> Found:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Slot
 from sakuin.tables.nodes import Found, FoundChunk, PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore
 
@@ -110,16 +110,8 @@ def test_the_best_term_of_a_slot_counts_and_not_their_number(store: ChunkStore) 
     every = row(index=0, terms=("三平方", "ピタゴラス", "証明"))
     other = row(index=1, terms=("ピタゴラス", "斜辺", "証明"))
     store.upsert(NAMESPACE, [every, other, *(row(index=number, terms=("証明",)) for number in range(2, 6))])
-    theorem = Slot("word", (WeightedTerm("三平方", 0.5), WeightedTerm("ピタゴラス", 0.5)))
+    theorem = Slot("word", ("三平方", "ピタゴラス"))
     assert matching(store, theorem, *words("斜辺"))[:2] == [other.doc_id, every.doc_id]
-
-
-def test_a_term_of_less_weight_counts_less(store: ChunkStore) -> None:
-    light, heavy = row(index=0, terms=("公式", "式")), row(index=1, terms=("微分", "式"))
-    store.upsert(NAMESPACE, [light, heavy])
-    asked = (Slot("word", (WeightedTerm("公式", 0.5),)), *words("微分"))
-    assert matching(store, *asked) == [heavy.doc_id, light.doc_id]
-    assert matching(store, *reversed(asked)) == [heavy.doc_id, light.doc_id]
 
 
 def test_without_terms_the_engine_reads_the_text_itself(store: ChunkStore) -> None:
@@ -265,7 +257,7 @@ def test_a_question_of_any_length_is_answered(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(content="公式")])
     assert matching(store, "公式", *(f"語{number}" for number in range(5_000))) == [row(content="公式").doc_id]
     assert matching(store, text="公式" * 5_000) == [row(content="公式").doc_id]
-    alternatives = [Slot("word", tuple(WeightedTerm(f"語{number}{way}") for way in "甲乙")) for number in range(2_000)]
+    alternatives = [Slot("word", (f"語{number}甲", f"語{number}乙")) for number in range(2_000)]
     assert matching(store, "公式", *alternatives) == [row(content="公式").doc_id]
 
 

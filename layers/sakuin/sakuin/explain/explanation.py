@@ -121,7 +121,7 @@ def _place(hit: ExplainedHit, say: Texts) -> str:
 
 def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery, say: Texts) -> list[str]:
     reasons = []
-    words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
+    words = {term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
     if words and not hit.matched:
         reasons.append(say("why.no_common_word"))
     if hit.evidence is not None and hit.cosine is None and hit.z is not None:

@@ -158,7 +158,7 @@ class PostgresChunks:
             "stored_candidates",
             {
                 "p_rows": list(rows),
-                "p_terms": sorted({each.term for slot in slots for each in slot.terms}),
+                "p_terms": sorted({term for slot in slots for term in slot.terms}),
                 "p_space": question.version.space,
                 "p_sample": SAMPLE if question.vector is not None else 0,
                 "p_expected": question.expected,
@@ -427,8 +427,7 @@ def _slots(question: Question) -> list[dict[str, Any]]:
             of_slot[slot, times[slot]].append(folder)
             times[slot] += 1
     return [
-        {"kind": slot.kind, "terms": [{"term": each.term, "weight": each.weight} for each in slot.terms]}
-        | ({"folders": those} if len(those) < len(folders) else {})
+        {"terms": slot.terms} | ({"folders": those} if len(those) < len(folders) else {})
         for (slot, _), those in of_slot.items()
     ]
 

@@ -147,7 +147,7 @@ class TurbopufferChunks:
         queries: dict[str, Any] = {"nearest": meaning and leg(meaning, _all(filters), PASSAGES_A_ROW * DEPTH)}
         folders = ("", *question.folder_slots)
         for folder in folders:
-            words = words_leg([slot.weights for slot in question.slots_of(folder)], "")
+            words = words_leg([slot.terms for slot in question.slots_of(folder)], "")
             queries[f"/{folder}"] = words and leg(words, _all([*filters, *_of_folder(folder, folders)]), DEPTH)
         legs = self._answers(question, queries)
         nearest = ranks(legs["nearest"], DEPTH)
@@ -168,7 +168,7 @@ class TurbopufferChunks:
         )
         near |= cosines(evidence["far"])
         slots = [slot for folder in folders for slot in question.slots_of(folder)]
-        forms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        forms = {sent_term(term): term for slot in slots for term in slot.terms}
         impacts = {str(row["id"]): _impacts(row, forms) for row in evidence["rows"]}
         return found | {
             "cosines": list(map(cosine, evidence["sample"])),

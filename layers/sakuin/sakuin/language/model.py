@@ -36,24 +36,11 @@ CONCEPT_SIGN = "#"
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedTerm:
-    """A term of the index with its weight in a slot, (0-1]."""
-
-    term: str
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class Slot:
     """One thing that a question asks for, as alternative terms. The best matching term of a chunk counts."""
 
     kind: SlotKind
-    terms: tuple[WeightedTerm, ...]
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Returns the weights of its terms."""
-        return {each.term: each.weight for each in self.terms}
+    terms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

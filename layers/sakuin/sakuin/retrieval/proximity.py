@@ -83,5 +83,5 @@ def _folded_passages(text: ComparedText) -> tuple[str, tuple[str, ...]]:
 
 def _gains(slots: Sequence[Slot], frequencies: Frequencies) -> dict[str, float]:
     """Returns the value of each character gram of a question."""
-    grams = (each for slot in slots if slot.kind == "gram" for each in slot.terms)
-    return {each.term.removeprefix(PREFIX): each.weight * frequencies.rarity(each.term) for each in grams}
+    grams = (gram for slot in slots if slot.kind == "gram" for gram in slot.terms)
+    return {gram.removeprefix(PREFIX): frequencies.rarity(gram) for gram in grams}

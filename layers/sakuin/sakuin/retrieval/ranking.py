@@ -114,7 +114,7 @@ def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
     Of a question in another language than the texts it is low, of one about another subject it is not.
     """
     grams = [slot for slot in slots if slot.kind == "gram"]
-    known = sum(any(frequencies.chunks.get(each.term) for each in slot.terms) for slot in grams)
+    known = sum(any(map(frequencies.chunks.get, slot.terms)) for slot in grams)
     return known / len(grams) if grams else 1.0
 
 
@@ -138,12 +138,12 @@ def word_matches(
 ) -> dict[str, WordMatch]:
     """Returns by id what each candidate has of the question's words.
 
-    The value of a slot in a chunk is that of the best of its terms: weight * rarity * impact.
+    The value of a slot in a chunk is that of the best of its terms: rarity * impact.
     """
     gains: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for place, slot in enumerate(slots):
-        for each in slot.terms:
-            gains[each.term].append((place, each.weight * frequencies.rarity(each.term)))
+        for term in slot.terms:
+            gains[term].append((place, frequencies.rarity(term)))
     possible = sum(greatest_value(slot, frequencies) for slot in slots)
     grams = {place for place, slot in enumerate(slots) if slot.kind == "gram"}
     matches = {}
@@ -188,9 +188,7 @@ def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, we
     """Returns what the candidates of a question need for `score`."""
     possible = sum(greatest_value(slot, frequencies) for slot in slots) or 1.0
     terms = [
-        (each.term, place, each.weight * frequencies.rarity(each.term) / possible)
-        for place, slot in enumerate(slots)
-        for each in slot.terms
+        (term, place, frequencies.rarity(term) / possible) for place, slot in enumerate(slots) for term in slot.terms
     ]
     per_cosine = weights.meaning / others.spread
     return Reach(score + per_cosine * others.mean, per_cosine, weights.words, weights.covered, terms)
@@ -198,8 +196,8 @@ def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, we
 
 def greatest_value(slot: Slot, frequencies: Frequencies) -> float:
     """Returns the greatest value of a slot: of a term that some chunk has, if there is one."""
-    present = [each for each in slot.terms if frequencies.chunks.get(each.term)]
-    return max(each.weight * frequencies.rarity(each.term) for each in present or slot.terms)
+    present = [term for term in slot.terms if frequencies.chunks.get(term)]
+    return max(map(frequencies.rarity, present or slot.terms))
 
 
 def rank(

@@ -182,7 +182,7 @@ class SearchTable:
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         slots = () if mode == "vectors" else question.slots
-        terms = {each.term for slot in slots for each in slot.terms}
+        terms = {term for slot in slots for term in slot.terms}
         wanted = SAMPLE if vector is not None else 0
         frequencies, sample = self.records.term_frequencies(mcp_id, tool.id, terms, sample=wanted)
         found = self.store.search(

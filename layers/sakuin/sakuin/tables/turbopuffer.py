@@ -70,14 +70,14 @@ class ChunkStore(TurbopufferRows):
     ) -> Found:
         """Returns the `depth` nearest and the `depth` matching rows below `scope` (a pointer hash), the nearest first.
 
-        The rank of a matching row is by the sum over `slots` of the best term of each slot: weight times BM25. Without
+        The rank of a matching row is by the sum over `slots` of the best term of each slot by BM25. Without
         slots it is by the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector`
         there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
         namespace that does not exist has no rows.
         """
         sent = None if vector is None else sent_vector(vector)
         meaning = sent and ("vector", "ANN", sent)
-        words = words_leg([slot.weights for slot in slots], text)
+        words = words_leg([slot.terms for slot in slots], text)
         below = ("ancestors", "Contains", scope)
         legs = {
             "nearest": meaning and leg(meaning, below, PASSAGES_A_ROW * depth),
@@ -98,7 +98,7 @@ class ChunkStore(TurbopufferRows):
             found = self.answers(namespace, chunks)
         except NotFound:
             return Found()
-        terms = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        terms = {sent_term(term): term for slot in slots for term in slot.terms}
         nearness = cosines(found["far"], rankings["nearest"])
         evidence = {str(row["id"]): row for row in found["rows"]}
         return Found(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import stem, to_katakana
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot, WeightedTerm
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.draft import Draft, Replacement
 from sakuin.language.questions.function_words import stop_words
@@ -134,10 +134,10 @@ def analyze_query(
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
     raw = query_units(analyze_canonical(plain))
-    terms = dict.fromkeys(term.term for unit in raw for term in unit.phrasings[0])
+    terms = dict.fromkeys(term for unit in raw for term in unit.phrasings[0])
     known = tuple(term for term in terms if term in lexicon.known)
-    as_typed = {term.term for unit in own for phrasing in unit.phrasings for term in phrasing}
-    remaining = [Slot("gram", (WeightedTerm(word),)) for word in known if word not in as_typed]
+    as_typed = {term for unit in own for phrasing in unit.phrasings for term in phrasing}
+    remaining = [Slot("gram", (word,)) for word in known if word not in as_typed]
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
     groups = {} if "synonyms" in without else lexicon.synonyms
@@ -145,8 +145,8 @@ def analyze_query(
         units_of_folder, more = _with_synonyms(draft.typed, units, synonyms, vocabulary)
         slots[folder] = (*word_slots(units_of_folder), *remaining, *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
-    searched = dict.fromkeys(term.term for slot in slots[""] for term in slot.terms)
-    words = dict.fromkeys(term.term for unit in units for phrasing in unit.phrasings for term in phrasing)
+    searched = dict.fromkeys(term for slot in slots[""] for term in slot.terms)
+    words = dict.fromkeys(term for unit in units for phrasing in unit.phrasings for term in phrasing)
     text, understood = _texts(query, draft, names)
     example = None if "examples" in without else _EXAMPLE.search(plain)
     steps += () if example is None else (RewriteStep("examples", example[0], ""),)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sakuin.language.analysis import AnalyzedText
 from sakuin.language.character_grams import character_grams
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Slot
 from sakuin.language.vocabulary import ConceptMention
 
 MOST_SLOTS = 96
 
-Phrasing = tuple[WeightedTerm, ...]
+Phrasing = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,12 @@ class QueryUnit:
 
 def query_units(question: AnalyzedText) -> list[QueryUnit]:
     """Returns the words and formulas of a question on one line, in order."""
-    units = [
-        QueryUnit(start, end, tuple((WeightedTerm(term),) for term in terms)) for start, end, terms in question.formulas
-    ]
+    units = [QueryUnit(start, end, tuple((term,) for term in terms)) for start, end, terms in question.formulas]
     at = 0
     for line in question.lines:
         for morpheme in line:
             if morpheme.terms:
-                phrasing = tuple(map(WeightedTerm, morpheme.terms))
-                units.append(QueryUnit(at, at + len(morpheme.surface), (phrasing,)))
+                units.append(QueryUnit(at, at + len(morpheme.surface), (morpheme.terms,)))
             at += len(morpheme.surface)
     return sorted(units, key=lambda unit: (unit.start, unit.end))
 
@@ -45,7 +42,7 @@ def merge_concepts(units: Sequence[QueryUnit], mentions: Iterable[ConceptMention
         rest = [unit for unit in rest if unit not in covered]
         words = tuple(term for unit in covered for term in unit.phrasings[0])
         others = tuple(phrasing for unit in covered for phrasing in unit.phrasings[1:])
-        concepts = tuple((WeightedTerm(concept.term),) for concept in mention.concepts)
+        concepts = tuple((concept.term,) for concept in mention.concepts)
         rest.append(QueryUnit(mention.start, mention.end, (*((words,) if words else ()), *concepts, *others)))
     return sorted(rest, key=lambda unit: (unit.start, unit.end))
 
@@ -73,7 +70,7 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
 
     So a chunk that contains one whole phrasing matches the whole unit.
     """
-    slots: dict[tuple[WeightedTerm, ...], Slot] = {}
+    slots: dict[tuple[str, ...], Slot] = {}
     for unit in units:
         for place in range(max(len(phrasing) for phrasing in unit.phrasings)):
             terms = tuple(dict.fromkeys(phrasing[place % len(phrasing)] for phrasing in unit.phrasings))
@@ -84,4 +81,4 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
 def gram_slots(text: str) -> list[Slot]:
     """Returns one slot for each character gram of a canonical text."""
     grams = dict.fromkeys(character_grams(text))
-    return [Slot("gram", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
+    return [Slot("gram", (gram,)) for gram in grams][:MOST_SLOTS]

@@ -5,7 +5,6 @@ from collections.abc import Sequence, Set
 
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
-from sakuin.language.model import WeightedTerm
 from sakuin.language.questions.slots import Phrasing, QueryUnit, add_phrasings, merge_concepts, query_units
 from sakuin.language.vocabulary import ConceptMention, Vocabulary, longest_mentions
 
@@ -46,7 +45,7 @@ def translate(
         forms = vocabulary.words.get(word) or vocabulary.words.get(stem(word)) or ()
         if forms and not any(mention.start <= unit.start < mention.end for mention in mentions):
             names += [(unit.start, form) for form in forms[:1]]
-            merged = add_phrasings(merged, unit.start, unit.end, [(WeightedTerm(form),) for form in forms])
+            merged = add_phrasings(merged, unit.start, unit.end, [(form,) for form in forms])
     lacking = [unit.start for unit in units if not _is_known(unit, known)]
     spans = {mention.start: mention.end for mention in mentions}
     missing_names = [
@@ -63,4 +62,4 @@ def translate(
 
 
 def _is_known(unit: QueryUnit, known: Set[str]) -> bool:
-    return all(term.term in known for term in unit.phrasings[0])
+    return all(term in known for term in unit.phrasings[0])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, Literal
 
 import orjson
@@ -155,8 +154,8 @@ _MAX_CLAUSES = 128
 # letters as one word. Stored and queried terms are cut the same way.
 TERM_BYTES = 254
 
-# Terms with their weights, of which the best counts.
-Alternatives = tuple[tuple[str, float], ...]
+# Terms of which the best counts.
+Alternatives = tuple[str, ...]
 
 
 def sent_term(term: str) -> str:
@@ -164,47 +163,38 @@ def sent_term(term: str) -> str:
     return term.encode(errors="surrogatepass")[:TERM_BYTES].decode(errors="ignore")
 
 
-def words_leg(slots: Sequence[Mapping[str, float]], text: str) -> tuple[Any, ...] | None:
+def words_leg(slots: Sequence[Alternatives], text: str) -> tuple[Any, ...] | None:
     """Returns the sum over slots of the best term of each; without slots, a query for the text; None if it is blank.
 
-    A slot has its terms with their weights. The BM25 of several tokens is their sum, so that all slots with one term of
-    the same weight are one clause.
+    The BM25 of several tokens is their sum, so that all slots with one term are one clause.
     """
     selection = list(_until_full(dict.fromkeys(filter(None, map(_sent, slots)))))
-    single = sorted((terms[0] for terms in selection if len(terms) == 1), key=lambda each: -each[1])
-    clauses = [
-        _clause(weight, *(term for term, _ in same)) for weight, same in groupby(single, key=lambda each: each[1])
-    ]
-    clauses += [("Max", [_clause(weight, term) for term, weight in terms]) for terms in selection if len(terms) > 1]
+    single = [terms[0] for terms in selection if len(terms) == 1]
+    clauses: list[tuple[Any, ...]] = [_clause(single)] if single else []
+    clauses += [("Max", [_clause([term]) for term in terms]) for terms in selection if len(terms) > 1]
     if clauses:
         return clauses[0] if len(clauses) == 1 else ("Sum", clauses)
     cut = _unicode(text)[:_MAX_QUERY_CHARACTERS]
     return ("content", "BM25", cut) if cut.strip() else None
 
 
-def _sent(slot: Mapping[str, float]) -> Alternatives:
+def _sent(slot: Alternatives) -> Alternatives:
     """Returns the terms of a slot as they are stored."""
-    best: dict[str, float] = {}
-    for term, weight in slot.items():
-        sent = sent_term(_unicode(term))
-        if weight > 0:
-            best[sent] = max(weight, best.get(sent, 0.0))
-    return tuple(best.items())
+    return tuple(dict.fromkeys(sent_term(_unicode(term)) for term in slot))
 
 
 def _until_full(slots: Mapping[Alternatives, None]) -> Iterator[Alternatives]:
     characters, clauses = 0, 0
     for terms in slots:
-        characters += sum(len(term) for term, _ in terms)
+        characters += sum(map(len, terms))
         clauses += len(terms)
         if characters > _MAX_QUERY_CHARACTERS or clauses > _MAX_CLAUSES:
             return
         yield terms
 
 
-def _clause(weight: float, *terms: str) -> tuple[Any, ...]:
-    clause = ("terms", "BM25", list(terms))
-    return clause if weight == 1 else ("Product", weight, clause)
+def _clause(terms: list[str]) -> tuple[Any, ...]:
+    return ("terms", "BM25", terms)
 
 
 def _unicode(text: str) -> str:
