@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -83,4 +84,4 @@ class Timed:
 def quantile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` of the values do not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    return ordered[max(ceil(share * len(ordered)) - 1, 0)]

@@ -5,17 +5,25 @@ No peer does this; a figure is compared with another one of the same run.
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from sakuin_cli.commands.table import create_table
+from sakuin_cli.connections import deployment_of
+from sakuin_cli.settings import CommandSettings
 
 from benchmarks.__main__ import running_stack
 from benchmarks.cold_start import emulator_program, measured
 from benchmarks.comparison.measure import Row, Run, Section, Spread
-from benchmarks.stack import Stack
+from benchmarks.stack import Stack, quantile
+from benchmarks.table_stack import large_string
+from benchmarks.traffic import Traffic
 
 STARTS = 3
-UPLOADS = 5
+UPLOADS = 20
 BACKLOG = 30
+# Each has two chunks.
+STRINGS = 1_500
 SEARCHES = 20
 _LABELS = Path(__file__).parents[2] / "tests" / "labels" / "knowledge.jsonl"
 ONE_RULE = """<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>鮮度{number}</title></head><body>
@@ -27,19 +35,47 @@ def sections(_run: Run) -> Iterator[Section]:
     """Yields both answers, from one stack with the samples."""
     with running_stack() as folder:
         stack = Stack(folder)
+        # The sample Table is still embedded then.
+        _wait_until_idle(stack)
         searches, lists = _waits_for_answers(stack, SEARCHES)
         yield _cold_starts(stack)
         alone = _waits_for_pages(stack, UPLOADS)
         for number in range(BACKLOG):
             stack.put(f"benchmark/backlog-{number}.html", ONE_RULE.format(number=1000 + number))
         behind = _waits_for_pages(stack, 1)
-        waits = {"alone": alone, f"behind {BACKLOG} pages": behind}
-        remark = f"{UPLOADS} pages, one after another; then one right after {BACKLOG} more. The local model embeds all."
+        _wait_until_idle(stack)
+        _begin_table(stack)
+        waits = {
+            "alone": alone,
+            f"behind {BACKLOG} pages": behind,
+            f"beside a Table of {2 * STRINGS:,} chunks": _waits_for_pages(stack, UPLOADS),
+        }
+        remark = (
+            f"{UPLOADS} pages, one after another; one right after {BACKLOG} more; {UPLOADS} while a Table is embedded. "
+            "The local model embeds all."
+        )
         yield _section("freshness", "Upload to searchable", remark, waits, "alone")
         remark = "What remains beside `tools/list` is the search; local functions stand in for Lambda."
         yield _section(
             "freshness", "A search on the stack", remark, {"search": searches, "tools/list": lists}, "search"
         )
+
+
+def _wait_until_idle(stack: Stack) -> None:
+    traffic = Traffic(stack, "freshness")
+    while traffic.waiting():
+        time.sleep(0.5)
+
+
+def _begin_table(stack: Stack) -> None:
+    """Creates a Table and its tool; returns when its chunks are being embedded."""
+    client, project = deployment_of(CommandSettings.read(stack.environment)), stack.environment["SAKUIN_PROJECT"]
+    document = json.dumps({"articles": [large_string(number) for number in range(STRINGS)]}, ensure_ascii=False)
+    table = create_table(client, project, "freshness", document.encode(), seconds=60)["id"]
+    client.create_tool(project, table_id=table, json_path="/articles", name="search_articles", description=None)
+    traffic = Traffic(stack, "freshness")
+    while "EmbedQueue" not in traffic.waiting():
+        time.sleep(0.5)
 
 
 def _waits_for_answers(stack: Stack, calls: int) -> tuple[list[float], list[float]]:
@@ -91,10 +127,10 @@ def _cold_starts(stack: Stack) -> Section:
     return _section("starts", title, remark, times, "a search then")
 
 
-def _section(name: str, title: str, remark: str, times: dict[str, Sequence[float]], beside: str) -> Section:
+def _section(name: str, title: str, remark: str, times: Mapping[str, Sequence[float]], beside: str) -> Section:
     """Compares medians: these times are of different events."""
     one = Spread.of(times[beside]).median
     spreads = {key: Spread.of(some) for key, some in times.items()}
     ratios = {key: Spread(each.median / one, each.low / one, each.high / one) for key, each in spreads.items()}
-    rows = [Row(key, "", spreads[key], ratios[key]) for key in times]
+    rows = [Row(key, "", spreads[key], ratios[key], {"p95": quantile(times[key], 0.95)}) for key in times]
     return Section(name, title, remark, "ms", rows, beside)
