@@ -17,15 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
-import httpx
 import numpy as np
 import psycopg
 from sakuin.knowledge.model import KnowledgeChunk, Learns, PageChange, Source, padded
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.language.model import IndexedWords
 from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.requests import Request
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin_local.supabase.database import Database, running_database
 
@@ -176,16 +176,15 @@ def _write_large_page(sql: psycopg.Connection, database: Database, rng: np.rando
         backends = sql.execute("select pid from pg_stat_activity where usename = 'authenticator'").fetchall()
         return sum(map(_processor_seconds, [pid for (pid,) in backends]))
 
-    def execute(request: httpx.Request) -> None:
-        request.extensions["began"] = time.perf_counter(), processor_seconds()
+    send = client.send
 
-    def measure(response: httpx.Response) -> None:
-        response.read()
-        began, processor = response.request.extensions["began"]
-        name = response.request.url.path.rpartition("/")[2]
-        statements[name].append((time.perf_counter() - began, processor_seconds() - processor))
+    def measured(request: Request) -> Any:
+        began, processor = time.perf_counter(), processor_seconds()
+        response = send(request)
+        statements[request.name].append((time.perf_counter() - began, processor_seconds() - processor))
+        return response
 
-    client.session.event_hooks = {"request": [execute], "response": [measure]}
+    client.send = measured
     index = KnowledgeIndex(client)
     words = [f"語{number:x}" for number in range(60_000)]
     chunks: list[KnowledgeChunk] = []

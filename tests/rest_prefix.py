@@ -5,15 +5,19 @@ The prefix is removed as a request leaves this process; a proxy would take a ten
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpcore
 from sakuin_local.addresses import LOOPBACK
+from urllib3.connection import HTTPConnection
 
-_PREFIX = b"/rest/v1"
+_PREFIX = "/rest/v1"
 # Where a PostgREST is served.
 _PORTS: set[int] = set()
 _handle: Callable[..., httpcore.Response] = httpcore.ConnectionPool.handle_request
 _handle_async: Callable[..., Awaitable[httpcore.Response]] = httpcore.AsyncConnectionPool.handle_async_request
+
+_request = HTTPConnection.request
 
 
 @contextmanager
@@ -28,7 +32,7 @@ def served_below_prefix(port: int) -> Iterator[str]:
 
 def _cut(request: httpcore.Request) -> httpcore.Request:
     if request.url.port in _PORTS:
-        request.url.target = request.url.target.removeprefix(_PREFIX)
+        request.url.target = request.url.target.removeprefix(_PREFIX.encode())
     return request
 
 
@@ -40,5 +44,10 @@ async def _handle_cut_async(pool: httpcore.AsyncConnectionPool, request: httpcor
     return await _handle_async(pool, _cut(request))
 
 
+def _request_cut(connection: HTTPConnection, method: str, url: str, *parts: Any, **more: Any) -> None:
+    _request(connection, method, url.removeprefix(_PREFIX) if connection.port in _PORTS else url, *parts, **more)
+
+
 httpcore.ConnectionPool.handle_request = _handle_cut
 httpcore.AsyncConnectionPool.handle_async_request = _handle_cut_async
+HTTPConnection.request = _request_cut  # type: ignore[method-assign]

@@ -63,7 +63,7 @@ SDKS = {
     "boto3": {"aws"},
     "botocore": {"aws", "aws_lambda", "s3", "sqs", "secrets_manager", "eventbridge"},
     "openai": {"openai"},
-    "postgrest": {"supabase"},
+    "urllib3": {"supabase"},
     "turbopuffer": {"turbopuffer"},
     "mcp": {"mcp"},
     "fastapi": {"http", "console"},

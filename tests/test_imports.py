@@ -37,13 +37,13 @@ assert callable(app.handler)
 print(json.dumps(sorted(sys.modules)))
 """
 NEVER = {
-    "SakuinMcp": {"jwt", "fastapi", "bs4", "lxml", "numpy", "yaml", "supabase", "turbopuffer", "openai", "typer"},
-    "SakuinApi": {"mcp", "mcp_types", "jinja2", "openai", "sudachipy", "numpy", "supabase", "turbopuffer", "typer"},
-    "SakuinSendWebhooks": {"fastapi", "turbopuffer", "numpy", "supabase", "bs4"},
-    "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "supabase", "turbopuffer", "regex"},
-    "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "supabase", "sudachipy", "bs4", "lxml"},
-    "SakuinEmbedChunks": {"mcp", "fastapi", "mangum", "numpy", "supabase", "bs4", "lxml"},
-    "SakuinMaintain": {"fastapi", "mangum", "numpy", "supabase", "bs4", "lxml"},
+    "SakuinMcp": {"jwt", "fastapi", "bs4", "lxml", "numpy", "yaml", "postgrest", "turbopuffer", "openai", "typer"},
+    "SakuinApi": {"mcp", "mcp_types", "jinja2", "openai", "sudachipy", "numpy", "postgrest", "turbopuffer", "typer"},
+    "SakuinSendWebhooks": {"fastapi", "turbopuffer", "numpy", "postgrest", "bs4"},
+    "SakuinIndexMaterial": {"mcp", "fastapi", "mangum", "numpy", "postgrest", "turbopuffer", "regex"},
+    "SakuinIndexTool": {"mcp", "fastapi", "mangum", "openai", "numpy", "postgrest", "sudachipy", "bs4", "lxml"},
+    "SakuinEmbedChunks": {"mcp", "fastapi", "mangum", "numpy", "postgrest", "bs4", "lxml"},
+    "SakuinMaintain": {"fastapi", "mangum", "numpy", "postgrest", "bs4", "lxml"},
 }
 
 
@@ -138,7 +138,13 @@ def test_a_function_starts_with_its_layers_alone_and_without_what_it_does_not_ne
 
 
 def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) -> None:
-    needed = {"mcp.server.lowlevel.server", "postgrest", "sakuin.platform.openai.embeddings", "sudachipy", "mangum"}
+    needed = {
+        "mcp.server.lowlevel.server",
+        "sakuin.platform.supabase.client",
+        "sakuin.platform.openai.embeddings",
+        "sudachipy",
+        "mangum",
+    }
     assert needed <= loaded("SakuinMcp")
 
 

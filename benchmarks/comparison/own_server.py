@@ -25,7 +25,6 @@ from sakuin.retrieval.weights import weights_of
 from sakuin_local.embeddings.model import NAME
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from yarl import URL
 
 from benchmarks.comparison.server import KEY, serve
 from tests.events import Ring
@@ -45,7 +44,7 @@ def postgrest_of(folder: Path) -> str:
 def client_of(postgrest: str, key: str) -> Client:
     """Returns the product's client of a PostgREST without a gateway."""
     client = connected(postgrest, key)
-    client.base_url = URL(postgrest)
+    client.path = ""
     return client
 
 

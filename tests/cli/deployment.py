@@ -14,8 +14,7 @@ import psycopg
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.s3.models import FakeDeleteMarker, s3_backends
 from moto.sqs.models import Message, sqs_backends
-from postgrest import SyncPostgrestClient as Client
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import Client, connected
 from sakuin.wiring import api, index_material
 from sakuin.wiring.clients import Clients
 from sakuin_local.supabase.database import Database

@@ -25,7 +25,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
 from tests.convergence.following import Follower
-from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
+from tests.convergence.gates import PATIENCE_SECONDS, Gate, aws_failure, circuit_open, gated_database, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
@@ -51,8 +51,8 @@ class MaterialsBackend:
 @contextmanager
 def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        client = connected(database.rest_url, database.service_key)
-        gated(client.session, "supabase")
+        client = connected(database.rest_url, database.service_key, seconds=PATIENCE_SECONDS)
+        gated_database(client)
         yield MaterialsBackend(client, sql)
 
 

@@ -38,7 +38,15 @@ from sakuin_local.turbopuffer.store import Store
 from turbopuffer import DefaultHttpxClient
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent_telemetry
-from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
+from tests.convergence.gates import (
+    PATIENCE_SECONDS,
+    Gate,
+    aws_failure,
+    circuit_open,
+    gated,
+    gated_database,
+    unavailable,
+)
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import WEIGHTS, MemoryEmbedder
@@ -74,8 +82,8 @@ class TablesBackend:
 def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
     stand_in = Store(folder / "turbopuffer.sqlite", AT_ONCE)
     with served(application(stand_in)) as port, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        client = connected(database.rest_url, database.service_key)
-        gated(client.session, "supabase")
+        client = connected(database.rest_url, database.service_key, seconds=PATIENCE_SECONDS)
+        gated_database(client)
         session = DefaultHttpxClient()
         gated(session, "turbopuffer")
         # A request that is done again is a fate of the schedule's, so the client does none by itself.

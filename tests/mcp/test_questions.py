@@ -172,7 +172,8 @@ class Session:
         values = [Jsonb(value) if name in ("p_slots", "p_words") else value for name, value in named.items()]
         call = f"select {function}({', '.join(f'{name} => %s' for name in named)})"
         ((data,),) = self.sql.execute(call.encode(), values).fetchall()
-        return SimpleNamespace(execute=lambda: SimpleNamespace(data=data))
+        answered = SimpleNamespace(status=200, data=json.dumps(data).encode())
+        return SimpleNamespace(send=lambda _request: answered)
 
 
 class SharedSearch:

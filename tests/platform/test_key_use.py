@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.keys import KeyUse, hash_of_key, record_once_a_day
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import answer, connected
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin_local.supabase.database import Database
 
@@ -75,7 +75,7 @@ def test_a_day_is_forgotten_after_a_year(empty_database: Database) -> None:
     ages = {"used a year ago": 364, "used before that": 366}
     for key_hash, age in ages.items():
         row = {"key_hash": key_hash, "last_used_on": (today - timedelta(days=age)).isoformat()}
-        client.table("key_use").insert(row).execute()
+        answer(client.table("key_use").insert(row))
     use.record("used now")
     assert set(use.days([*ages, "used now"])) == {"used a year ago", "used now"}
 

@@ -7,7 +7,7 @@ import pytest
 from sakuin.errors import Invalid, NotFound, Unavailable
 from sakuin.platform.keys import LibraryKeys, StoredKeys, hash_of_key, is_key, matching_hash, new_key
 from sakuin.platform.secrets import KeyRing
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import answer, connected
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 from sakuin_local.supabase.database import Database
@@ -89,7 +89,7 @@ def test_a_key_expires_at_its_time_also_while_the_database_is_away(empty_databas
     (stored,) = made.all()
     assert datetime.fromisoformat(stored.expires_at or "") == until
     empty = connected(empty_database.rest_url, empty_database.service_key)
-    empty.table("library_key").update({"expires_at": "2026-01-01T00:00Z"}).eq("key_hash", key_hash).execute()
+    answer(empty.table("library_key").update({"expires_at": "2026-01-01T00:00Z"}).eq("key_hash", key_hash))
     assert made.for_searches() == []
 
 

@@ -16,7 +16,7 @@ from moto import mock_aws
 from sakuin.errors import Unavailable
 from sakuin.platform.openai.embeddings import connected as embeddings
 from sakuin.platform.secrets import NamedSecret, RenewedKey, auth_of
-from sakuin.platform.supabase.client import connected, credentials
+from sakuin.platform.supabase.client import call, connected, credentials
 from sakuin.platform.turbopuffer.client import connected as store
 from sakuin_local.serving import served
 from starlette.applications import Starlette
@@ -80,8 +80,8 @@ def ask_turbopuffer(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
 def ask_supabase(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
     key.headers = credentials
     client = connected(vendor.url, "old")
-    client.basic_auth = auth_of(httpx.Auth, key)
-    return lambda: client.rpc("f", {}).execute()
+    client.send = key.before(client.send)
+    return lambda: call(client, "f", {})
 
 
 ASKS = [ask_openai, ask_embeddings, ask_turbopuffer, ask_supabase]

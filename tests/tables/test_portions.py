@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 from sakuin.errors import NotFound
+from sakuin.platform.supabase.requests import Request
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.chunk_store import WatchedStore
+from tests.watched import watched
 from tests.worlds import TableWorld, long, passages_of
 
 OF_TABLES = ("chunks", "node", "table_reading", "table_object", "table_scan", "pending_deletion")
@@ -106,19 +107,21 @@ def test_a_deleted_project_is_hidden_at_once_and_goes_table_by_table(world: Tabl
     assert other.found(kept)
 
 
-def test_the_strings_of_a_document_are_sent_once_however_many_are_removed(world: TableWorld) -> None:
+def test_the_strings_of_a_document_are_sent_once_however_many_are_removed(
+    world: TableWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = [long(f"章{number}", 300) for number in range(12)]
     table, _, endpoint = world.indexed(texts)
     world.replace(table, texts[:8])
     world.queues.asked.clear()
     hashes: list[tuple[int | None, int]] = []
 
-    def record(request: httpx.Request) -> None:
-        if request.url.path.endswith("finish_scan"):
-            body = json.loads(request.content)
+    def record(request: Request, _: object) -> None:
+        if request.name == "finish_scan" and request.body:
+            body = json.loads(request.body)
             hashes.append((body["p_kept"] and len(body["p_kept"]), len(body["p_gone"])))
 
-    world.client.session.event_hooks = {"request": [record]}
+    monkeypatch.setattr(world.client, "send", watched(world.client, record))
     assert replace(world.scan, nodes_a_deletion=1)(world.project, table).outcome == "scanned"
     assert hashes == [(8, 0), (None, 1), (None, 1), (None, 1)]
     assert (len(world.found(endpoint)), len(world.rows(table))) == (8, 8)

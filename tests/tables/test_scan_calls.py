@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.doubles.sqs import ModelledSqs
+from tests.watched import watched
 from tests.worlds import EMBEDS, TOOLS, TableWorld, long
 
 A, B, C = (long(words, 300) for words in ("二次方程式の解の公式", "一次関数の傾き", "三平方の定理と直角三角形"))
@@ -24,12 +25,6 @@ class Calls:
     world: TableWorld
     made: list[str] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.world.client.session.event_hooks = {"request": [self._called]}
-
-    def _called(self, request: Any) -> None:
-        self.made.append(request.url.path.rpartition("/")[2])
-
     def scan(self) -> list[str]:
         """Delivers the next message of a scan; returns its calls."""
         queues = self.world.queues
@@ -41,9 +36,12 @@ class Calls:
 
 
 @pytest.fixture
-def calls(world: TableWorld) -> Calls:
+def calls(world: TableWorld, monkeypatch: pytest.MonkeyPatch) -> Calls:
     world.chunks_a_page = 2
-    return Calls(world)
+    calls = Calls(world)
+    see = watched(world.client, lambda request, _: calls.made.append(request.name))
+    monkeypatch.setattr(world.client, "send", see)
+    return calls
 
 
 def test_each_page_takes_four_calls_and_a_table_without_a_change_three(calls: Calls) -> None:

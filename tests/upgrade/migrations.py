@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
-from postgrest import APIError
+from sakuin.errors import SakuinError
 from sakuin.platform.supabase import schema
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import DatabaseError, answer, connected
 from sakuin.platform.supabase.schema import SchemaCheck, SchemaState
 from sakuin_local.places import MIGRATIONS
 from sakuin_local.supabase.database import Database
@@ -84,10 +84,10 @@ def await_reading(database: Database) -> None:
 def _knows_table(database: Database, table: str) -> bool:
     row = connected(database.rest_url, database.service_key, seconds=5).table(table).insert({"id": 1})
     try:
-        row.execute()
-    except APIError as error:
+        answer(row)
+    except SakuinError as error:
         # Without a right to write, a known table is refused with a code.
-        return bool(error.code)
+        return isinstance(error.__cause__, DatabaseError) and bool(error.__cause__.code)
     return True
 
 

@@ -16,14 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-import httpx
 import psycopg
 import pytest
 from sakuin import __version__
 from sakuin.platform.sqs import SqsQueue
 from sakuin_local.places import REPOSITORY, SCHEMA
 from sakuin_local.supabase.database import running_database
+from urllib3 import HTTPConnectionPool
 
 from tests.upgrade.replay import RECORDED, Call, Replay, Session, read_answer, recording_of, sparse
 
@@ -110,24 +111,25 @@ def _names(value: Any) -> str:
 
 def pytest_configure() -> None:
     """Lets each request and each message be noted."""
-    send_request, send_messages = httpx.Client.send, SqsQueue.send
+    send_request, send_messages = HTTPConnectionPool.urlopen, SqsQueue.send
 
-    def sent(client: httpx.Client, request: httpx.Request, **options: Any) -> httpx.Response:
-        answered = send_request(client, request, **options)
-        _, is_ours, path = request.url.path.partition(_REST)
+    def sent(pool: HTTPConnectionPool, method: str, url: str, **options: Any) -> Any:
+        answered = send_request(pool, method, url, **options)
+        parts = urlsplit(url)
+        _, is_ours, path = parts.path.partition(_REST)
         if is_ours:
-            answered.read()
-            answer, error = read_answer(answered)
-            headers = {name: request.headers[name] for name in _HEADERS if name in request.headers}
-            body = json.loads(request.content) if request.content else None
-            _CALLS.append(Call(request.method, path, dict(request.url.params), headers, body, answer, error))
+            answer, error = read_answer(answered.status, answered.data)
+            given = {name.lower(): value for name, value in options["headers"].items()}
+            headers = {name: given[name] for name in _HEADERS if name in given}
+            body = json.loads(options["body"]) if options["body"] else None
+            _CALLS.append(Call(method, path, dict(parse_qsl(parts.query)), headers, body, answer, error))
         return answered
 
     def messages_sent(queue: SqsQueue, messages: Any, **options: Any) -> None:
         _MESSAGES.extend(json.loads(json.dumps(body)) for body in messages)
         send_messages(queue, messages, **options)
 
-    httpx.Client.send = sent  # type: ignore[method-assign]
+    HTTPConnectionPool.urlopen = sent  # type: ignore[method-assign]
     SqsQueue.send = messages_sent  # type: ignore[method-assign]
 
 

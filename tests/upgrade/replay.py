@@ -62,7 +62,7 @@ class Replay:
             for call in session:
                 params, given, body = (self._translated(each) for each in (call.params, call.headers, call.body))
                 answered = client.request(call.method, call.path, params=params, headers=given, json=body)
-                answer, error = read_answer(answered)
+                answer, error = read_answer(answered.status_code, answered.content)
                 self._learn(call.answer, answer)
                 yield Call(call.method, call.path, params, given, body, answer, error)
 
@@ -96,14 +96,14 @@ class Replay:
                 self._learn(recorded[key], answer[key])
 
 
-def read_answer(answered: httpx.Response) -> tuple[Any, str | None]:
+def read_answer(status: int, content: bytes) -> tuple[Any, str | None]:
     """Returns the JSON of an answer, and the code of an error."""
     try:
-        answer = answered.json() if answered.content else None
+        answer = json.loads(content) if content else None
     except ValueError:
-        answer = answered.text
-    error = answer["code"] if isinstance(answer, dict) and "code" in answer else str(answered.status_code)
-    return answer, None if answered.is_success else error
+        answer = content.decode()
+    error = answer["code"] if isinstance(answer, dict) and "code" in answer else str(status)
+    return answer, None if 200 <= status < 300 else error
 
 
 def missing(recorded: Any, answer: Any, place: str = "the answer") -> Iterator[str]:

@@ -22,6 +22,7 @@ import httpx
 import httpx2
 import pytest
 import sakuin
+import urllib3
 from sakuin.knowledge.reading import parsing
 from sakuin.language import morphemes
 from sakuin.platform import queue_handler, redaction
@@ -90,6 +91,11 @@ class Counts:
             request = frame.f_locals["request"]
             self.counts[self.vendors[f"{request.url.host}:{request.url.port}"]] += 1
             self.counts["bytes"] += len(request.content)
+        elif code is urllib3.HTTPConnectionPool.urlopen.__code__:
+            pool = frame.f_locals["self"]
+            self.counts[self.vendors[f"{pool.host}:{pool.port}"]] += 1
+            self.counts["bytes"] += len(frame.f_locals["body"] or b"")
+            return self._urllib3_answer
         elif code in (each.__code__ for each in ANSWERS):
             return self._answer
         elif code is botocore.endpoint.Endpoint._do_get_response.__code__:
@@ -105,6 +111,11 @@ class Counts:
         if event == "return" and argument is not None and argument.is_stream_consumed:
             self.counts["bytes"] += len(argument.content)
         return self._answer
+
+    def _urllib3_answer(self, _frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+        if event == "return" and argument is not None:
+            self.counts["bytes"] += len(argument.data)
+        return self._urllib3_answer
 
     def measured(self, act: Callable[[], object]) -> dict[str, int]:
         """Returns what `act` does."""

@@ -13,6 +13,7 @@ from sakuin.wiring.clients import Clients, start_telemetry
 from sakuin.wiring.index_versions import kept_or_own, live_last, own_index, recent
 from sakuin.wiring.mcp import Searches
 
+from tests.watched import watched
 from tests.worlds import SETTINGS, TableWorld, World, long
 
 AN_HOUR = 3600.0
@@ -36,9 +37,8 @@ class Worker:
     clients: QuietClients
 
     def __post_init__(self) -> None:
-        hooks = self.clients.supabase.session.event_hooks
-        hooks["request"].append(lambda request: self.clients.paths.append(request.url.path.rpartition("/")[2]))
-        self.clients.supabase.session.event_hooks = hooks
+        client, paths = self.clients.supabase, self.clients.paths
+        client.send = watched(client, lambda request, _: paths.append(request.name))
         self.indexes = IndexVersions(self.clients.supabase)
         self.own = own_index(self.clients.settings)
         self.other = replace(self.own, model=replace(self.own.model, query_prefix="q: "))

@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio.to_thread
 import boto3
-import httpx
 import pytest
 import sakuin
 from mcp.server.runner import serve_one
@@ -21,6 +20,7 @@ from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.aws import Handler
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import search_secret
+from sakuin.platform.supabase.client import answer
 from sakuin.tables.search import SearchTable
 from sakuin.wiring import index_material, mcp
 from sakuin.wiring.clients import Clients
@@ -88,7 +88,7 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps(stack: Stack, monkeypa
     handler = index_material.handler(Clients.of(os.environ, "Index"))
     monkeypatch.setattr(json, "loads", counted)
     found: dict[str, list[str]] = {}
-    with calls_watched(httpx.Client.send, lambda frame: str(frame.f_locals["request"].url.path), found):
+    with calls_watched(answer, lambda frame: str(frame.f_locals["request"].path), found):
         assert handler(uploaded, Context()) == {"batchItemFailures": []}
     assert 1 < len(found["/rest/v1/rpc/apply_material"]) <= MOST_FRAMES, found
     assert len(parsed) == 1

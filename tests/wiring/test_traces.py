@@ -18,6 +18,7 @@ TRACE = "1-5759e988-bd862e3fe1be46a994272793"
 CALLS = """
 import os
 from contextlib import suppress
+from sakuin.platform.supabase.client import answer
 from sakuin.wiring.clients import Clients
 
 clients = Clients.of(os.environ, "Search")
@@ -25,7 +26,7 @@ model = clients.settings.embedding_model
 
 def handler():
     for call in (
-        lambda: clients.supabase.rpc("database_state", {}).execute(),
+        lambda: answer(clients.supabase.rpc("database_state", {})),
         lambda: clients.question_embedder(model).query("a question"),
         lambda: clients.indexing_embedder(model).passages(["a text"]),
         lambda: clients.chunk_store().namespaces("project_"),
@@ -74,8 +75,7 @@ def test_each_vendor_has_its_subsegment(traced: tuple[list[dict[str, Any]], str]
     found, text = traced
     remote = {one["name"]: one for one in found if one.get("namespace") == "remote"}
     assert {"openai-questions", "openai-passages", "turbopuffer-writes"} <= remote.keys()
-    # Supabase is named after its host.
-    assert any("/rpc/database_state" in one.get("http", {}).get("request", {}).get("url", "") for one in found)
+    assert remote["supabase"]["http"]["request"]["url"].endswith("/rpc/database_state")
     assert {one["trace_id"] for one in found} == {TRACE}
     assert remote["turbopuffer-writes"]["fault"] is True
     assert "fault" not in remote["openai-passages"]

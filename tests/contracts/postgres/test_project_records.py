@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import psycopg
 import pytest
 from sakuin.errors import Invalid, OverLimit
@@ -17,6 +16,7 @@ from sakuin.tables.model import Tool, User
 
 from tests.doubles.event_bus import MemoryBus
 from tests.emptied import emptied
+from tests.watched import watched
 
 MEMBER, STRANGER = User(str(uuid4())), User(str(uuid4()))
 
@@ -64,15 +64,14 @@ def _joined(kept: Kept, project: str, user: User) -> str:
     return user.id
 
 
-def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept) -> None:
+def test_a_document_leaves_postgres_only_for_those_who_read_it(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     project = kept.project()
     table = kept.table(project, '{"a":"' + "x" * 100_000 + '"}')
     answers: list[tuple[str, int]] = []
 
-    def record(response: httpx.Response) -> None:
-        answers.append((response.url.path.rpartition("/")[2], len(response.read())))
-
-    kept.records.client.session.event_hooks = {"response": [record]}
+    client = kept.records.client
+    see = watched(client, lambda request, response: answers.append((request.name, len(response.data))))
+    monkeypatch.setattr(client, "send", see)
     tables = TableAdmin(kept.records, S3Bucket(None, ""))
     assert kept.records.table(None, table).bytes > 100_000
     tables.create_tool(None, project, table, json_path="/a", name="a", description=None)

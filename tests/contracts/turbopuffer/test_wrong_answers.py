@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from sakuin.errors import Invalid, Refused, Unavailable
 from sakuin.platform.calls import Retries
-from sakuin.platform.supabase.client import READING_FUNCTIONS, answer, call
+from sakuin.platform.supabase.client import answer, call
 from sakuin.platform.supabase.client import connected as supabase
+from sakuin.platform.supabase.requests import READING_FUNCTIONS
 from sakuin.platform.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.nodes import PublishedNode
 from sakuin.tables.turbopuffer import ChunkStore

@@ -90,7 +90,7 @@ class Sessions:
 
         Each call counts as a request of the user: `OverLimit` if the user made too many.
         """
-        table = self.client.table("console_session").select("admin_key_hash, tokens")
+        table = self.client.table("console_session").select("admin_key_hash,tokens")
         rows = answer(table.eq("id_hash", _hash(session_id)).gt("expires_at", "now"))
         if not rows:
             return None

@@ -243,7 +243,7 @@ class MaterialRecords:
     def failed(self, *, limit: int) -> Sequence[FailedMaterial]:
         """Returns the materials whose newest version could not be read, the last failure first."""
         columns = "material,error,updated_at"
-        request = self.client.table("material").select(columns).eq("status", "failed").order("updated_at", desc=True)
+        request = self.client.table("material").select(columns).eq("status", "failed").order("updated_at.desc")
         return [
             FailedMaterial(row["material"], row["error"], row["updated_at"]) for row in answer(request.limit(limit))
         ]
@@ -280,7 +280,7 @@ class MaterialRecords:
 
     def last_indexed(self) -> str | None:
         """Returns when a page last became searchable, None if there is none."""
-        request = self.client.table("material").select("indexed_at").order("indexed_at", desc=True, nullsfirst=False)
+        request = self.client.table("material").select("indexed_at").order("indexed_at.desc.nullslast")
         return next((row["indexed_at"] for row in answer(request.limit(1))), None)
 
     def descriptions(self) -> Mapping[str, str]:

@@ -93,7 +93,7 @@ class StoredPages:
         for space in self._abandoned():
             self.rows.delete_namespace(namespace(self.library, space))
         before = (datetime.now(UTC) - _STAGED).isoformat()
-        others = self.client.table("stored_row").select("*").is_("id", "null").lt("changed_at", before)
+        others = self.client.table("stored_row").select("*").is_null("id").lt("changed_at", before)
         portion = answer(others.order("changed_at").limit(MAX_DELETED_ROWS))
         together: dict[tuple[str, int], list[str]] = {}
         for row in portion:

@@ -206,7 +206,7 @@ class LibraryKeys:
 
     def all(self) -> Sequence[LibraryKey]:
         """Returns them, oldest first."""
-        rows = answer(self.client.table("library_key").select("*").order("created_at").order("key_hash"))
+        rows = answer(self.client.table("library_key").select("*").order("created_at", "key_hash"))
         return [LibraryKey(**row) for row in rows]
 
     def for_searches(self) -> Sequence[LibraryKey]:

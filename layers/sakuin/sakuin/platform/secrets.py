@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
@@ -12,6 +12,8 @@ from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterEr
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.platform.aws import client
+
+T = TypeVar("T")
 
 _MAX_AGE_SECONDS = 300
 # Between two reads that ignore the maximum age.
@@ -204,6 +206,15 @@ class RenewedKey:
             for name in old:
                 del request.headers[name]
             request.headers.update(self.headers(self._current()))
+
+    def before(self, send: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Returns `send` with the current key in each request."""
+
+        def sent(request: Any) -> T:
+            self.set_key(request)
+            return send(request)
+
+        return sent
 
     def _current(self) -> str:
         try:

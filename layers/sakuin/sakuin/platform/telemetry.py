@@ -12,6 +12,8 @@ from aws_lambda_powertools import Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import OutOfTime
+from sakuin.platform.supabase.client import Client
+from sakuin.platform.supabase.requests import Request
 from sakuin.texts.catalogue import coded
 
 # OpenAI logs this header under its own name; the other vendors log the headers of a request.
@@ -128,15 +130,15 @@ def _id_in(message: Mapping[str, Any]) -> object:
 
 
 @contextmanager
-def vendor_subsegment(tracer: Tracer, name: str) -> Iterator[None]:
+def vendor_subsegment(tracer: Tracer, name: str) -> Iterator[Any]:
     """Records the block as a call of a vendor in the trace, with its failure but not the text of its error.
 
-    X-Ray's SDK instruments httpx and boto3 by itself, but not httpx2, which OpenAI's and turbopuffer's SDKs use.
+    X-Ray's SDK instruments boto3 by itself, but neither urllib3 nor httpx2, which OpenAI's and turbopuffer's SDKs use.
     """
     recorder: Any = tracer.provider
     subsegment = recorder.begin_subsegment(name, namespace="remote")
     try:
-        yield
+        yield subsegment
     except Exception:
         if subsegment is not None:
             subsegment.add_fault_flag()
@@ -172,6 +174,25 @@ def instrument_client(session: HttpSession, meter: Meter, work: Callable[[], str
         "request": [*hooks.get("request", ()), start],
         "response": [*hooks.get("response", ()), finish],
     }
+
+
+def instrument_database(client: Client, meter: Meter, work: Callable[[], str], tracer: Tracer) -> None:
+    """Adds the id that `work` returns to each request of `client`, records its duration, and traces it."""
+    send = client.send
+
+    def sent(request: Request) -> Any:
+        if work_id := sendable(work()):
+            request.headers[REQUEST_HEADER] = work_id
+        started = time.perf_counter()
+        with vendor_subsegment(tracer, "supabase") as subsegment:
+            response = send(request)
+            if subsegment is not None:
+                subsegment.put_http_meta("url", request.path)
+                subsegment.put_http_meta("status", response.status)
+        meter.record_duration("Database", (time.perf_counter() - started) * 1000)
+        return response
+
+    client.send = sent
 
 
 def add_work_to_messages(client: Any, work: Callable[[], str]) -> Any:

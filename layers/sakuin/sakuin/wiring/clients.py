@@ -27,6 +27,7 @@ from sakuin.platform.telemetry import (
     EmfMeter,
     add_work_to_messages,
     instrument_client,
+    instrument_database,
     vendor_subsegment,
 )
 from sakuin.settings import Settings
@@ -133,8 +134,8 @@ class Clients:
     @cached_property
     def supabase(self) -> "Client":
         """The client of Supabase, with the service key, in `mcp` with that of searches."""
-        client = self._connected()
-        self._instrument(client.session, REQUEST_HEADER, "Database")
+        client, telemetry = self._connected(), self.telemetry
+        instrument_database(client, telemetry.meter, telemetry.work, telemetry.tracer)
         return client
 
     def short_supabase(self, seconds: float) -> "Client":
@@ -146,8 +147,7 @@ class Clients:
         client = connected(self.settings.supabase_url, key, apikey=apikey, seconds=seconds)
         renewed = self._renewed_key(lambda now: now.database_key)
         renewed.headers = partial(database_credentials, apikey)
-        # The client has no other parameter for an `auth` of httpx.
-        client.basic_auth = auth_of(httpx.Auth, renewed)
+        client.send = renewed.before(client.send)
         return client
 
     def openai(self) -> "OpenAI":

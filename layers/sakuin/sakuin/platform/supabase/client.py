@@ -1,110 +1,28 @@
 """The client of Supabase's database API (PostgREST), for the service and for users, its repetitions and its errors."""
 
+import json
 import re
-from collections.abc import Mapping
-from typing import Any, Protocol
-from urllib.parse import unquote
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
-from postgrest import APIError, SyncPostgrestClient
+from urllib3 import Timeout
+from urllib3.exceptions import HTTPError
 
 from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit, Refused, SakuinError, Unavailable
-from sakuin.platform.calls import Retries, interactive, retry_after
+from sakuin.platform.calls import interactive
 from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.connections import connections, repeating
+from sakuin.platform.supabase.requests import Request, Response, Send
 from sakuin.texts.catalogue import coded
-
-# SQL functions that only read. PostgREST calls every function with POST.
-READING_FUNCTIONS = frozenset(
-    {
-        "changed_nodes",
-        "chunks_to_store",
-        "current_chunks",
-        "endpoint",
-        "filter_values",
-        "finding_counts",
-        "find_text",
-        "indexed_anchors",
-        "known_vectors",
-        "list_concepts",
-        "list_materials",
-        "lexicon_entries",
-        "material_counts",
-        "objects_in_scope",
-        "assign_namespace_suffix",
-        "read_chunks",
-        "read_page",
-        "read_text",
-        "upload_results",
-        "search_candidates",
-        "stored_candidates",
-        "chunks_to_show",
-        "table_lexicon_entries",
-        "table_term_frequencies",
-        "unindexed_tables",
-        "vectors_by_name",
-    }
-)
-
-_READING_METHODS = ("GET", "HEAD")
-_GATEWAY_ERRORS = (502, 503, 504)
-
-
-class RepeatingTransport(httpx.BaseTransport):
-    """The transport `inner`, with repeated requests where a repetition is safe.
-
-    A request is repeated if no connection was made. A request that only reads is repeated also if the connection broke
-    or the gateway answered with an error, but not after a timeout.
-    """
-
-    def __init__(self, inner: httpx.BaseTransport, retries: Retries) -> None:
-        self._inner = inner
-        self._retries = retries
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._retries.budget.add()
-        started = self._retries.clock()
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                response = self._inner.handle_request(request)
-            except httpx.TransportError as error:
-                if not _is_repeatable(error, request):
-                    raise
-                pause = self._retries.pause(attempt, started, wanted=None)
-                if pause is None:
-                    raise
-            else:
-                if response.status_code not in _GATEWAY_ERRORS or not _reads(request):
-                    return response
-                pause = self._retries.pause(attempt, started, wanted=retry_after(response.headers))
-                if pause is None:
-                    return response
-                response.close()
-            self._retries.sleep(pause)
-
-    def close(self) -> None:
-        self._inner.close()
-
-
-def _is_repeatable(error: httpx.TransportError, request: httpx.Request) -> bool:
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-        return True
-    return _reads(request) and not isinstance(error, httpx.TimeoutException)
-
-
-def _reads(request: httpx.Request) -> bool:
-    folder, _, name = unquote(request.url.path).rpartition("/")
-    return request.method in _READING_METHODS or (folder.endswith("/rpc") and name in READING_FUNCTIONS)
-
-
-# The part of Supabase's SDK that calls SQL functions.
-Client = SyncPostgrestClient
 
 VENDOR = "supabase"
 _VECTORS_A_REQUEST = 100
-# Longer than the statement timeout of 8 seconds.
-_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+# An answer may take longer than the statement timeout of 8 seconds. To connect includes to send the request.
+_TIMEOUT = Timeout(connect=3.0, read=10.0)
+_HEADERS = {"Accept-Encoding": "gzip, deflate", "Accept-Profile": "public", "Content-Profile": "public"}
+_CHANGED = "return=representation"
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
 SECRET_KEYS = "sb_secret_"  # noqa: S105 - the prefix of keys, and no key
@@ -117,14 +35,71 @@ _NO_FUNCTION = re.compile(r"permission denied for function \w+")
 # The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
+Row = Mapping[str, Any]
+
 # For the user with this UUID (`acting_user` in SQL), whom row level security then binds.
 ACTING_USER = "X-Acting-User"
 
 
-class Request(Protocol):
-    """A request that the client has built."""
+@dataclass(slots=True)
+class Client:
+    """PostgREST below `path`, with the rights of the key in `headers`."""
 
-    def execute(self) -> Any: ...
+    send: Send = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    path: str = "/rest/v1"
+
+    def rpc(self, function: str, arguments: Row) -> Request:
+        """Returns the call of a SQL function."""
+        return self.request("POST", f"rpc/{function}", arguments)
+
+    def table(self, name: str) -> "Rows":
+        return Rows(self, name)
+
+    def request(self, method: str, name: str, content: object = None, prefer: str = "") -> Request:
+        """Returns a request with this content as JSON, or without any."""
+        headers = {**_HEADERS, **self.headers} | ({"Prefer": prefer} if prefer else {})
+        body = None
+        if content is not None:
+            body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+            headers["Content-Type"] = "application/json"
+        return Request(self.send, method, f"{self.path}/{name}", headers, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table. Requests that change rows return these."""
+
+    client: Client
+    name: str
+
+    def select(self, columns: str) -> Request:
+        """`columns` have commas between them, as PostgREST takes them."""
+        return self.client.request("GET", self.name)._add("select", columns)
+
+    def insert(self, row: Row) -> Request:
+        return self.client.request("POST", self.name, row, _CHANGED)
+
+    def upsert(self, rows: Row | Sequence[Row], *, ignore_duplicates: bool = False) -> Request:
+        """Inserts rows. One with the key of another replaces it, or with `ignore_duplicates` is not inserted."""
+        resolution = "ignore" if ignore_duplicates else "merge"
+        return self.client.request("POST", self.name, rows, f"{_CHANGED},resolution={resolution}-duplicates")
+
+    def update(self, values: Row) -> Request:
+        return self.client.request("PATCH", self.name, values, _CHANGED)
+
+    def delete(self) -> Request:
+        return self.client.request("DELETE", self.name, prefer=_CHANGED)
+
+
+class DatabaseError(Exception):
+    """An error that PostgREST or a gateway before it answered. Its text may quote data, and is never sent."""
+
+    def __init__(self, code: str, message: str, details: object) -> None:
+        super().__init__(code, message, details)
+        self.code = code
+        self.message = message
+        self.details = details
 
 
 def connected(url: str, key: str, *, seconds: float | None = None, apikey: str = "") -> Client:
@@ -132,11 +107,10 @@ def connected(url: str, key: str, *, seconds: float | None = None, apikey: str =
 
     With `seconds`, a request takes no longer and is not repeated. Supabase's gateway may want `apikey` beside `key`.
     """
-    address = f"{url}/rest/v1"
-    transport = RepeatingTransport(httpx.HTTPTransport(), interactive()) if seconds is None else None
-    session = httpx.Client(base_url=address, timeout=seconds or _TIMEOUT, transport=transport)
-    # The client's own retries sleep for one, two and four seconds.
-    return Client(address, headers=database_credentials(apikey, key), http_client=session, retry_enabled=False)
+    send = connections(url, _TIMEOUT if seconds is None else Timeout(seconds))
+    if seconds is None:
+        send = repeating(send, interactive())
+    return Client(send, database_credentials(apikey, key), f"{urlsplit(url).path.rstrip('/')}/rest/v1")
 
 
 def credentials(key: str, token: str = "") -> dict[str, str]:
@@ -156,31 +130,45 @@ def database_credentials(apikey: str, key: str) -> dict[str, str]:
 def answer(request: Request) -> Any:
     """Returns the data of a request's answer, or raises one of our errors."""
     try:
-        data = request.execute().data
-    except APIError as error:
-        raise _translated(error) from error
-    except httpx.HTTPError as error:
+        response = request.send(request)
+    # The latter for a header that HTTP does not allow.
+    except (HTTPError, ValueError) as error:
         raise Unavailable(coded("vendor.supabase_silent"), vendor=VENDOR) from error
-    # The client returns invalid JSON as text: a proxy's page, or an incomplete answer. No SQL function does that.
-    if isinstance(data, str) and data.lstrip().startswith(("<", "{", "[")):
-        raise Unavailable(coded("vendor.supabase_unread"), vendor=VENDOR)
-    return data
+    if not 200 <= response.status < 300:
+        failure = _error_of(response)
+        raise _translated(failure) from failure
+    try:
+        return json.loads(response.data) if response.data else []
+    except ValueError as error:
+        # A proxy's page, or an incomplete answer.
+        raise Unavailable(coded("vendor.supabase_unread"), vendor=VENDOR) from error
+
+
+def _error_of(response: Response) -> DatabaseError:
+    try:
+        said = json.loads(response.data)
+    except ValueError:
+        said = None
+    if isinstance(said, dict) and all(isinstance(said.get(name) or "", str) for name in ("code", "message")):
+        return DatabaseError(said.get("code") or "", said.get("message") or "", said.get("details"))
+    # A proxy's own.
+    return DatabaseError(str(response.status), response.reason or "", None)
 
 
 def call(client: Client, function: str, arguments: dict[str, Any], *, user_id: str | None = None) -> Any:
     """Returns the answer of a SQL function; with `user_id` it acts for that user, whose token was verified."""
     request = client.rpc(function, arguments)
     if user_id is not None:
-        request.request.headers[ACTING_USER] = user_id
+        request.headers[ACTING_USER] = user_id
     return answer(request)
 
 
-def _translated(error: APIError) -> SakuinError:
-    code = error.code or ""
-    if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
+def _translated(error: DatabaseError) -> SakuinError:
+    code = error.code
+    if code == "42501" and (denied := _NO_GRANT.match(error.message)):
         said = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
         return Refused(said, vendor=VENDOR)
-    if code == "42501" and (denied := _NO_FUNCTION.match(error.message or "")):
+    if code == "42501" and (denied := _NO_FUNCTION.match(error.message)):
         said = f"Supabase refused ({denied[0]}): check supabase_service_key in the secret, then apply the migrations"
         return Refused(said, vendor=VENDOR)
     if code == "PGRST106":
@@ -191,7 +179,7 @@ def _translated(error: APIError) -> SakuinError:
         said = "The database lacks a function or table of this version: apply the migrations with `supabase db push`"
         return Unavailable(said, vendor=VENDOR)
     # The gateway's own errors have no code.
-    if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
+    if code in _NOT_ALLOWED or (not code and "api key" in error.message.lower()):
         return Refused(coded("vendor.supabase_key", code=code or "no code"), vendor=VENDOR)
     if code == "57014":
         # No vendor: the work is not deferred without limit, since the same statement may fail each time.
@@ -208,7 +196,7 @@ def _translated(error: APIError) -> SakuinError:
         return Invalid(error.message or "The arguments are wrong")
     if code == "PT429":
         # The seconds until the period of the quota ends; a count of records has none.
-        return OverLimit(error.message or "A quota is used up", retry_after=float(error.details or 0))
+        return OverLimit(error.message or "A quota is used up", retry_after=float(str(error.details or 0)))
     if code == "23505":
         own = error.message and not error.message.startswith("duplicate key")
         return Conflict(str(error.message) if own else coded("record.same"))

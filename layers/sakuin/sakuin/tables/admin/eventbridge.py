@@ -83,7 +83,7 @@ class Outbox:
     def unsent_events(self, *, limit: int) -> Sequence[OutboxEvent]:
         """Returns the oldest unsent events; those that the bus rejected come last."""
         events = self.client.table("outbox").select("id,event,project_id,table_id,tool_id,request_id")
-        unsent = events.is_("sent_at", "null").order("rejected_at", nullsfirst=True).order("id")
+        unsent = events.is_null("sent_at").order("rejected_at.nullsfirst", "id")
         return [OutboxEvent(**row) for row in answer(unsent.limit(limit))]
 
     def mark_sent(self, ids: Collection[int], *, rejected: Collection[int] = ()) -> None:
