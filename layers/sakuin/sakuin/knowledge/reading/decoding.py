@@ -57,7 +57,7 @@ FOREIGN_ROOT = re.compile(
     r"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:svg|rss|feed|urlset|plist)\b", re.DOTALL
 )
 
-CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\x1b"})
 
 
 def html_text(data: bytes) -> str:
@@ -70,7 +70,8 @@ def html_text(data: bytes) -> str:
     text = _decoded(data)
     if not text.strip("\x00 \t\r\n\f"):
         raise UnreadablePage(coded("page.empty"))
-    if len(CONTROLS.findall(text)) > max(8, len(text) // 100):
+    written = text.encode()
+    if len(written) - len(written.translate(None, CONTROLS)) > max(8, len(text) // 100):
         raise UnreadablePage(coded("page.binary"))
     if _is_json(text):
         raise UnreadablePage(coded("page.json"))

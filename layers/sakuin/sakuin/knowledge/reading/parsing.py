@@ -31,7 +31,7 @@ class LeanTag(Tag):
     known_xml = can_be_empty_element = False
     interesting_string_types = Tag.MAIN_CONTENT_STRING_TYPES
 
-    def __init__(self, name: str, attrs: dict[Any, Any]) -> None:
+    def __init__(self, name: str, attrs: Any) -> None:
         self.name = name
         self.attrs = attrs
         self.contents = []
@@ -81,7 +81,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         if self._texts:
             self._end_text()
         # lxml makes a dict for each element with attributes, and one object without any for all others.
-        element = LeanTag(name, cast(dict[Any, Any], attrs) if attrs else {})
+        element = LeanTag(name, attrs if attrs else {})
         if name in self._special:
             self._start_special(element)
         self._append(element)
@@ -160,8 +160,8 @@ def parsed(text: str) -> tuple[Tag, list[Tag], tuple[str, ...]]:
 
 def attribute(tag: Tag, name: str) -> str:
     """Returns the value of an attribute, empty if there is none."""
-    value = tag.attrs.get(name)
-    return value if isinstance(value, str) else " ".join(value or ())
+    # Every builder here keeps values as they are written.
+    return tag.attrs.get(name, "")  # type: ignore[return-value]
 
 
 def classes(tag: Tag) -> frozenset[str]:

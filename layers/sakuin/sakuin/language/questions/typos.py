@@ -4,10 +4,11 @@ Only words of the index are meant, and only what neither the index nor a word li
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 from sakuin.language.analysis import analyze_canonical
 from sakuin.language.letters import stem
@@ -30,8 +31,7 @@ _ALIKE = 0.8  # one wrong letter of five
 _COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     start: int
     end: int
     reading: str
@@ -167,20 +167,18 @@ def _without_overlaps(typos: list[Replacement]) -> list[Replacement]:
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """Yields every span with kanji that can be the conversion of a reading."""
-    places = 0
+    place = 0
     for line in analyze_canonical(text).lines:
-        starts = [places]
-        for morpheme in line:
-            starts.append(starts[-1] + len(morpheme.surface))
-        places = starts[-1]
-        for first in range(len(line)):
+        starts = list(accumulate((len(morpheme.surface) for morpheme in line), initial=place))
+        place = starts[-1]
+        has_kanji = [any(map(_is_ideograph, morpheme.surface)) for morpheme in line]
+        for first in (at for at, morpheme in enumerate(line) if morpheme.terms):
             reading = ""
             for last in range(first, min(first + LONGEST_COMPOUND, len(line))):
                 reading += line[last].reading
                 if " " in reading or len(reading) > LONGEST_READING:
                     break
-                written = text[starts[first] : starts[last + 1]]
-                if line[first].terms and line[last].terms and any(map(_is_ideograph, written)):
+                if line[last].terms and any(has_kanji[first : last + 1]):
                     yield _Piece(starts[first], starts[last + 1], reading, last - first + 1)
 
 
