@@ -1,7 +1,8 @@
 """Learns the weights of the ranking from public question sets, and says how good they are where they did not learn.
 
-`python -m benchmarks.learning --data DIR --textbook DIR [--write]`. DIR has folders as `benchmarks.general` reads them;
-a textbook has folders by language with `site/` and `definitions.jsonl` (`query`, `gold`). The short texts in
+`python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR [--write]`. The first DIR has folders as
+`benchmarks.general` reads them; a textbook has folders by language with `site/` and `definitions.jsonl` (`query`,
+`gold`); documentation has the pages of each site in `benchmarks/documentation`. The short texts in
 `tests/general`, and the samples with the development half of their labels, are collections, too. The features of each
 collection are recorded below `build/learning` at the first run; delete a file there to record it again. `--write`
 writes `weights.json`.
@@ -16,6 +17,7 @@ import json
 import pickle
 import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,7 +32,7 @@ from rich.table import Table
 from sakuin.retrieval import weights as learned
 from sakuin.retrieval.ranking import Ranked, leads
 from sakuin.retrieval.vectors import SearchMode
-from sakuin.retrieval.weights import Scale
+from sakuin.retrieval.weights import Scale, learned_scale
 from sakuin_local.embeddings.model import NAME
 
 from benchmarks.conditional_logit import learned_weights
@@ -40,6 +42,7 @@ from tests.general.library import indexed
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = ROOT / "tests" / "general"
+QUESTIONS = ROOT / "benchmarks" / "documentation"
 RECORDED = ROOT / "build" / "learning"
 FEATURES = ("meaning", "words", "covered", "scattered", "example")
 # Of each question so many candidates are recorded, and so many results are judged.
@@ -57,9 +60,10 @@ _ROUNDS = 12
 # Keeps the weights finite.
 _RIDGE = 1e-3
 # Collections that are judged and teach nothing: of a textbook one section is right, where its summary says the same;
-# and questions in other languages than the pages.
+# questions in other languages than the pages; and two of the sites of documentation.
 _TEXTBOOK, _ACROSS = "textbook", "across"
-_JUDGED = (_TEXTBOOK, _ACROSS)
+_JUDGED = (_TEXTBOOK, _ACROSS, "judged documentation")
+_TEACHING_SITES = ("cargo", "click")
 # The parallel sets, in twelve languages.
 _XQUAD = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
 # The languages of pages that are asked in all others, of five scripts.
@@ -97,11 +101,11 @@ Question = tuple[str, Sequence[str], str, str]
 Collection = list[Asked]
 
 
-def main(data: Path, textbooks: Path, *, write: bool) -> None:
+def main(data: Path, textbooks: Path, sites: Path, *, write: bool) -> None:
     """Records what is not recorded, learns with each group left out, prints the figures, and learns from all."""
     folder = RECORDED / data.resolve().name
     with TemporaryDirectory() as copy:
-        collections = _collections(_smaller(data, Path(copy)), textbooks)
+        collections = _collections(_smaller(data, Path(copy)), textbooks, sites)
         recorded = {name: _recorded(folder / f"{name}.pickle", record) for name, record in collections}
     console = Console(width=140)
     without_group = _left_out(recorded)
@@ -109,7 +113,7 @@ def main(data: Path, textbooks: Path, *, write: bool) -> None:
     console.print(_by_family(recorded, without_group))
     console.print(_across(recorded, without_group))
     console.print(_ablation(recorded))
-    weights = learn({name: some for name, some in recorded.items() if _teaches(name)}, _of_others(recorded, ""))
+    weights = learn(_teaching(recorded), _of_others(recorded, ""))
     console.print_json(json.dumps(weights))
     if write:
         file = Path(learned.__file__).with_name("weights.json")
@@ -146,7 +150,7 @@ def _smaller(data: Path, copy: Path) -> Path:
     return copy
 
 
-def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[], Collection]]]:
+def _collections(data: Path, textbooks: Path, sites: Path) -> Iterator[tuple[str, Callable[[], Collection]]]:
     model = CachedModel.in_file(VECTORS)
     for folder in sorted(file.parent for file in data.glob("*/queries.jsonl")):
         name = folder.name
@@ -161,6 +165,9 @@ def _collections(data: Path, textbooks: Path) -> Iterator[tuple[str, Callable[[]
         yield f"{folder.name} textbook", partial(_pages, folder / "site", asked, model)
     for folder in sorted(file.parent for file in OWN.glob("*/queries.jsonl")):
         yield f"{folder.name} short texts", partial(_pages, folder / "site", _of_pages(OWN, folder.name), model)
+    for file in sorted(QUESTIONS.glob("*.toml")):
+        kind = "documentation" if file.stem in _TEACHING_SITES else "judged documentation"
+        yield f"{file.stem} {kind}", partial(_pages, sites / file.stem, _of_documentation(file), model)
     yield "mathematics", partial(_pages, ROOT / "samples", _own_labels(), model, vocabulary="school-mathematics")
 
 
@@ -182,6 +189,13 @@ def _of_pages(data: Path, name: str) -> list[Question]:
         (row["query"], [row["chunk"]], "answer", "") if row["chunk"] else (row["query"], [], "other", "")
         for row in _some(read_questions(data, name))
     ]
+
+
+def _of_documentation(file: Path) -> list[Question]:
+    of = tomllib.loads(file.read_text("utf-8"))
+    answers = [(query, gold, "answer", "") for query, gold in of["answers"].items()]
+    answers += [(query, gold, "answer", "another") for query, gold in of["in-another-language"].items()]
+    return [*answers, *((query, [], kind, "") for kind in ("near", "other") for query in of[kind])]
 
 
 def _own_labels() -> list[Question]:
@@ -267,6 +281,11 @@ def _teaches(name: str) -> bool:
     return name.partition(" ")[2] not in _JUDGED
 
 
+def _teaching(recorded: Mapping[str, Collection]) -> dict[str, Collection]:
+    """Returns the collections that teach, without their questions in another language."""
+    return {name: [one for one in some if not one.language] for name, some in recorded.items() if _teaches(name)}
+
+
 def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> dict[str, Any]:
     """Returns the weights of the score and the scales, as `weights.json` has them.
 
@@ -274,8 +293,9 @@ def learn(teaching: Mapping[str, Collection], across: Sequence[Collection]) -> d
     """
     collections = list(teaching.values())
     order = _order(collections)
-    scales = {mode: _scale(collections, order * used) for mode, used in _USED.items()}
-    scales["both"]["least"], farther = _needs(teaching, across, order)
+    least, farther = _needs(teaching, across, order)
+    needs: dict[SearchMode, float] = {"both": least}
+    scales = {mode: _scale(collections, order * used, needs.get(mode)) for mode, used in _USED.items()}
     score = dict(zip(FEATURES, (round(float(each), 4) for each in order), strict=True))
     return {"score": score, "scales": scales, "farther": farther}
 
@@ -350,7 +370,11 @@ def _best(one: Asked, order: Array) -> tuple[Array, NDArray[np.bool_]]:
     return np.stack([scores[first], ahead], axis=1), one.right[first]
 
 
-def _scale(collections: Sequence[Collection], order: Array) -> dict[str, float]:
+def _scale(collections: Sequence[Collection], order: Array, least: float | None) -> dict[str, float]:
+    """Returns the logistic regression over scores up to `least` and leads.
+
+    Without `least` it is the score that all but `_MARKED` of the questions with an answer reach.
+    """
     rows, right, weights, answered, shares_of_answered = [], [], [], [], []
     for some in collections:
         with_answer = sum(one.kind == "answer" for one in some)
@@ -369,8 +393,10 @@ def _scale(collections: Sequence[Collection], order: Array) -> dict[str, float]:
             if one.kind == "answer":
                 answered.append(results[0, 0])
                 shares_of_answered.append(share)
-    found = _logistic(np.concatenate(rows), np.concatenate(right).astype(float), np.concatenate(weights))
-    least = _quantile(np.array(answered), np.array(shares_of_answered), _MARKED)
+    if least is None:
+        least = _quantile(np.array(answered), np.array(shares_of_answered), _MARKED)
+    features = np.minimum(np.concatenate(rows), (least, np.inf))
+    found = _logistic(features, np.concatenate(right).astype(float), np.concatenate(weights))
     names = ("constant", "score", "lead", "least")
     return {name: round(float(each), 4) for name, each in zip(names, (*found, least), strict=True)}
 
@@ -484,8 +510,7 @@ def _family(name: str) -> str:
 def _left_out(recorded: Mapping[str, Collection], group_of: Callable[[str], str] = _group) -> dict[str, dict[str, Any]]:
     """Returns for each collection the weights that were learned without its group."""
     groups = {name: group_of(name) for name in recorded}
-    teaching = {name: some for name, some in recorded.items() if _teaches(name)}
-    across = _of_others(recorded, "")
+    teaching, across = _teaching(recorded), _of_others(recorded, "")
     of_group = {
         group: learn({name: some for name, some in teaching.items() if groups[name] != group}, across)
         for group in sorted(set(groups.values()))
@@ -507,7 +532,7 @@ def _of_others(recorded: Mapping[str, Collection], name: str) -> list[Collection
 
 
 def _scale_of(weights: Mapping[str, Any], one: Asked) -> Scale:
-    both, vectors = (Scale(**weights["scales"][mode]) for mode in ("both", "vectors"))
+    both, vectors = (learned_scale(weights["scales"][mode]) for mode in ("both", "vectors"))
     return both.towards(vectors, one.by_meaning)
 
 
@@ -579,7 +604,7 @@ def _area(answered: Array, others: Array) -> str:
 
 def _provenance(recorded: Mapping[str, Collection]) -> dict[str, Any]:
     return {
-        "command": "python -m benchmarks.learning --data DIR --textbook DIR --write",
+        "command": "python -m benchmarks.learning --data DIR --textbook DIR --documentation DIR --write",
         "embedding_model": NAME,
         "questions": {name: len(some) for name, some in recorded.items()},
     }
@@ -589,6 +614,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--textbook", type=Path, required=True)
+    parser.add_argument("--documentation", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    main(given.data, given.textbook, write=given.write)
+    main(given.data, given.textbook, given.documentation, write=given.write)

@@ -1,5 +1,6 @@
 """The ranking, without a database: words, meaning, and the order of examples and concepts."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from sakuin.retrieval.ranking import (
     Unrelated,
     WordMatch,
     known_share,
+    leads,
     rank,
     unrelated,
     word_matches,
@@ -166,6 +168,24 @@ def test_a_result_that_leads_is_more_probable_and_copies_of_a_text_are_one() -> 
     assert rank([], {}, OTHERS, WEIGHTS, SCALE) == []
 
 
+def test_the_leads_are_the_logits_of_what_a_result_has_of_all_together() -> None:
+    scores = [2.0, 1.0, 1.0, -1.0]
+    shares = {score: math.exp(score) for score in (*scores, 0.0)}
+    logits = [math.log(shares[each] / (sum(shares.values()) - shares[each])) for each in scores]
+    assert leads(scores, scores) == pytest.approx(logits)
+    assert leads([3.0], []) == [3.0]
+    assert leads([1e4, 9e3], [9e3]) == [1e3, -1e3]
+
+
+def test_many_that_are_nearly_as_good_make_a_result_less_probable() -> None:
+    of_one, of_many = leads([9.0, 7.0], [9.0, 7.0]), leads([9.0, 7.0], [9.0, 7.0, 6.9, 6.8, 6.7])
+    assert (of_one[0] > of_many[0], of_one[1] > of_many[1]) == (True, True)
+
+
+def test_a_score_beyond_what_a_good_match_needs_says_nothing_more() -> None:
+    assert SCALE.similarity(SCALE.least - 1, 1.0) < SCALE.similarity(SCALE.least, 1.0) == SCALE.similarity(99.0, 1.0)
+
+
 def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
     some = [
         Candidate("m#ex-1", 0.9, is_example=True, illustrates=("m#rule-a", "m#rule-gone")),
@@ -181,9 +201,9 @@ def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
     assert [each.id for each in as_it_is] == ["m#ex-1", "m#rule-b", "m#rule-a"]
     assert as_it_is[0].evidence == pytest.approx(lowered[1].evidence - WEIGHTS.example)
     assert as_it_is[1].evidence == lowered[2].evidence
-    # The concept needs a lead over another concept alone.
-    rival = lowered[0].evidence - lowered[2].evidence
-    assert lowered[0].similarity == SCALE.similarity(lowered[0].evidence, rival)
+    # The concept needs a lead over other concepts alone.
+    scores = [each.evidence for each in lowered]
+    assert lowered[0].lead == leads(scores, [scores[0], scores[2]])[0] > leads(scores, scores)[0]
 
 
 def test_a_concept_does_not_rise_with_its_example_above_a_better_concept() -> None:

@@ -14,7 +14,7 @@ from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin.retrieval.ranking import unrelated
+from sakuin.retrieval.ranking import leads, unrelated
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.postgres.conftest import Knowledge
@@ -202,10 +202,10 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
         scale = WEIGHTS.scale(has_words=by_words, has_vector=has_vector, known_share=share, lower=others.lower)
         best = found[0].ranked.evidence
         rivals = [match.ranked.evidence for match in found if match.type != "example"]
-        second = max((evidence for evidence in rivals if evidence < best), default=0)
+        (lead,) = leads([best], rivals)
         # A vector travels with seven digits.
         assert found[0].ranked.needed == pytest.approx(scale.least, abs=1e-3)
-        assert found[0].ranked.similarity == pytest.approx(scale.similarity(best, best - second), abs=1e-3), question
+        assert found[0].ranked.similarity == pytest.approx(scale.similarity(best, lead), abs=1e-3), question
         assert [match.ranked.similarity for match in found] == sorted(
             (m.ranked.similarity for m in found), reverse=True
         )

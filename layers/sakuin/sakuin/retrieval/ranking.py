@@ -51,7 +51,7 @@ class WordMatch:
 class Ranked:
     """A candidate with the parts of its score, best first in a ranking.
 
-    `evidence` is its score, `lead` what that is ahead of the best other one. `z`: the cosine in standard deviations.
+    `evidence` is its score, `lead` what that is ahead of all others together. `z`: the cosine in standard deviations.
     `words`: what it has of the question's words.
     """
 
@@ -248,16 +248,30 @@ def rank(
 
 
 def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
-    """Returns how far each of falling scores is ahead of the best other one; below zero if that is higher.
+    """Returns how far each of falling scores is ahead of all others together: of the logarithm of their
+    sum of powers.
 
-    The best needs a lead over `rivals` alone; if there is none, over a score of 0, as of a text that has nothing of the
-    question. Equal scores are one: copies of a text have one score.
+    That is the logit of its share in the conditional logistic regression that learned the score. The best needs a lead
+    over `rivals` alone. A text that has nothing of the question is one more, with a score of 0. Equal scores are one:
+    copies of a text have one score.
     """
     if not scores:
         return []
     best = scores[0]
-    second = max((each for each in rivals if each < best), default=0.0)
-    return [each - (second if each == best else best) for each in scores]
+    others = {0.0, *(each for each in rivals if each < best)}
+    first, everything = best - _total(others), _total({best, *others})
+
+    def lead(score: float) -> float:
+        part = score - everything
+        return part - math.log1p(-math.exp(part)) if score in others else part
+
+    return [first if each == best else lead(each) for each in scores]
+
+
+def _total(scores: Collection[float]) -> float:
+    """Returns the logarithm of the sum of powers of e."""
+    most = max(scores)
+    return most + math.log(math.fsum(math.exp(each - most) for each in scores))
 
 
 def is_shown(result: Ranked) -> bool:

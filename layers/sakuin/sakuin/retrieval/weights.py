@@ -21,11 +21,16 @@ NEAR_MATCH = 0.05
 SAMPLE = 100
 
 
+# What a scale takes from that for meaning alone.
+_MIXED = ("constant", "score", "lead", "enough")
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The probability that a result answers: a logistic regression over its score and its lead.
+    """The probability that a result answers: a logistic regression over its score, up to `enough`, and its lead.
 
-    The lead is what its score has more than the best other score of the question; below zero if there is a better one.
+    The lead is what its score has more than all other scores of the question together (`leads`). A score beyond
+    `enough` says that the question is answered, and nothing about which result answers it.
     `least`: the least score of a good match that has no character gram of the question, `by_grams`: how much more one
     with all of them needs. `by_meaning`, 0-1: how much of the scale is that for meaning alone. `lower`:
     `Unrelated.lower` of the question.
@@ -35,13 +40,14 @@ class Scale:
     score: float
     lead: float
     least: float
+    enough: float = math.inf
     by_grams: float = 0.0
     by_meaning: float = 0.0
     lower: float = 0.0
 
     def similarity(self, score: float, lead: float) -> float:
         """Returns the probability, 0-1, with four decimals."""
-        exponent = self.constant + self.score * score + self.lead * lead
+        exponent = self.constant + self.score * min(score, self.enough) + self.lead * lead
         # Beyond these bounds the rounded result does not change.
         return round(1 / (1 + math.exp(-max(-50.0, min(50.0, exponent)))), 4)
 
@@ -51,8 +57,13 @@ class Scale:
         def mixed(own: float, of_other: float) -> float:
             return own + share * (of_other - own)
 
-        lead, score = mixed(self.lead, other.lead), mixed(self.score, other.score)
-        return replace(self, constant=mixed(self.constant, other.constant), score=score, lead=lead, by_meaning=share)
+        mixture = {name: mixed(getattr(self, name), getattr(other, name)) for name in _MIXED}
+        return replace(self, by_meaning=share, **mixture)
+
+
+def learned_scale(parts: Mapping[str, float]) -> Scale:
+    """Returns a scale of `weights.json`: what a good match needs is enough."""
+    return Scale(**parts, enough=parts["least"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +111,7 @@ class Weights:
 def weights_of(model: str) -> Weights:
     """Returns the learned weights, with what is known of an embedding model."""
     learned = json.loads(files(__package__).joinpath("weights.json").read_text("utf-8"))
-    scales = {name: Scale(**scale) for name, scale in learned["scales"].items()}
+    scales = {name: learned_scale(scale) for name, scale in learned["scales"].items()}
     models = learned["models"]
     of_model = models.get(model, models["another"])
     return Weights(**learned["score"], scales=scales, farther=learned["farther"], **of_model)
