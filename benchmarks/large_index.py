@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
@@ -250,7 +251,8 @@ def _explanation(
 def _copied(sql: psycopg.Connection, into: str, rows: Sequence[tuple[object, ...]]) -> None:
     with sql.cursor().copy(cast(LiteralString, f"copy {into} from stdin")) as copy:
         for row in rows:
-            copy.write_row(row)
+            # psycopg takes ten times as long for the members of a list.
+            copy.write_row([f"{{{','.join(map(str, each))}}}" if isinstance(each, list) else each for each in row])
 
 
 def _of_a_chunk(rng: np.random.Generator, topic: np.ndarray, size: int, count: int, flat: int) -> list[int]:
@@ -259,12 +261,18 @@ def _of_a_chunk(rng: np.random.Generator, topic: np.ndarray, size: int, count: i
 
 
 def _zipf(rng: np.random.Generator, size: int, count: int, flat: int) -> np.ndarray:
+    return np.searchsorted(_shares(size, flat), rng.random(count))
+
+
+@cache
+def _shares(size: int, flat: int) -> np.ndarray:
     shares = np.cumsum(1 / (np.arange(size) + flat))
-    return np.searchsorted(shares / shares[-1], rng.random(count))
+    return shares / shares[-1]
 
 
 def _vector(direction: np.ndarray) -> str:
-    return "[" + ",".join(f"{number:.4g}" for number in _numbers(direction)) + "]"
+    numbers = (direction / np.linalg.norm(direction)).tolist()
+    return "[" + ",".join(f"{number:.4g}" for number in numbers) + ",0" * (1536 - DIMENSIONS) + "]"
 
 
 def _numbers(direction: np.ndarray) -> list[float]:
