@@ -88,7 +88,7 @@ create table public.knowledge_chunks (
   page_title text not null,
   -- The heading around the element, and the language of the page; null if there is none.
   section text,
-  language text,
+  language text collate "C",
   prerequisites text[] not null,
   illustrates text[] not null,
   content_hash text collate "C" not null,
@@ -101,6 +101,7 @@ create index knowledge_chunks_material on public.knowledge_chunks (material, pos
 -- For the filters of a search.
 create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
 create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
+create index knowledge_chunks_language on public.knowledge_chunks (language) where language is not null;
 create index knowledge_chunks_type on public.knowledge_chunks (type);
 create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key) where learns_key is not null;
 
@@ -1166,6 +1167,20 @@ end $$;
 
 -- ---------------------------------------------------------------- the search
 
+-- The vector of a question as it would be in each other language of p_sample passages: moved by the difference between the
+-- mean of that language and that of the language that is nearest.
+create function public.vectors_by_language(p_space text, p_sample integer, p_vector extensions.halfvec)
+returns table (language text, vector extensions.halfvec)
+language sql stable set search_path = public, extensions set enable_seqscan = off as $$
+  with means as materialized (
+    select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
+    from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+    join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
+    where k.language is not null group by 1
+  ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
+  select m.language, p_vector + m.mean - n.mean from means m, nearest n where m.language <> n.language order by m.language
+$$;
+
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
 -- A question is a list of slots, each with the terms that express it: [{"terms"}].
@@ -1175,10 +1190,11 @@ end $$;
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}; it counts words that are not current, too
---   cosines      the cosines of the question with p_sample passages, which are the same for every question
---   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
+--   cosines      [[language, cosine]] of p_sample passages, which are the same for every question
+--   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
--- The candidates are the p_depth chunks with the nearest passages, and the p_depth chunks with the best words: the
+-- The candidates are the p_depth chunks with the nearest passages, their share of these for each other language of the sample,
+-- which has lower cosines, and the p_depth chunks with the best words: the
 -- greatest sums over the slots of the greatest idf * impact of a slot's terms. All chunks of the rarest slot are
 -- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
 -- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
@@ -1199,61 +1215,80 @@ declare
   -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
   is_narrow boolean := p_material is not null;
   nearest text[] := '{}';
+  -- The first and the last language of an index: most libraries have one, and need not look at each text of the sample.
+  is_mixed constant boolean := (
+    select split_part(min(k.language), '-', 1) <> split_part(max(k.language), '-', 1) from knowledge_chunks k);
+  leg record;
+  ids text[];
   passages bigint := 0;
+  languages bigint := 0;
   total bigint;
   not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines json := '[]';
 begin
   -- The scan of the graph continues until enough chunks pass the filters.
   perform set_config('hnsw.iterative_scan', 'strict_order', true);
-  perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
 
   select coalesce(sum(m.chunks_count), 0) into total from material m;
   if query_vector is not null then
+    if p_sample > 0 then
+      select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> query_vector))), '[]'),
+             count(distinct lower(split_part(k.language, '-', 1)))
+      into cosines, languages
+      from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
+      cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
+      left join lateral (select c.language from knowledge_chunks c where is_mixed and c.id = e.id offset 0) k on true;
+    end if;
     if is_filtered and not is_narrow then
       is_narrow := not exists (
         select from knowledge_chunks k
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in)) offset 1000);
     end if;
-    if not is_narrow then
-      -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
-      perform set_config('enable_sort', 'off', true);
-      with near as materialized (
-        select t.id from knowledge_vector v
-        -- None for a text that no chunk has.
-        cross join lateral (
-          select e.id from embedded_text e
-          where e.space = v.space and e.text_hash = v.text_hash and (not is_filtered or exists (
-            select from knowledge_chunks k where k.id = e.id and (p_type is null or k.type = p_type)
-              and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
-              and (p_in is null or starts_with(k.material, p_in)))) offset 0) t
-        where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
-        order by v.embedding <=> query_vector limit 2 * p_depth
-      ), numbered as (select n.id, row_number() over () as place from near n)
-      select array(select n.id from numbered n group by n.id order by min(n.place) limit p_depth),
-             (select count(*) from numbered) into nearest, passages;
-      perform set_config('enable_sort', 'on', true);
-    end if;
-    if passages < 2 * p_depth and cardinality(nearest) < least(p_depth, total) then
-      -- Compare every row that passes the filters.
-      nearest := array(
-        select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
-        join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
-        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-          and (p_in is null or starts_with(k.material, p_in))
-        group by k.id order by min(v.embedding <=> query_vector), k.id limit p_depth);
-    end if;
-    if p_sample > 0 then
-      select coalesce(json_agg(s.cosine), '[]') into cosines
-      from (select 1 - (v.embedding <=> query_vector) as cosine
-            from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
-            cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
-            order by v.text_hash) s;
-    end if;
+    for leg in
+      select null as language, query_vector as vector, p_depth as depth
+      union all
+      select l.language, l.vector, p_depth / nullif(languages, 0) from vectors_by_language(p_space, p_sample, query_vector) l
+      where languages > 1
+    loop
+      ids := '{}';
+      passages := 0;
+      if not is_narrow then
+        -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+        perform set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', least(1000, 2 * leg.depth)::text, true);
+        with near as materialized (
+          select t.id from knowledge_vector v
+          -- None for a text that no chunk has.
+          cross join lateral (
+            select e.id from embedded_text e
+            where e.space = v.space and e.text_hash = v.text_hash
+              and (not is_filtered and leg.language is null or exists (
+                select from knowledge_chunks k where k.id = e.id and (p_type is null or k.type = p_type)
+                  and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level)
+                  and (p_in is null or starts_with(k.material, p_in))
+                  and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
+          where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
+          order by v.embedding <=> leg.vector limit 2 * leg.depth
+        ), numbered as (select n.id, row_number() over () as place from near n)
+        select array(select n.id from numbered n group by n.id order by min(n.place) limit leg.depth),
+               (select count(*) from numbered) into ids, passages;
+        perform set_config('enable_sort', 'on', true);
+      end if;
+      if passages < 2 * leg.depth and cardinality(ids) < least(leg.depth, total) and (is_narrow or leg.language is null) then
+        -- Compare every row that passes the filters.
+        ids := array(
+          select k.id from knowledge_chunks k join embedded_text e on e.id = k.id and e.space = p_space
+          join knowledge_vector v on v.space = e.space and v.text_hash = e.text_hash
+          where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+            and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+            and (p_in is null or starts_with(k.material, p_in))
+            and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
+          group by k.id order by min(v.embedding <=> leg.vector), k.id limit leg.depth);
+      end if;
+      nearest := nearest || ids;
+    end loop;
   end if;
 
   -- Planning takes as long as the statement, and no argument changes its best plan.
@@ -1315,7 +1350,7 @@ begin
         offset 0) k
       order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
-    select g.*, k.type, k.material, k.illustrates
+    select g.*, k.type, k.material, k.illustrates, k.language
     from (
       select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
         select n.id, n.place::integer as nearest, null::integer as matching
@@ -1325,9 +1360,9 @@ begin
     -- One by one by primary key: the planner cannot know how few they are.
     cross join lateral (select k.* from knowledge_chunks k where k.id = g.id offset 0) k
   ), candidates as materialized (
-    select f.id, f.nearest, f.matching, true as is_found, f.type, f.material, f.illustrates from found f
+    select f.id, f.nearest, f.matching, true as is_found, f.type, f.material, f.illustrates, f.language from found f
     union all
-    select o.id, null, null, o.is_found, k.type, k.material, k.illustrates
+    select o.id, null, null, o.is_found, k.type, k.material, k.illustrates, k.language
     from (
       select e.id, bool_or(e.is_found) as is_found from (
         select f.material || '#' || i.anchor as id, true as is_found from found f, unnest(f.illustrates) as i(anchor)
@@ -1361,7 +1396,7 @@ begin
     'frequency', (select coalesce(json_object_agg(c.term, c.n), '{}') from counted c),
     'candidates', (
       select coalesce(json_agg(json_build_object(
-        'id', c.id, 'type', c.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
+        'id', c.id, 'type', c.type, 'language', c.language, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
         'illustrates', (select coalesce(json_agg(c.material || '#' || i), '[]') from unnest(c.illustrates) i),
         'impacts', coalesce(m.impacts, '{}'),
         'cosine', (select 1 - min(v.embedding <=> query_vector) from embedded_text e
@@ -1372,8 +1407,8 @@ begin
 end $$;
 
 -- What Postgres adds to p_rows, which a search in turbopuffer found: {total, frequency, sample, candidates}, as in
--- search_candidates. `sample` are [row, number of the passage]; candidates are [{id, row, type, illustrates, is_found}], those of
--- current rows, the concepts that a found example illustrates, and p_expected.
+-- search_candidates. `sample` are [row, number of the passage, language]; candidates are [{id, row, type, language, illustrates,
+-- is_found}], those of current rows, the concepts that a found example illustrates, and p_expected.
 create function public.stored_candidates(
   p_rows text[], p_terms text[], p_space text, p_sample integer, p_expected text default null, p_type text default null,
   p_category text default null, p_level text default null, p_material text default null, p_in text default null
@@ -1396,12 +1431,12 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     'frequency', (select coalesce(jsonb_object_agg(t.term, least(w.total, (
       select coalesce(sum(p.n), 0) from posting p where p.term = t.term))), '{}') from unnest(p_terms) as t(term)),
     'sample', (
-      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1)
+      select coalesce(jsonb_agg(jsonb_build_array(r.row_id, array_position(k.text_hashes, e.text_hash) - 1, k.language)
         order by e.text_hash, r.row_id), '[]')
       from (select t.* from embedded_text t where t.space = p_space order by t.text_hash limit p_sample) e
       join knowledge_chunks k using (id) join stored_row r on r.id = e.id and r.space = p_space),
     'candidates', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'is_found', c.is_found,
+      select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'row', r.row_id, 'type', k.type, 'language', k.language, 'is_found', c.is_found,
         'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i))
         order by k.id), '[]')
       from candidates c cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k

@@ -88,7 +88,7 @@ create table public.knowledge_chunks (
   page_title text not null,
   -- The heading around the element, and the language of the page; null if there is none.
   section text,
-  language text,
+  language text collate "C",
   prerequisites text[] not null,
   illustrates text[] not null,
   content_hash text collate "C" not null,
@@ -101,6 +101,7 @@ create index knowledge_chunks_material on public.knowledge_chunks (material, pos
 -- For the filters of a search.
 create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
 create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
+create index knowledge_chunks_language on public.knowledge_chunks (language) where language is not null;
 create index knowledge_chunks_type on public.knowledge_chunks (type);
 create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key) where learns_key is not null;
 

@@ -10,9 +10,11 @@ from sakuin.retrieval.ranking import (
     Frequencies,
     Unrelated,
     WordMatch,
+    behind_by_language,
     known_share,
     leads,
     rank,
+    reach,
     unrelated,
     word_matches,
 )
@@ -99,6 +101,33 @@ def test_the_less_is_known_of_a_question_the_more_the_index_says_what_unrelated_
     assert {unrelated(near, WEIGHTS, known_share=share).mean for share in shares} == {unrelated(near, WEIGHTS).mean}
     # All candidates of a question move alike.
     assert {unrelated(far, WEIGHTS, known_share=share).spread for share in shares} == {unrelated(far, WEIGHTS).spread}
+
+
+def test_a_text_in_another_language_is_compared_with_texts_of_its_own() -> None:
+    near, far = Candidate("near", 0.7, language="de"), Candidate("far", 0.65, language="en")
+    words = {"near": WordMatch(0.2, 0.2, grams=0.4), "far": WordMatch(grams=0.1)}
+    sample = [*[("de", 0.6)] * 50, *[("en", 0.5)] * 50]
+    behind = behind_by_language(sample, [near, far], words, OTHERS, WEIGHTS)
+    of_words = 0.2 * (WEIGHTS.words + WEIGHTS.covered)
+    # The mean of all is one text more of each language.
+    assert behind == {"de": 0.0, "en": pytest.approx(WEIGHTS.meaning * (0.1 * 50 / 51) / OTHERS.spread + of_words)}
+    ranked = {each.id: each for each in rank([near, far], words, replace(OTHERS, behind=behind), WEIGHTS, SCALE)}
+    alone = {each.id: each for each in rank([near, far], words, OTHERS, WEIGHTS, SCALE)}
+    assert ranked["near"].evidence == alone["near"].evidence
+    # The more of the question's grams it has, the less it is in another language.
+    assert ranked["far"].evidence == pytest.approx(alone["far"].evidence + 0.9**2 * behind["en"])
+
+
+def test_in_a_library_of_one_language_or_of_unknown_ones_no_text_is_behind() -> None:
+    some = [Candidate("a", 0.7, language="de"), Candidate("b", 0.6)]
+    for sample in ([], [("de", 0.6), ("", 0.4)], [("", 0.5)]):
+        assert behind_by_language(sample, some, dict.fromkeys("ab", NO_WORDS), OTHERS, WEIGHTS) == {}
+
+
+def test_a_change_may_touch_a_question_in_any_language() -> None:
+    others = replace(OTHERS, behind={"de": 0.0, "en": 2.0})
+    plain, lower = (reach([slot("x")], Frequencies(10, {"x": 1}), each, WEIGHTS, 7.0) for each in (OTHERS, others))
+    assert lower == replace(plain, least=plain.least - 2.0)
 
 
 def test_a_model_that_nobody_measured_has_the_same_weights() -> None:

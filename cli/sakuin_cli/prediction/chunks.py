@@ -32,6 +32,7 @@ class PredictedChunks:
         places = {name: place for place, name in enumerate(dict(passages))}
         self.cosines = Cosines.of_passages(vectors, list(places))
         self.sample = [places[name] for name, _ in passages[:SAMPLE]]
+        self._languages = [self._by_id[id].shown["language"] for _, id in passages[:SAMPLE]]
         self.places = {chunk.id: [places[name] for name in chunk.passages] for chunk in self.chunks}
         # Equally near passages rank by the ids of their chunks.
         self._ids = [id for id in sorted(self.places) for _ in self.places[id]]
@@ -58,7 +59,11 @@ class PredictedChunks:
         return {
             "total": len(self.chunks),
             "frequency": frequency,
-            "cosines": [cosine for cosine in known[self.sample].tolist() if cosine == cosine],
+            "cosines": [
+                (language, cosine)
+                for language, cosine in zip(self._languages, known[self.sample].tolist(), strict=True)
+                if cosine == cosine
+            ],
             "candidates": [self._row(id, nearest, matching, cosines, terms) for id in found],
         }
 
@@ -104,6 +109,7 @@ class PredictedChunks:
         return {
             "id": id,
             "type": chunk.shown["type"],
+            "language": chunk.shown["language"],
             "nearest_rank": nearest.get(id),
             "matching_rank": matching.get(id),
             "is_found": True,

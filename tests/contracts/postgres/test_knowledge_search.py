@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sakuin.errors import Conflict
 from sakuin.knowledge.model import EVERYTHING, Filters, FilterValues, KnowledgeChunk, ListedMaterial, Match, PageChange
-from sakuin.knowledge.postgres_search import Question
+from sakuin.knowledge.postgres_search import DEPTH, Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
@@ -18,7 +18,7 @@ from sakuin.retrieval.ranking import leads, unrelated
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import WEIGHTS, vector_of
+from tests.doubles.embedder import DIMENSIONS, WEIGHTS, vector_of
 
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
 SUBJECTS = ("解の公式", "たすき掛け", "平方完成", "三平方の定理", "等差数列", "確率の和", "接線の傾き", "相似な図形")
@@ -209,6 +209,62 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge) 
         assert [match.ranked.similarity for match in found] == sorted(
             (m.ranked.similarity for m in found), reverse=True
         )
+
+
+def a_page_in(language: str, count: int) -> list[KnowledgeChunk]:
+    """A page of `count` explanations; `in_language` says their vectors."""
+    return [
+        a_chunk(language, f"rule-{number}", position=number, text_hashes=(f"{language} {number}",), language=language)
+        for number in range(count)
+    ]
+
+
+def in_language(axis: int, subject: int) -> list[float]:
+    """The vector of a text: what all have in common counts twice as much as its language, and as its subject."""
+    about = np.random.default_rng(subject).normal(size=30)
+    vector = np.zeros(DIMENSIONS)
+    vector[[2, axis]] = 2, 1
+    vector[10:40] = about / np.linalg.norm(about)
+    return [float(each) for each in vector / np.linalg.norm(vector)]
+
+
+def store_two_languages(knowledge: Knowledge, many: int) -> Question:
+    """Japanese and English texts on different subjects; returns a Japanese question that English text 7 answers."""
+    japanese, english = pages = a_page_in("ja", many), a_page_in("en-GB", 40)
+    vectors = {chunk.text_hashes[0]: in_language(0, subject) for subject, chunk in enumerate(japanese)}
+    vectors |= {chunk.text_hashes[0]: in_language(1, many + subject) for subject, chunk in enumerate(english)}
+    knowledge.embed([])
+    knowledge.index.store_vectors(vectors, knowledge.version)
+    for page in pages:
+        material = page[0].material
+        change = PageChange(material, a_source(material, 1), page, knowledge.version.id)
+        assert knowledge.index.apply(change).outcome == "applied"
+    return Question(in_language(0, many + 7), (), knowledge.version, EVERYTHING, 10)
+
+
+def test_a_text_is_compared_with_unrelated_texts_of_its_own_language(knowledge: Knowledge) -> None:
+    question = store_two_languages(knowledge, 60)
+    found = knowledge.search.answer(question)
+    assert found.matches[0].id == "en-GB#rule-7"
+    assert found.matches[0].cosine is not None
+    assert found.matches[1].cosine is not None
+    assert found.matches[0].cosine < found.matches[1].cosine
+    assert found.others.behind["ja"] == 0 < found.others.behind["en"]
+
+
+@pytest.mark.parametrize("knowledge", ["postgres"], indirect=True)
+def test_each_language_has_its_nearest_texts_among_the_candidates(knowledge: Knowledge) -> None:
+    question = store_two_languages(knowledge, 3 * DEPTH)
+    assert knowledge.search.answer(question).matches[0].id == "en-GB#rule-7"
+
+
+def test_names_of_one_language_change_nothing(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    answers = []
+    for names in ((None,), ("ja",), ("ja", "ja-JP", "JA"), ("ja", None)):
+        knowledge.empty(sql)
+        store(knowledge, [replace(chunk, language=names[at % len(names)]) for at, chunk in enumerate(a_library(60))])
+        answers.append([(match.id, match.ranked) for match in ask(knowledge, "たすき掛けの公式", limit=50)])
+    assert all(each == answers[0] for each in answers)
 
 
 def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:

@@ -47,6 +47,7 @@ from sakuin.retrieval.ranking import (
     Reach,
     Unrelated,
     WordMatch,
+    behind_by_language,
     known_share,
     rank,
     reach,
@@ -189,6 +190,7 @@ class IndexAnswer:
         # What its example lends a concept depends on other concepts, too.
         words = best.words
         own = self.weights.score(best.z, words.share, words.covered) + self.weights.scattered * words.scattered
+        own += self.others.credit(_language(self.matches[0].language), words)
         score = max(self.scale.least, min(best.evidence, own))
         return reach(slots, self.frequencies, self.others, self.weights, score)
 
@@ -217,7 +219,10 @@ class ChunkSearch:
         for folder, those in in_folder.items():
             words |= word_matches(question.slots_of(folder), frequencies, those)
         share = known_share(question.slots, frequencies)
-        others = unrelated(found["cosines"], self.weights, known_share=share)
+        others = unrelated([cosine for _, cosine in found["cosines"]], self.weights, known_share=share)
+        sample = [(_language(language), cosine) for language, cosine in found["cosines"]]
+        some = [each for each in candidates if rows[each.id]["is_found"]]
+        others = replace(others, behind=behind_by_language(sample, some, words, others, self.weights))
         has_vector = question.vector is not None
         scale = self.weights.scale(
             has_words=question.has_words, has_vector=has_vector, known_share=share, lower=others.lower
@@ -404,7 +409,13 @@ def _candidate(row: Mapping[str, Any]) -> Candidate:
         impacts={term: impact / HIGHEST_IMPACT for term, impact in row["impacts"].items()},
         is_example=row["type"] == "example",
         illustrates=tuple(row["illustrates"]),
+        language=_language(row["language"]),
     )
+
+
+def _language(of_page: str | None) -> str:
+    """Returns the language that a page names, without its region; empty without one."""
+    return (of_page or "").partition("-")[0].lower()
 
 
 def _compared(text: Mapping[str, Any]) -> ComparedText:

@@ -157,13 +157,13 @@ class TurbopufferChunks:
 
         near, ids = cosines(legs["nearest"]), [row["row"] for row in found["candidates"] if row["row"]]
         far = [] if vector is None else [id for id in ids if id not in near]
-        sample = [passage_id(*place) for place in found["sample"]]
+        sample = {passage_id(row, number): language for row, number, language in found["sample"]}
         evidence = self._answers(
             question,
             {
                 "rows": ids and rows_named(ids, None, include_attributes=["impacts"]),
                 "far": far and rows_named(far, vector, of="chunk"),
-                "sample": ids and sample and vector is not None and rows_named(sample, vector),
+                "sample": ids and sample and vector is not None and rows_named([*sample], vector),
             },
         )
         near |= cosines(evidence["far"])
@@ -171,7 +171,7 @@ class TurbopufferChunks:
         forms = {sent_term(term): term for slot in slots for term in slot.terms}
         impacts = {str(row["id"]): _impacts(row, forms) for row in evidence["rows"]}
         return found | {
-            "cosines": list(map(cosine, evidence["sample"])),
+            "cosines": [(sample[str(each["id"])], cosine(each)) for each in evidence["sample"]],
             "candidates": [
                 row
                 | {

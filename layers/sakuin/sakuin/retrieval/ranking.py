@@ -8,7 +8,7 @@ so that it means the same for every model. Their weights are learned: docs/decis
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -21,7 +21,7 @@ class Candidate:
     """What a store knows of a chunk. `impacts`: the impact, (0-1], of each of the question's terms that it has.
 
     `cosine` is None without a vector of the question or of the chunk. `illustrates` are the ids of the concepts that an
-    example shows.
+    example shows. `language` is empty if it is not known.
     """
 
     id: str
@@ -29,6 +29,7 @@ class Candidate:
     impacts: Mapping[str, float] = field(default_factory=dict)
     is_example: bool = False
     illustrates: tuple[str, ...] = ()
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +97,21 @@ class Unrelated:
     """Mean and standard deviation of the cosines between a question and texts that do not answer it.
 
     `lower`: how many deviations the mean is below what is known of the model, since the index knows little of the
-    question.
+    question. `behind`: how much less score than others such texts have in a language; empty if there is one language.
     """
 
     mean: float
     spread: float
     lower: float = 0.0
+    behind: Mapping[str, float] = field(default_factory=dict)
 
     def deviations(self, cosine: float | None) -> float:
         """Returns how many standard deviations a cosine is above the mean; 0 without a cosine."""
         return (cosine - self.mean) / self.spread if cosine is not None else 0.0
+
+    def credit(self, language: str, words: WordMatch) -> float:
+        """Returns what a text gets for its language: nothing if it has all grams of the question."""
+        return self.behind.get(language, 0.0) * (1 - words.grams) ** 2
 
 
 def known_share(slots: Sequence[Slot], frequencies: Frequencies) -> float:
@@ -131,6 +137,38 @@ def unrelated(sample: Collection[float], weights: Weights, *, known_share: float
     squares = known * weights.spread**2 + (1 - known) * fmean((each - mean) ** 2 for each in sample)
     lower, spread = (1 - known_share**2) * max(0.0, mean - of_sample), math.sqrt(squares)
     return Unrelated(mean - lower, spread, lower / spread)
+
+
+def behind_by_language(
+    sample: Iterable[tuple[str, float]],
+    candidates: Iterable[Candidate],
+    words: Mapping[str, WordMatch],
+    others: Unrelated,
+    weights: Weights,
+) -> dict[str, float]:
+    """Returns by language how much less score unrelated texts have than in the language nearest to the question.
+
+    Between languages cosines are lower, and few words are the same: docs/decisions/0187-mixed-libraries.md.
+    `sample` are languages and cosines of texts of the index. The mean of a language counts as one of its texts the mean
+    of all. What words are worth is the mean of the candidates.
+    """
+    cosines: dict[str, list[float]] = defaultdict(list)
+    for language, cosine in sample:
+        if language:
+            cosines[language].append(cosine)
+    if len(cosines) < 2:
+        return {}
+    of_all = fmean(cosine for some in cosines.values() for cosine in some)
+    meanings = {language: fmean([*some, of_all]) for language, some in cosines.items()}
+    scores: dict[str, list[float]] = defaultdict(list)
+    for each in candidates:
+        scores[each.language].append(weights.score(0.0, words[each.id].share, words[each.id].covered))
+    of_words = {language: fmean(scores[language]) for language in cosines if language in scores}
+    nearest, most = max(meanings.values()), max(of_words.values(), default=0.0)
+    return {
+        language: weights.meaning * (nearest - mean) / others.spread + most - of_words.get(language, most)
+        for language, mean in meanings.items()
+    }
 
 
 def word_matches(
@@ -174,7 +212,8 @@ class Reach:
 
     That is `per_cosine` times its cosine, and of each slot `words` times the greatest value of its terms times their
     impact, and `covered` times their greatest value; together at least `least`. `terms` have the number of their slot,
-    and their value. More is never needed: scattered words, and a concept's example, only lower a score.
+    and their value. More is never needed: scattered words, and a concept's example, only lower a score. Candidates of
+    some languages need more than this.
     """
 
     least: float
@@ -191,7 +230,8 @@ def reach(slots: Sequence[Slot], frequencies: Frequencies, others: Unrelated, we
         (term, place, frequencies.rarity(term) / possible) for place, slot in enumerate(slots) for term in slot.terms
     ]
     per_cosine = weights.meaning / others.spread
-    return Reach(score + per_cosine * others.mean, per_cosine, weights.words, weights.covered, terms)
+    least = score + per_cosine * others.mean - max(others.behind.values(), default=0.0)
+    return Reach(least, per_cosine, weights.words, weights.covered, terms)
 
 
 def greatest_value(slot: Slot, frequencies: Frequencies) -> float:
@@ -221,7 +261,7 @@ def rank(
     for each in candidates:
         z[each.id] = others.deviations(each.cosine)
         has = words[each.id]
-        score = weights.score(z[each.id], has.share, has.covered)
+        score = weights.score(z[each.id], has.share, has.covered) + others.credit(each.language, has)
         before[each.id] = max(score + weights.scattered * has.scattered, min(score, lowest))
         evidence[each.id] = before[each.id] + (weights.example if lowers_examples and each.is_example else 0.0)
     placed = dict(evidence)

@@ -93,9 +93,12 @@ class Canary:
 
 
 def canary_page(token: str) -> bytes:
-    """Returns a page with one explanation of a word that no other page has."""
+    """Returns a page with one explanation of a word that no other page has.
+
+    It names no language: searches would take the library for one of several.
+    """
     return (
-        f"<!doctype html><html lang=en><title>Canary</title><body><div class=rule-box id=rule-canary>"
+        f"<!doctype html><html><title>Canary</title><body><div class=rule-box id=rule-canary>"
         f"<h3>The rule of {token}</h3><p>The rule of {token} says that a page is found as soon as it is uploaded.</p>"
         f"</div></body></html>"
     ).encode()
