@@ -519,10 +519,10 @@ end $$;
 
 -- ---------------------------------------------------------------- the search
 
--- The vector of a question as it would be in each other language of p_sample passages: moved by the difference between the
--- mean of that language and that of the language that is nearest.
-create function public.vectors_by_language(p_space text, p_sample integer, p_vector extensions.halfvec)
-returns table (language text, vector extensions.halfvec)
+-- The vector of a question as it would be in a language of p_sample passages: moved by the difference between the mean of
+-- that language and that of the nearest one. Null if it is the nearest.
+create function public.vector_in_language(p_space text, p_sample integer, p_vector extensions.halfvec, p_language text)
+returns extensions.halfvec
 language sql stable set search_path = public, extensions set enable_seqscan = off as $$
   with means as materialized (
     select lower(split_part(k.language, '-', 1)) as language, avg(v.embedding) as mean, avg(v.embedding <=> p_vector) as distance
@@ -530,7 +530,7 @@ language sql stable set search_path = public, extensions set enable_seqscan = of
     join knowledge_vector v using (space, text_hash) join knowledge_chunks k using (id)
     where k.language is not null group by 1
   ), nearest as (select m.language, m.mean from means m order by m.distance, m.language limit 1)
-  select m.language, p_vector + m.mean - n.mean from means m, nearest n where m.language <> n.language order by m.language
+  select p_vector + m.mean - n.mean from means m, nearest n where m.language = p_language and n.language <> p_language
 $$;
 
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
@@ -545,8 +545,8 @@ $$;
 --   cosines      [[language, cosine]] of p_sample passages, which are the same for every question
 --   candidates   [{id, type, language, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
--- The candidates are the p_depth chunks with the nearest passages, their share of these for each other language of the sample,
--- which has lower cosines, and the p_depth chunks with the best words: the
+-- The candidates are the p_depth chunks with the nearest passages, their share of these for each language of the sample, since
+-- other languages have lower cosines, and the p_depth chunks with the best words: the
 -- greatest sums over the slots of the greatest idf * impact of a slot's terms. All chunks of the rarest slot are
 -- compared, and those of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the
 -- concepts that a found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is
@@ -573,13 +573,12 @@ declare
   leg record;
   ids text[];
   passages bigint := 0;
-  languages bigint := 0;
+  languages text[];
+  vector halfvec(1536);
   total bigint;
   not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines json := '[]';
 begin
-  -- The scan of the graph continues until enough chunks pass the filters.
-  perform set_config('hnsw.iterative_scan', 'strict_order', true);
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
 
@@ -587,7 +586,7 @@ begin
   if query_vector is not null then
     if p_sample > 0 then
       select coalesce(json_agg(json_build_array(k.language, 1 - (v.embedding <=> query_vector))), '[]'),
-             count(distinct lower(split_part(k.language, '-', 1)))
+             array_agg(distinct lower(split_part(k.language, '-', 1))) filter (where k.language is not null)
       into cosines, languages
       from (select e.* from embedded_text e where e.space = p_space order by e.text_hash limit p_sample) e
       cross join lateral (select v.* from knowledge_vector v where v.space = e.space and v.text_hash = e.text_hash offset 0) v
@@ -599,17 +598,28 @@ begin
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in)) offset 1000);
     end if;
+    perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
     for leg in
-      select null as language, query_vector as vector, p_depth as depth
+      select null as language, p_depth as depth
       union all
-      select l.language, l.vector, p_depth / nullif(languages, 0) from vectors_by_language(p_space, p_sample, query_vector) l
-      where languages > 1
+      select l.language, p_depth / cardinality(languages) from unnest(languages) as l(language) where cardinality(languages) > 1
     loop
+      vector := query_vector;
       ids := '{}';
       passages := 0;
+      if leg.language is not null then
+        -- It has at least half of its share.
+        continue when leg.depth <= 2 * (
+          select count(*) from knowledge_chunks k
+          where k.id = any (nearest) and lower(split_part(k.language, '-', 1)) = leg.language);
+        vector := vector_in_language(p_space, p_sample, query_vector, leg.language);
+        continue when vector is null;
+      end if;
       if not is_narrow then
+        -- The scan of the graph continues until enough chunks pass the filters; for a language it is one walk.
+        perform set_config('hnsw.iterative_scan', case when leg.language is null then 'strict_order' else 'off' end, true);
         -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
-        perform set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', least(1000, 2 * leg.depth)::text, true);
+        perform set_config('enable_sort', 'off', true);
         with near as materialized (
           select t.id from knowledge_vector v
           -- None for a text that no chunk has.
@@ -622,7 +632,7 @@ begin
                   and (p_in is null or starts_with(k.material, p_in))
                   and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language))) offset 0) t
           where v.space = p_space and not starts_with(v.space, 'turbopuffer-')
-          order by v.embedding <=> leg.vector limit 2 * leg.depth
+          order by v.embedding <=> vector limit 2 * leg.depth
         ), numbered as (select n.id, row_number() over () as place from near n)
         select array(select n.id from numbered n group by n.id order by min(n.place) limit leg.depth),
                (select count(*) from numbered) into ids, passages;
@@ -637,7 +647,7 @@ begin
             and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
             and (p_in is null or starts_with(k.material, p_in))
             and (leg.language is null or lower(split_part(k.language, '-', 1)) = leg.language)
-          group by k.id order by min(v.embedding <=> leg.vector), k.id limit leg.depth);
+          group by k.id order by min(v.embedding <=> vector), k.id limit leg.depth);
       end if;
       nearest := nearest || ids;
     end loop;
