@@ -473,7 +473,7 @@ def _by_family(recorded: Mapping[str, Collection], without_group: Mapping[str, M
     columns = ("family", "collections", *(f"{name}{of}" for name in shown for of in ("", " *")))
     table = _table_of("Means of the collections, their groups left out; with *, their language family", columns)
     ways = [without_group, _left_out(recorded, _family)]
-    for family in dict.fromkeys(map(_family, recorded)):
+    for family in dict.fromkeys(map(_family, filter(_teaches, recorded))):
         names = [name for name in recorded if _family(name) == family and _teaches(name)]
         rows = [[_row(recorded[name], weights[name]) for name in names] for weights in ways]
         cells = [[row[_COLUMNS.index(name) - 1] for row in some] for name in shown for some in rows]
