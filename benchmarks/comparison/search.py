@@ -12,6 +12,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from sakuin.platform.asgi import persistent_handler
+from sakuin_local.embeddings.recorded import put_into
 from sakuin_local.places import SAMPLES
 from sakuin_local.supabase.database import Database, running_database
 
@@ -25,7 +26,6 @@ from benchmarks.stack import Timed
 from tests.events import Context, event
 from tests.general.cached_model import CachedModel
 from tests.general.library import library_in
-from tests.recorded_vectors import put_into
 
 CALLERS = (1, 8, 32)
 RUNS = 3

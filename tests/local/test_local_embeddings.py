@@ -1,26 +1,36 @@
 """The embeddings endpoint as the published client sees it."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import openai
 import pytest
+from sakuin.knowledge.index_page import chunks_of_page
+from sakuin.knowledge.learns.sources import learns_without_model
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.language.vocabulary import NO_VOCABULARY
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.model import NAME, Text
+from sakuin_local.embeddings.recorded import put_into
+from sakuin_local.places import SAMPLES
 
 from tests.awaiting import awaited
 from tests.local_model import running_model
 from tests.parallel import TESTS
-from tests.recorded_vectors import put_into
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the model keeps its vectors."""
-    return tmp_path_factory.mktemp("model")
+    """Where the model keeps its vectors: only a file that is not there yet begins with recorded ones."""
+    folder = tmp_path_factory.mktemp("model")
+    VectorCache(folder / "vectors.sqlite")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +132,24 @@ def test_vectors_survive_on_disk(tmp_path: Path) -> None:
 
 def test_the_recorded_vectors_are_those_of_the_model(client: openai.OpenAI, tmp_path: Path) -> None:
     questions = (TESTS / "general" / "de" / "queries.jsonl").read_text("utf-8").splitlines()[:5]
+    page = read_page(next(SAMPLES.rglob("一次関数*.html")).read_bytes())
+    _, passages = chunks_of_page("", page, learns_without_model(page, {}), NO_VOCABULARY)
     texts = [f"query: {json.loads(line)['query']}" for line in questions]
+    texts += [f"passage: {text}" for text in islice(passages.values(), 10)]
     put_into(tmp_path / "v.sqlite")
     recorded = VectorCache(tmp_path / "v.sqlite").found([Text.of(text) for text in texts])
 
     assert len(recorded) == len(texts)
     for text, vector in zip(texts, vectors(client, *texts, dimensions=384), strict=True):
         assert recorded[Text.of(text)] @ vector == pytest.approx(1, abs=1e-3)
+
+
+def test_a_new_stack_has_the_vectors_of_the_samples(tmp_path: Path) -> None:
+    put_into(tmp_path / "recorded.sqlite")
+    with running_model(tmp_path):
+        assert contents(tmp_path / "vectors.sqlite") == contents(tmp_path / "recorded.sqlite") != []
+
+
+def contents(cache: Path) -> list[tuple[bytes, bytes]]:
+    with closing(sqlite3.connect(cache)) as connection:
+        return connection.execute("select key, value from vector order by key").fetchall()
