@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpcore
+import httpcore2
 from sakuin_local.addresses import LOOPBACK
 from urllib3.connection import HTTPConnection
 
 _PREFIX = "/rest/v1"
 # Where a PostgREST is served.
 _PORTS: set[int] = set()
-_handle: Callable[..., httpcore.Response] = httpcore.ConnectionPool.handle_request
 _handle_async: Callable[..., Awaitable[httpcore.Response]] = httpcore.AsyncConnectionPool.handle_async_request
-
 _request = HTTPConnection.request
 
 
@@ -30,14 +29,14 @@ def served_below_prefix(port: int) -> Iterator[str]:
         _PORTS.remove(port)
 
 
-def _cut(request: httpcore.Request) -> httpcore.Request:
+def _cut(request: Any) -> Any:
     if request.url.port in _PORTS:
         request.url.target = request.url.target.removeprefix(_PREFIX.encode())
     return request
 
 
-def _handle_cut(pool: httpcore.ConnectionPool, request: httpcore.Request) -> httpcore.Response:
-    return _handle(pool, _cut(request))
+def _cutting(handle: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda pool, request: handle(pool, _cut(request))
 
 
 async def _handle_cut_async(pool: httpcore.AsyncConnectionPool, request: httpcore.Request) -> httpcore.Response:
@@ -48,6 +47,7 @@ def _request_cut(connection: HTTPConnection, method: str, url: str, *parts: Any,
     _request(connection, method, url.removeprefix(_PREFIX) if connection.port in _PORTS else url, *parts, **more)
 
 
-httpcore.ConnectionPool.handle_request = _handle_cut
+for _pool in (httpcore.ConnectionPool, httpcore2.ConnectionPool):
+    _pool.handle_request = _cutting(_pool.handle_request)  # type: ignore[attr-defined]
 httpcore.AsyncConnectionPool.handle_async_request = _handle_cut_async
 HTTPConnection.request = _request_cut  # type: ignore[method-assign]

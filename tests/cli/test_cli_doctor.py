@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import httpx
+import httpx2
 import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
@@ -79,7 +79,7 @@ class Target:
         parameters.clear_caches()
 
     def refusals_of_turbopuffer(self) -> AbstractContextManager[None]:
-        httpx.post(f"{self.store}/_stand_in/failures", json={"status": 401}).raise_for_status()
+        httpx2.post(f"{self.store}/_stand_in/failures", json={"status": 401}).raise_for_status()
         return nullcontext()
 
     @contextmanager
@@ -308,7 +308,7 @@ def inside(target: Target) -> Doctor:
     return Doctor(
         target.deployment.client,
         secrets_of(target).now,
-        httpx.Client(),
+        httpx2.Client(),
         target.deployment.database.rest_url.removesuffix("/rest/v1"),
         target.deployment.functions.openai.url,
         target.store,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import unescape
 
-import httpx
+import httpx2
 import pytest
 from sakuin.console.pages import agents
 from sakuin.console.supabase_auth import SupabaseAuth
@@ -34,7 +34,7 @@ class Place:
     user: User
     clock: list[float]
 
-    def sign_in(self, email: str = EMAIL, page: str = "/sign-in", password: str = PASSWORD) -> httpx.Response:
+    def sign_in(self, email: str = EMAIL, page: str = "/sign-in", password: str = PASSWORD) -> httpx2.Response:
         return self.console.send(page, "/sign-in/user", {"email": email, "password": password})
 
     def request_of_agent(self, redirect_uri: str = BACK, name: str = "Agent", **asked: str) -> str:
@@ -77,7 +77,7 @@ def place(one_place: Place) -> Place:
     return replace(one_place, console=one_place.console.new_visitor())
 
 
-def agent_link(answer: httpx.Response) -> str:
+def agent_link(answer: httpx2.Response) -> str:
     """The address to which the page after the decision leads, by itself and by its link."""
     assert answer.status_code == 200, answer.text
     by_itself = re.search(r'<meta http-equiv="refresh" content="0;url=([^"]*)">', answer.text)
@@ -111,7 +111,7 @@ def test_a_wrong_password_is_told_and_not_which_part_is_wrong(place: Place, emai
 
 
 def test_without_a_publishable_key_only_admins_sign_in(a_world: Worlds) -> None:
-    none = SupabaseAuth(URL, lambda: "", httpx.Client())
+    none = SupabaseAuth(URL, lambda: "", httpx2.Client())
     console = ConsoleClient(a_world(), auth=none)
 
     assert "E-mail" not in console.get("/sign-in").text
@@ -322,18 +322,18 @@ def test_a_user_revokes_an_agent(place: Place) -> None:
     ],
 )
 def test_each_failure_says_what_to_do(status: int, body: str, expected: type[Exception]) -> None:
-    transport = httpx.MockTransport(lambda _request: httpx.Response(status, text=body))
-    auth = SupabaseAuth(URL, lambda: "publishable", httpx.Client(transport=transport))
+    transport = httpx2.MockTransport(lambda _request: httpx2.Response(status, text=body))
+    auth = SupabaseAuth(URL, lambda: "publishable", httpx2.Client(transport=transport))
 
     with pytest.raises(expected):
         auth.sign_in(EMAIL, PASSWORD)
 
 
 def test_no_answer_is_unavailable_and_names_no_password() -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError(f"refused {request.content!r}")
+    def fail(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError(f"refused {request.content!r}")
 
-    auth = SupabaseAuth(URL, lambda: "publishable", httpx.Client(transport=httpx.MockTransport(fail)))
+    auth = SupabaseAuth(URL, lambda: "publishable", httpx2.Client(transport=httpx2.MockTransport(fail)))
 
     with pytest.raises(Unavailable) as failure:
         auth.sign_in(EMAIL, PASSWORD)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import httpx
+import httpx2
 import jwt
 import pytest
 from sakuin.console.sessions import SessionTokens
@@ -28,33 +28,33 @@ class Supabase:
 
     factors: list[dict[str, str]] = field(default_factory=list)
     has_captcha: bool = False
-    requests: list[httpx.Request] = field(default_factory=list)
+    requests: list[httpx2.Request] = field(default_factory=list)
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
         self.requests.append(request)
         body = json.loads(request.content or b"{}")
         match request.url.path.removeprefix("/auth/v1"):
             case "/token" if self.has_captcha:
-                return httpx.Response(400, json={"error_code": "captcha_failed"})
+                return httpx2.Response(400, json={"error_code": "captcha_failed"})
             case "/token" if body.get("password", PASSWORD) != PASSWORD:
-                return httpx.Response(400, json={"error_code": "invalid_credentials"})
+                return httpx2.Response(400, json={"error_code": "invalid_credentials"})
             case "/token":
                 return self._tokens("aal1")
             case "/factors/factor-1/challenge":
-                return httpx.Response(200, json={"id": "challenge-1", "type": "totp", "expires_at": 2**31})
+                return httpx2.Response(200, json={"id": "challenge-1", "type": "totp", "expires_at": 2**31})
             case "/factors/factor-1/verify" if body == {"challenge_id": "challenge-1", "code": CODE}:
                 return self._tokens("aal2")
             case "/factors/factor-1/verify":
-                return httpx.Response(422, json={"error_code": "mfa_verification_failed"})
+                return httpx2.Response(422, json={"error_code": "mfa_verification_failed"})
             case "/logout":
-                return httpx.Response(204)
+                return httpx2.Response(204)
         raise AssertionError(request.url)
 
-    def _tokens(self, aal: str) -> httpx.Response:
+    def _tokens(self, aal: str) -> httpx2.Response:
         token = jwt.encode({"aal": aal}, "a secret of at least thirty-two bytes", "HS256")
         user = {"id": USER, "email": EMAIL, "factors": self.factors}
         tokens = {"access_token": token, "refresh_token": "r", "expires_at": 2**31}
-        return httpx.Response(200, json={**tokens, "user": user})
+        return httpx2.Response(200, json={**tokens, "user": user})
 
     @property
     def paths(self) -> list[str]:
@@ -66,7 +66,7 @@ class Place:
     console: ConsoleClient
     supabase: Supabase
 
-    def sign_in(self, password: str = PASSWORD, email: str = EMAIL, **more: str) -> httpx.Response:
+    def sign_in(self, password: str = PASSWORD, email: str = EMAIL, **more: str) -> httpx2.Response:
         return self.console.send("/sign-in", "/sign-in/user", {"email": email, "password": password, **more})
 
 
@@ -76,7 +76,7 @@ def world(a_world: Worlds) -> World:
 
 
 def auth_of(supabase: Supabase, secret_key: Callable[[], str] = str) -> SupabaseAuth:
-    http = httpx.Client(transport=httpx.MockTransport(supabase.answer))
+    http = httpx2.Client(transport=httpx2.MockTransport(supabase.answer))
     return SupabaseAuth(URL, lambda: "sb_publishable_x", http, secret_key=secret_key)
 
 

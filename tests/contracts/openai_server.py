@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-import httpx
+import httpx2
 from openai import OpenAI
 from sakuin.platform.openai.embeddings import connected
 
@@ -49,7 +49,7 @@ class OpenAIServer:
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
-    def session(self) -> httpx.Client:
+    def session(self) -> httpx2.Client:
         return connected(self.url, "sk-test")
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from sakuin_local.embeddings.cache import VectorCache
@@ -49,12 +49,12 @@ class Endpoint:
     queue: RequestQueue
     threads: ThreadPoolExecutor
 
-    def ask(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> httpx.Response:
+    def ask(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> httpx2.Response:
         body = {"model": NAME, "input": list(texts), "encoding_format": "base64"}
         headers = {"Authorization": "Bearer any", "Priority": f"u={urgency}"}
-        return httpx.post(f"{self.url}/v1/embeddings", json=body, headers=headers, timeout=timeout)
+        return httpx2.post(f"{self.url}/v1/embeddings", json=body, headers=headers, timeout=timeout)
 
-    def begin(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> Future[httpx.Response]:
+    def begin(self, *texts: str, urgency: int = 3, timeout: float = 30.0) -> Future[httpx2.Response]:
         """Sends a request in a thread; returns once it has its place in the queue."""
         places = len(self.queue._places)
         answer = self.threads.submit(self.ask, *texts, urgency=urgency, timeout=timeout)
@@ -128,10 +128,10 @@ def test_a_text_whose_client_has_left_is_not_embedded(tmp_path: Path) -> None:
         page = running.begin(long(PAGE))
         awaited("the first part", lambda: running.model.started == 1)
         abandoned = running.begin(long(TABLE), timeout=0.1)
-        with pytest.raises(httpx.ReadTimeout):
+        with pytest.raises(httpx2.ReadTimeout):
             abandoned.result()
         # The server has seen the end of that connection before this one.
-        assert httpx.get(f"{running.url}/healthz").status_code == 200
+        assert httpx2.get(f"{running.url}/healthz").status_code == 200
         running.open_gate(1)
         assert page.result().status_code == 200
         awaited("an empty queue", lambda: not running.queue._places)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
-import httpx
 import httpx2
 import openai
 import pytest
@@ -60,19 +59,19 @@ def vendor(one_vendor: Vendor) -> Vendor:
 
 
 def ask_openai(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
-    session = openai.DefaultHttpxClient(auth=auth_of(httpx2.Auth, key))
+    session = openai.DefaultHttpxClient(auth=auth_of(key))
     client = openai.OpenAI(api_key="old", base_url=vendor.url, http_client=session, max_retries=0)
     return lambda: client.embeddings.create(model="m", input=["x"])
 
 
 def ask_embeddings(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
     session = embeddings(vendor.url, "old")
-    session.auth = auth_of(httpx.Auth, key)
+    session.auth = auth_of(key)
     return lambda: session.post("/embeddings", content="{}").raise_for_status()
 
 
 def ask_turbopuffer(vendor: Vendor, key: RenewedKey) -> Callable[[], object]:
-    session = turbopuffer.DefaultHttpxClient(auth=auth_of(httpx2.Auth, key))
+    session = turbopuffer.DefaultHttpxClient(auth=auth_of(key))
     client = store(vendor.url, "old", session).with_options(max_retries=0)
     return lambda: client.namespace("n").write(upsert_rows=[{"id": 1}])
 
@@ -113,7 +112,7 @@ def away() -> str:
 @pytest.mark.parametrize(("token", "read"), [("token", lambda: "new"), ("old", away)])
 def test_a_key_stays_that_no_secret_replaces(vendor: Vendor, token: str, read: Callable[[], str]) -> None:
     vendor.takes = token
-    session = httpx.Client(base_url=vendor.url, auth=auth_of(httpx.Auth, RenewedKey("old", read)))
+    session = httpx2.Client(base_url=vendor.url, auth=auth_of(RenewedKey("old", read)))
     session.get("/", headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     assert vendor.shown == [token]
 

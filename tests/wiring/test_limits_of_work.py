@@ -18,7 +18,6 @@ from typing import Any
 
 import boto3
 import botocore.endpoint
-import httpx
 import httpx2
 import pytest
 import sakuin
@@ -55,9 +54,9 @@ BOXES = {
 }
 # Chunks of one message.
 CHUNKS = 32
-SENDS = (httpx.HTTPTransport.handle_request, httpx2.HTTPTransport.handle_request)
+SENDS = (httpx2.HTTPTransport.handle_request,)
 # The responses of these have their whole body.
-ANSWERS = (httpx.Client.send, httpx2.Client.send)
+ANSWERS = (httpx2.Client.send,)
 PARSES: Mapping[CodeType, str] = {
     parsing.parsed.__code__: "pages parsed",
     queue_handler.parsed_message.__code__: "messages parsed",
@@ -210,7 +209,7 @@ def product(database: Database, stand_in: str) -> Iterator[Product]:
             "openai": os.environ["OPENAI_BASE_URL"],
             "turbopuffer": stand_in,
         }
-        hosts = {name: httpx.URL(address) for name, address in addresses.items()}
+        hosts = {name: httpx2.URL(address) for name, address in addresses.items()}
         counts.vendors = {f"{url.host}:{url.port}": name for name, url in hosts.items()}
         clients = Clients.of(os.environ, "Index")
         IndexVersions(clients.supabase).add(own_index(clients.settings))

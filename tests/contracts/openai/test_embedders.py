@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from sakuin.errors import Invalid, OverBudget, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background, interactive
@@ -252,5 +252,5 @@ def test_a_slow_answer_to_a_question_is_unavailable(server: OpenAIServer) -> Non
 
 
 def test_a_service_that_cannot_be_reached_is_unavailable() -> None:
-    with httpx.Client(base_url="http://127.0.0.1:9/v1") as session, pytest.raises(Unavailable, match="did not answer"):
+    with httpx2.Client(base_url="http://127.0.0.1:9/v1") as session, pytest.raises(Unavailable, match="did not answer"):
         OpenAIEmbedder(session, MODEL).query("質問")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 
 from sakuin.console.sessions import SessionTokens
@@ -71,7 +71,7 @@ class SupabaseAuth:
 
     url: str
     key: Callable[[], str] = field(repr=False)
-    http: httpx.Client = field(repr=False)
+    http: httpx2.Client = field(repr=False)
     now: Callable[[], float] = time.time
     secret_key: Callable[[], str] = field(repr=False, default=str)
 
@@ -155,7 +155,7 @@ class SupabaseAuth:
             if answer.is_success:
                 return answer.json() if answer.content else None
             code = str(answer.json().get("error_code") or "")
-        except (httpx.HTTPError, ValueError, AttributeError) as error:
+        except (httpx2.HTTPError, ValueError, AttributeError) as error:
             raise Unavailable("Supabase Auth did not answer. Try again in a moment", vendor=VENDOR) from error
         raise _error(answer.status_code, code)
 
@@ -189,10 +189,10 @@ def _is_address(text: str) -> bool:
 def _error(status: int, code: str) -> SakuinError:
     if code in _PROBLEMS:
         return NotSignedIn(_PROBLEMS[code])
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+    if status >= httpx2.codes.INTERNAL_SERVER_ERROR:
         return Unavailable("Supabase Auth did not answer. Try again in a moment", vendor=VENDOR)
     # The gateway gives no code: it refuses the key of the deployment.
-    if not code and status == httpx.codes.UNAUTHORIZED:
+    if not code and status == httpx2.codes.UNAUTHORIZED:
         return Refused("Supabase refuses supabase_publishable_key. Correct it in the functions' secret", vendor=VENDOR)
-    kind, sentence = _TOO_MANY if status == httpx.codes.TOO_MANY_REQUESTS else _ERRORS.get(code, _ENDED)
+    kind, sentence = _TOO_MANY if status == httpx2.codes.TOO_MANY_REQUESTS else _ERRORS.get(code, _ENDED)
     return kind(sentence)

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
@@ -12,6 +12,9 @@ from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterEr
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.platform.aws import client
+
+if TYPE_CHECKING:
+    from httpx2 import Auth
 
 T = TypeVar("T")
 
@@ -224,10 +227,11 @@ class RenewedKey:
             return self.first
 
 
-def auth_of(auth: type[Any], key: RenewedKey) -> Any:
-    """Returns the key as an `auth` of httpx or httpx2, which have different base classes."""
+def auth_of(key: RenewedKey) -> "Auth":
+    """Returns the key as an `auth` of httpx2."""
+    from httpx2 import Auth
 
-    class Renewed(auth):  # type: ignore[misc]  # mypy cannot know the base class
+    class Renewed(Auth):
         def auth_flow(self, request: Any) -> Generator[Any, Any, None]:
             key.set_key(request)
             yield request

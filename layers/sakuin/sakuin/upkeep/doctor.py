@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import httpx
+import httpx2
 
 from sakuin.errors import SakuinError
 from sakuin.platform.openai.models import model_facts
@@ -59,7 +59,7 @@ class Doctor:
 
     client: Client
     secrets: Callable[[], Secrets] = field(repr=False)
-    http: httpx.Client
+    http: httpx2.Client
     supabase_url: str
     openai_base_url: str
     turbopuffer_base_url: str
@@ -183,10 +183,10 @@ class Doctor:
         self._answer("GET", url, {"Authorization": f"Bearer {key}"})
         return self.clock() - started
 
-    def _answer(self, method: str, url: str, headers: Mapping[str, str]) -> httpx.Response | None:
+    def _answer(self, method: str, url: str, headers: Mapping[str, str]) -> httpx2.Response | None:
         try:
             return self.http.request(method, url, headers=dict(headers))
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError):
             return None
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import httpx
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
 from sakuin.platform.aws import LambdaFunction
@@ -33,6 +32,7 @@ from sakuin.platform.telemetry import (
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import OpenAI
 
     from sakuin.knowledge.learns.sources import LearnsModel
@@ -78,8 +78,10 @@ class Telemetry:
 def start_telemetry(activity: str) -> Telemetry:
     """Returns the telemetry of a function. The names of its durations begin with `activity`."""
     metrics = Metrics(namespace="Sakuin")
+    # It would import all libraries that it knows to look at their calls; ours are traced where they are made.
+    tracer = Tracer(patch_modules=("botocore",))
     logger, redaction = redacting_logger()
-    return Telemetry(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
+    return Telemetry(logger, metrics, tracer, CurrentWork(), EmfMeter(metrics, activity), redaction)
 
 
 def starts_ahead(environ: Mapping[str, str]) -> bool:
@@ -152,11 +154,10 @@ class Clients:
 
     def openai(self) -> "OpenAI":
         """Returns the client that writes `learns`: of OpenAI, or of an endpoint with its API."""
-        import httpx2
         from openai import DefaultHttpxClient, OpenAI
 
         session = DefaultHttpxClient()
-        session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.openai_api_key))
+        session.auth = auth_of(self._renewed_key(lambda now: now.openai_api_key))
         self._instrument(session, OPENAI_HEADER, "Learns")
         return OpenAI(
             api_key=self.secrets.openai_api_key,
@@ -172,11 +173,11 @@ class Clients:
         ask = self._calls(interactive(attempts=2), vendor="openai", work="questions")
         return OpenAIEmbedder(session, model, self._count_tokens, ask, all_seconds=_QUESTION_SECONDS)
 
-    def _embeddings(self, urgency: int | None = None) -> httpx.Client:
+    def _embeddings(self, urgency: int | None = None) -> "httpx2.Client":
         from sakuin.platform.openai.embeddings import connected as openai_connected
 
         session = openai_connected(self.settings.openai_base_url, self.secrets.openai_api_key, urgency=urgency)
-        session.auth = auth_of(httpx.Auth, self._renewed_key(lambda now: now.openai_api_key))
+        session.auth = auth_of(self._renewed_key(lambda now: now.openai_api_key))
         self._instrument(session, OPENAI_HEADER, "Embedding")
         return session
 
@@ -244,7 +245,6 @@ class Clients:
         `for_upkeep`: for maintenance and reconciliation. No call takes long, since `api` has 29 seconds, and `maintain`
         other parts.
         """
-        import httpx2
         from turbopuffer import DefaultHttpxClient
 
         from sakuin.platform.turbopuffer.client import LONGEST_QUICK_CALL, quick
@@ -252,7 +252,7 @@ class Clients:
         from sakuin.tables.turbopuffer import ChunkStore
 
         session = DefaultHttpxClient()
-        session.auth = auth_of(httpx2.Auth, self._renewed_key(lambda now: now.turbopuffer_api_key))
+        session.auth = auth_of(self._renewed_key(lambda now: now.turbopuffer_api_key))
         self._instrument(session, REQUEST_HEADER, "Store")
         client = store_connected(self.settings.turbopuffer_base_url, self.secrets.turbopuffer_api_key, session)
         retries = self._background()
@@ -265,9 +265,11 @@ class Clients:
             ask_now=self._calls(interactive(), vendor="turbopuffer", work="searches"),
         )
 
-    def http(self, seconds: float) -> httpx.Client:
+    def http(self, seconds: float) -> "httpx2.Client":
         """Returns a client of HTTP whose requests take at most so many seconds."""
-        return httpx.Client(timeout=seconds)
+        import httpx2
+
+        return httpx2.Client(timeout=seconds)
 
     def material_bucket(self) -> "S3Bucket":
         from sakuin.platform.s3 import S3Bucket

@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 from standardwebhooks import Webhook
 
 from sakuin.errors import Invalid, SakuinError
@@ -34,7 +34,7 @@ _PLAIN = re.compile("[!-~]+")
 _NOT_PUBLIC = [ip_network(each) for each in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16")]
 _UNICAST = ip_network("2000::/3")
 # Reads the certificates of the authorities once.
-_tls = cache(httpx.create_ssl_context)
+_tls = cache(httpx2.create_ssl_context)
 
 
 class CallbackFailed(SakuinError):
@@ -64,9 +64,9 @@ class Webhooks:
     def check(self, url: str) -> None:
         """Raises `Invalid` for an address to which nothing is ever sent. Its name is looked up with each message."""
         try:
-            parts = httpx.URL(url)
-        except httpx.InvalidURL:
-            parts = httpx.URL("")
+            parts = httpx2.URL(url)
+        except httpx2.InvalidURL:
+            parts = httpx2.URL("")
         is_plain = len(url) <= _LONGEST_URL and _PLAIN.fullmatch(url) is not None and (parts.port or 1) < 65_536
         if not is_plain or not parts.host or parts.userinfo or parts.fragment:
             raise Invalid("'delivery.url' must be an https address without a user and a fragment")
@@ -94,20 +94,20 @@ class Webhooks:
         try:
             with anyio.fail_after(_SECONDS):
                 return await self._post(to, id, body)
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise CallbackFailed("timeout") from error
-        except (OSError, httpx.HTTPError, ValueError) as error:
+        except (OSError, httpx2.HTTPError, ValueError) as error:
             is_tls = "CERTIFICATE" in str(error) or "SSL" in str(error)
             raise CallbackFailed("tls_error" if is_tls else "connection_refused") from error
 
     async def _post(self, to: Callback, id: str, body: bytes) -> bytes:
-        url = httpx.URL(to.url)
+        url = httpx2.URL(to.url)
         address = await self._address(url)
         host = url.netloc.decode("ascii")
         headers = {"Host": host, "Content-Type": "application/json", "X-MCP-Subscription-Id": to.subscription}
         # The certificate is compared with the name. No redirect, and no proxy of the environment.
         named = {"sni_hostname": url.host}
-        client = httpx.AsyncClient(verify=_tls(), timeout=_SECONDS, trust_env=False, follow_redirects=False)
+        client = httpx2.AsyncClient(verify=_tls(), timeout=_SECONDS, trust_env=False, follow_redirects=False)
         request = client.build_request(
             "POST",
             url.copy_with(host=address),
@@ -126,7 +126,7 @@ class Webhooks:
                     break
             return read[:_READ_BYTES]
 
-    async def _address(self, url: httpx.URL) -> str:
+    async def _address(self, url: httpx2.URL) -> str:
         """Returns the address of the name; an error if one of its addresses is not public."""
         port = url.port or (443 if url.scheme == "https" else 80)
         names = await anyio.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)

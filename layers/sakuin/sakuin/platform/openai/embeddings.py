@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import httpx
+import httpx2
 
 from sakuin.errors import Invalid, RateLimited, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import LONGEST_CALL, Ask, background, retry_after
@@ -89,7 +89,7 @@ class OpenAIEmbedder:
     and not questions, are embedded; `on_tokens` receives the tokens that each answer cost.
     """
 
-    session: httpx.Client
+    session: httpx2.Client
     model: EmbeddingModel
     on_tokens: Callable[[int], None] = lambda _tokens: None
     ask: Ask = field(default_factory=lambda: background(attempts=3))
@@ -127,7 +127,7 @@ class OpenAIEmbedder:
                 self.on_tokens(tokens)
             items = [(item["index"], _numbers(item["embedding"])) for item in answer["data"]]
             return in_order(items, texts=texts, dimensions=self.model.dimensions)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise Unavailable(coded("vendor.embedding_silent"), vendor=VENDOR) from error
         except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
             # A proxy's page, an incomplete answer, an error with the status 200.
@@ -141,14 +141,14 @@ class OpenAIEmbedder:
                 raise status_error(answer.status_code, answer.headers, self._error(answer, deadline))
             return self._read(answer, deadline)
 
-    def _error(self, answer: httpx.Response, deadline: float) -> object:
+    def _error(self, answer: httpx2.Response, deadline: float) -> object:
         """Returns the JSON of an error, None if it does not arrive."""
         try:
             return json.loads(self._read(answer, deadline))
-        except (httpx.HTTPError, Unavailable, ValueError):
+        except (httpx2.HTTPError, Unavailable, ValueError):
             return None
 
-    def _read(self, answer: httpx.Response, deadline: float) -> bytes:
+    def _read(self, answer: httpx2.Response, deadline: float) -> bytes:
         parts = []
         for part in answer.iter_bytes():
             parts.append(part)
@@ -156,12 +156,12 @@ class OpenAIEmbedder:
             self._timeout(deadline)
         return b"".join(parts)
 
-    def _timeout(self, deadline: float) -> httpx.Timeout:
+    def _timeout(self, deadline: float) -> httpx2.Timeout:
         left = deadline - self.clock()
         if left < _LEAST_SECONDS:
             seconds = min(self.seconds, self.all_seconds)
             raise Unavailable(coded("vendor.slow", seconds=f"{seconds:g}"), vendor=VENDOR)
-        return httpx.Timeout(left, connect=min(_CONNECT_SECONDS, left))
+        return httpx2.Timeout(left, connect=min(_CONNECT_SECONDS, left))
 
 
 def _numbers(embedding: str | Sequence[float]) -> Vector:
@@ -172,7 +172,7 @@ def _numbers(embedding: str | Sequence[float]) -> Vector:
     return [float(number) for number in embedding]
 
 
-def connected(base_url: str, key: str, *, urgency: int | None = None) -> httpx.Client:
+def connected(base_url: str, key: str, *, urgency: int | None = None) -> httpx2.Client:
     """Returns a session with an endpoint of OpenAI's API. It connects at its first request.
 
     An endpoint with a queue takes requests by their urgency: 0 first, 7 last, 3 by default (RFC 9218). OpenAI ignores
@@ -180,4 +180,4 @@ def connected(base_url: str, key: str, *, urgency: int | None = None) -> httpx.C
     """
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     priority = {} if urgency is None else {"Priority": f"u={urgency}"}
-    return httpx.Client(base_url=base_url, headers=headers | priority)
+    return httpx2.Client(base_url=base_url, headers=headers | priority)

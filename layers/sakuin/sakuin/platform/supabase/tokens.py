@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import httpx
+import httpx2
 import jwt
 
 from sakuin.errors import InsufficientScope, Unauthorized, Unavailable
@@ -146,14 +146,14 @@ def _answer(url: str, seconds: float, now: Callable[[], float]) -> bytes:
     body = b""
     try:
         # Without compression, against decompression bombs.
-        with httpx.stream("GET", url, timeout=seconds, headers={"Accept-Encoding": "identity"}) as answer:
-            if answer.status_code != httpx.codes.OK:
+        with httpx2.stream("GET", url, timeout=seconds, headers={"Accept-Encoding": "identity"}) as answer:
+            if answer.status_code != httpx2.codes.OK:
                 raise jwt.PyJWKClientConnectionError(f"the answer was {answer.status_code}")
             for part in answer.iter_raw():
                 body += part
                 if len(body) > _LONGEST or now() > deadline:
                     raise jwt.PyJWKClientConnectionError(f"incomplete after {len(body)} bytes")
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise jwt.PyJWKClientConnectionError("no answer") from error
     return body
 

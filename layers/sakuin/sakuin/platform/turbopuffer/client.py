@@ -15,7 +15,7 @@ from sakuin.texts.catalogue import coded
 _TIMEOUT = Timeout(30.0, connect=5.0)
 
 # An agent waits for a search, API Gateway at most 30 s. A cold namespace of a million rows answers within 2 s.
-_SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
+SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
 LONGEST_QUICK_CALL = 8.0
 
 _TOO_MANY = 429
@@ -39,7 +39,7 @@ def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None
 
 def quick(client: Turbopuffer) -> Turbopuffer:
     """Returns the same client with the timeout of searches and of maintenance: no call takes longer than 8 seconds."""
-    return client.with_options(timeout=_SEARCH_TIMEOUT)
+    return client.with_options(timeout=SEARCH_TIMEOUT)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from turbopuffer.types import AttributeSchemaParam
 
 from sakuin.errors import NotFound
 from sakuin.platform.calls import Ask, background, interactive
-from sakuin.platform.turbopuffer.client import quick, translate_errors, understood
+from sakuin.platform.turbopuffer.client import SEARCH_TIMEOUT, translate_errors, understood
 from sakuin.platform.turbopuffer.documents import (
     DISTANCE,
     ROWS_AN_ANSWER,
@@ -78,8 +78,9 @@ class TurbopufferRows:
 
     def _results(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
         with translate_errors(namespace):
-            # The SDK would make a model of each row.
-            answer = quick(self.client).namespace(namespace).with_raw_response.multi_query(queries=queries)
+            raw = self.client.namespace(namespace).with_raw_response
+            # The SDK would look at each number of a vector, and make a model of each row.
+            answer = raw.multi_query(queries=(), extra_body={"queries": queries}, timeout=SEARCH_TIMEOUT)
             results = orjson.loads(answer.read())["results"]
             if len(results) != len(queries):
                 raise ValueError("each query has a result")
