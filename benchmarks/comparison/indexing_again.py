@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,10 @@ from typing import Any
 import boto3
 import psycopg
 from moto import mock_aws
+from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.platform.s3 import S3Bucket
+from sakuin.wiring import index_material
+from sakuin.wiring.index_versions import recorded_versions
 from sakuin_cli.site.config import Site
 from sakuin_cli.site.plan import plan_of
 from sakuin_cli.site.uploads import uploads_below
@@ -100,6 +104,15 @@ def _named(strings: list[str]) -> dict[str, str]:
     return {f"/articles/{at}/content": text for at, text in enumerate(strings)}
 
 
+class _Deployed(World):
+    """The world with one worker, which is built once and keeps the index versions for five seconds, as deployed."""
+
+    @cached_property
+    def events(self) -> BucketEvents:  # type: ignore[override]
+        clients = self.clients
+        return index_material.bucket_events(clients, recorded_versions(clients))
+
+
 @contextmanager
 def own_pages() -> Iterator[Put]:
     """Pages through the function of the material queue, in a database of its own."""
@@ -110,7 +123,7 @@ def own_pages() -> Iterator[Put]:
     ):
         embedder: Any = HashedEmbedder()
         client = client_of(postgrest_of(Path(folder)), database.service_key)
-        world = World(database, client, sql, embedder=embedder)
+        world = _Deployed(database, client, sql, embedder=embedder)
 
         def put(texts: dict[str, str]) -> dict[str, int]:
             embedder.calls.clear()
