@@ -142,6 +142,22 @@ def test_a_passing_failure_of_a_read_is_nobody_s_business() -> None:
     assert len(server.asked) == 3
 
 
+def test_an_answer_that_breaks_off_is_asked_for_again_only_of_what_reads() -> None:
+    half = Said(body=b"[1, 2, 3, 4]", cut=True)
+    with scripted_server(half, Said(body=b"[5]")) as server:
+        assert call(supabase(server.url, "k"), "search_candidates", {}) == [5]
+    with scripted_server(half) as server, pytest.raises(Unavailable):
+        call(supabase(server.url, "k"), "create_project", {"p_name": "p"})
+    assert len(server.asked) == 1
+
+
+def test_a_key_that_no_header_may_have_is_in_no_error() -> None:
+    with pytest.raises(Unavailable, match="did not answer") as failure:
+        call(supabase("http://127.0.0.1:9", "two\nlines"), "search_candidates", {})
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__
+
+
 def test_a_refusal_of_the_database_is_not_asked_for_again() -> None:
     said = Said(400, b'{"code": "22023", "message": "no"}')
     with scripted_server(said) as server, pytest.raises(Invalid):

@@ -131,9 +131,11 @@ def answer(request: Request) -> Any:
     """Returns the data of a request's answer, or raises one of our errors."""
     try:
         response = request.send(request)
-    # The latter for a header that HTTP does not allow.
-    except (HTTPError, ValueError) as error:
+    except HTTPError as error:
         raise Unavailable(coded("vendor.supabase_silent"), vendor=VENDOR) from error
+    except ValueError:
+        # A header that HTTP does not allow, such as a key of two lines, is in the text of the error.
+        raise Unavailable(coded("vendor.supabase_silent"), vendor=VENDOR) from None
     if not 200 <= response.status < 300:
         failure = _error_of(response)
         raise _translated(failure) from failure

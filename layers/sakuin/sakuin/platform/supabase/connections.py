@@ -25,7 +25,8 @@ def connections(url: str, timeout: Timeout) -> Send:
     pool = connection_from_url(url, maxsize=_KEPT, timeout=timeout, retries=False, **tls)
 
     def send(request: Request) -> Response:
-        return pool.urlopen(request.method, request.target, body=request.body, headers=request.headers, redirect=False)
+        more: dict[str, Any] = {"redirect": False, "enforce_content_length": True}
+        return pool.urlopen(request.method, request.target, body=request.body, headers=request.headers, **more)
 
     return send
 
