@@ -575,6 +575,7 @@ declare
   passages bigint := 0;
   languages text[];
   vector halfvec(1536);
+  passing integer[];
   total bigint;
   not_current constant bigint := (select count(*) from chunk_words w where not w.is_current);
   cosines json := '[]';
@@ -653,6 +654,18 @@ begin
     end loop;
   end if;
 
+  if is_narrow and p_material is null then
+    -- So few that the search for p_depth of them would look at each chunk with a word.
+    passing := array(
+      select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in))
+      limit p_depth + 1);
+    if cardinality(passing) > p_depth then
+      passing := null;
+    end if;
+  end if;
+
   -- Planning takes as long as the statement, and no argument changes its best plan.
   perform set_config('plan_cache_mode', 'force_generic_plan', true);
   return (
@@ -687,10 +700,11 @@ begin
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
   ), hits as (
     select r.chunk, r.slot, r.is_plain, r.value from read r
-    -- Of folders that begin the name of a page, the last one is the deepest.
-    where r.is_everywhere or r.folders @> array(
-      select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
-      where w.number = r.chunk and starts_with(w.material, f.folder))
+    where (passing is null or r.chunk in (select unnest(passing)))
+      -- Of folders that begin the name of a page, the last one is the deepest.
+      and (r.is_everywhere or r.folders @> array(
+        select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+        where w.number = r.chunk and starts_with(w.material, f.folder)))
   ), scored as (
     select v.chunk, sum(v.value) as score
     from (select h.chunk, h.value from hits h where h.is_plain
