@@ -33,7 +33,6 @@ from sakuin_local.supabase.database import Database, running_database
 A_PAGE = 20
 DIMENSIONS = 64
 QUESTIONS = 20
-# The clock of a process has steps of ten milliseconds.
 REPETITIONS = 3
 # The limit `page_explanations`.
 LARGE_PAGE = 2_000
@@ -284,7 +283,7 @@ def _slots(terms: Sequence[str]) -> str:
 
 
 def milliseconds(sql: psycopg.Connection, query: LiteralString, arguments: Sequence[object] = ()) -> float:
-    """Processor time of a query that was asked once before, in steps of a millisecond."""
+    """Processor time of a query that was asked once before."""
     sql.execute(query, arguments)
     began = _processor_seconds(sql.info.backend_pid)
     for _ in range(REPETITIONS):
@@ -297,9 +296,8 @@ def _print_times(name: str, times: Sequence[float]) -> None:
 
 
 def _processor_seconds(process: int) -> float:
-    """What a process has used, in steps of 10 ms (Linux: proc_pid_stat(5))."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+    """What a process has used (Linux: scheduler/sched-stats.rst)."""
+    return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9
 
 
 def _megabytes(sql: psycopg.Connection, names: Sequence[str]) -> float:
