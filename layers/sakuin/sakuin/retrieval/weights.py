@@ -21,10 +21,6 @@ NEAR_MATCH = 0.05
 SAMPLE = 100
 
 
-# What a scale takes from that for meaning alone.
-_MIXED = ("constant", "score", "lead", "enough")
-
-
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The probability that a result answers: a logistic regression over its score, up to `enough`, and its lead.
@@ -53,11 +49,8 @@ class Scale:
 
     def towards(self, other: "Scale", share: float) -> "Scale":
         """Returns the scale with `share`, 0-1, of the probability from `other`, in logits."""
-
-        def mixed(own: float, of_other: float) -> float:
-            return own + share * (of_other - own)
-
-        mixture = {name: mixed(getattr(self, name), getattr(other, name)) for name in _MIXED}
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in ("constant", "score", "lead", "enough")}
+        mixture = {name: own + share * (of_other - own) for name, (own, of_other) in pairs.items()}
         return replace(self, by_meaning=share, **mixture)
 
 
