@@ -655,13 +655,13 @@ begin
   end if;
 
   if is_narrow and p_material is null then
-    -- So few that the search for p_depth of them would look at each chunk with a word.
+    -- So few that the search for p_depth of them, best first, would look at more chunks: at p_depth times total through their number.
     passing := array(
       select w.number from knowledge_chunks k join chunk_words w on w.id = k.id and w.is_current
       where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
         and (p_level is null or k.level = p_level) and (p_in is null or starts_with(k.material, p_in))
-      limit p_depth + 1);
-    if cardinality(passing) > p_depth then
+      limit sqrt(p_depth * total) + 1);
+    if cardinality(passing) > sqrt(p_depth * total) then
       passing := null;
     end if;
   end if;

@@ -258,6 +258,23 @@ def test_each_language_has_its_nearest_texts_among_the_candidates(knowledge: Kno
     assert knowledge.search.answer(question).matches[0].id == "en-GB#rule-7"
 
 
+def test_all_of_the_few_chunks_that_pass_a_filter_are_compared_by_words(knowledge: Knowledge) -> None:
+    library = a_library(200)
+    store(knowledge, library)
+    for filters in (Filters(category="珍しい"), Filters(material="page-3", level="高校"), Filters(level="高校")):
+        passing = [
+            chunk.id
+            for chunk in library
+            if filters.category in (None, chunk.category)
+            and filters.level in (None, chunk.level)
+            and filters.material in (None, chunk.material)
+        ]
+        found = ask(knowledge, "問題の説明", filters=filters, limit=200)
+        by_words = {match.id: match.matching_rank for match in found if match.matching_rank}
+        assert sorted(by_words.values()) == list(range(1, min(DEPTH, len(passing)) + 1))
+        assert by_words.keys() <= set(passing)
+
+
 def test_names_of_one_language_change_nothing(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     answers = []
     for names in ((None,), ("ja",), ("ja", "ja-JP", "JA"), ("ja", None)):
