@@ -21,7 +21,8 @@ VENDOR = "supabase"
 _VECTORS_A_REQUEST = 100
 # An answer may take longer than the statement timeout of 8 seconds. To connect includes to send the request.
 _TIMEOUT = Timeout(connect=3.0, read=10.0)
-_HEADERS = {"Accept-Encoding": "gzip, deflate", "Accept-Profile": "public", "Content-Profile": "public"}
+_SCHEMA = {"Accept-Profile": "public", "Content-Profile": "public"}
+_HEADERS = {"Accept-Encoding": "gzip, deflate", "Content-Type": "application/json", **_SCHEMA}
 _CHANGED = "return=representation"
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
@@ -59,10 +60,7 @@ class Client:
     def request(self, method: str, name: str, content: object = None, prefer: str = "") -> Request:
         """Returns a request with this content as JSON, or without any."""
         headers = {**_HEADERS, **self.headers} | ({"Prefer": prefer} if prefer else {})
-        body = None
-        if content is not None:
-            body = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-            headers["Content-Type"] = "application/json"
+        body = None if content is None else _compact(content)
         return Request(self.send, method, f"{self.path}/{name}", headers, body)
 
 
@@ -90,6 +88,10 @@ class Rows:
 
     def delete(self) -> Request:
         return self.client.request("DELETE", self.name, prefer=_CHANGED)
+
+
+def _compact(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 class DatabaseError(Exception):

@@ -14,6 +14,8 @@ from sakuin.platform.supabase.requests import Request, Response, Send
 # As many threads of a worker ask at once.
 _KEPT = 20
 _GATEWAY_ERRORS = (502, 503, 504)
+# Only what was asked for, and all of it. The latter is no default of urllib3 1, which Lambda's runtime may have.
+_WHOLE: dict[str, Any] = {"redirect": False, "enforce_content_length": True}
 
 
 def connections(url: str, timeout: Timeout) -> Send:
@@ -25,8 +27,7 @@ def connections(url: str, timeout: Timeout) -> Send:
     pool = connection_from_url(url, maxsize=_KEPT, timeout=timeout, retries=False, **tls)
 
     def send(request: Request) -> Response:
-        more: dict[str, Any] = {"redirect": False, "enforce_content_length": True}
-        return pool.urlopen(request.method, request.target, body=request.body, headers=request.headers, **more)
+        return pool.urlopen(request.method, request.target, body=request.body, headers=request.headers, **_WHOLE)
 
     return send
 
