@@ -46,7 +46,9 @@ def record() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tests = [str(REPOSITORY / "tests" / part) for part in _PARTS]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.upgrade.recording", *tests]
+        # Counts the calls of a method that the plugin replaces.
+        left_out = f"--ignore={REPOSITORY / 'tests' / 'wiring' / 'test_limits_of_work.py'}"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.upgrade.recording", left_out, *tests]
         subprocess.run(command, env={**os.environ, _FOLDER: name}, check=False)
         found = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
         sessions: list[Session] = [[Call(**call) for call in each["calls"]] for each in found]
