@@ -109,13 +109,23 @@ def test_a_text_in_another_language_is_compared_with_texts_of_its_own() -> None:
     sample = [*[("de", 0.6)] * 50, *[("en", 0.5)] * 50]
     behind = behind_by_language(sample, [near, far], words, OTHERS, WEIGHTS)
     of_words = 0.2 * (WEIGHTS.words + WEIGHTS.covered)
-    # The mean of all is one text more of each language.
-    assert behind == {"de": 0.0, "en": pytest.approx(WEIGHTS.meaning * (0.1 * 50 / 51) / OTHERS.spread + of_words)}
+    # The mean of all is one text more of the other language.
+    of_meaning = WEIGHTS.meaning * (0.1 - 0.05 / 51) / OTHERS.spread
+    assert behind == {"de": 0.0, "en": pytest.approx(of_meaning + of_words)}
     ranked = {each.id: each for each in rank([near, far], words, replace(OTHERS, behind=behind), WEIGHTS, SCALE)}
     alone = {each.id: each for each in rank([near, far], words, OTHERS, WEIGHTS, SCALE)}
     assert ranked["near"].evidence == alone["near"].evidence
     # The more of the question's grams it has, the less it is in another language.
     assert ranked["far"].evidence == pytest.approx(alone["far"].evidence + 0.9**2 * behind["en"])
+
+
+def test_two_answers_in_a_small_language_do_not_say_what_its_other_texts_are_worth() -> None:
+    sample = [("en", 0.9), *[("ja", 0.5)] * 99]
+    answers = [Candidate(id, 0.9, language="en") for id in ("first", "second")]
+    some = [*answers, *(Candidate(f"text {number}", 0.5, language="ja") for number in range(98))]
+    words = {each.id: WordMatch(1.0, 1.0) if each in answers else NO_WORDS for each in some}
+    behind = behind_by_language(sample, some, words, OTHERS, WEIGHTS)
+    assert behind["ja"] < 0.05 * WEIGHTS.score(OTHERS.deviations(0.9), 1.0, 1.0)
 
 
 def test_in_a_library_of_one_language_or_of_unknown_ones_no_text_is_behind() -> None:

@@ -150,7 +150,8 @@ def behind_by_language(
 
     Between languages cosines are lower, and few words are the same: docs/decisions/0187-mixed-libraries.md.
     `sample` are languages and cosines of texts of the index. The mean of a language counts as one of its texts the mean
-    of all. What words are worth is the mean of the candidates.
+    of all. What words are worth is the mean of the candidates. The few texts of a small language may all be answers: up
+    to its share, what it lacks counts as the mean of all, and as texts without the words.
     """
     cosines: dict[str, list[float]] = defaultdict(list)
     for language, cosine in sample:
@@ -159,16 +160,26 @@ def behind_by_language(
     if len(cosines) < 2:
         return {}
     of_all = fmean(cosine for some in cosines.values() for cosine in some)
-    meanings = {language: fmean([*some, of_all]) for language, some in cosines.items()}
-    scores: dict[str, list[float]] = defaultdict(list)
+    means = {language: fmean([*some, of_all]) for language, some in cosines.items()}
+    nearest = max(means, key=lambda language: means[language])
+    means[nearest] = _mean(cosines[nearest], sum(map(len, cosines.values())) / len(cosines), of_all)
+    scores: dict[str, list[float]] = {language: [] for language in cosines}
     for each in candidates:
-        scores[each.language].append(weights.score(0.0, words[each.id].share, words[each.id].covered))
-    of_words = {language: fmean(scores[language]) for language in cosines if language in scores}
-    nearest, most = max(meanings.values()), max(of_words.values(), default=0.0)
+        if each.language in scores:
+            scores[each.language].append(weights.score(0.0, words[each.id].share, words[each.id].covered))
+    share = sum(map(len, scores.values())) / len(scores)
+    of_words = {language: _mean(some, share, 0.0) for language, some in scores.items()}
+    most = max(of_words.values())
     return {
-        language: weights.meaning * (nearest - mean) / others.spread + most - of_words.get(language, most)
-        for language, mean in meanings.items()
+        language: weights.meaning * max(0.0, means[nearest] - mean) / others.spread + most - of_words[language]
+        for language, mean in means.items()
     }
+
+
+def _mean(values: Sequence[float], least: float, of_lacking: float) -> float:
+    """Returns the mean of at least so many values, or 0 of none: those that lack are `of_lacking`."""
+    count = max(len(values), least)
+    return (math.fsum(values) + (count - len(values)) * of_lacking) / count if count else 0.0
 
 
 def word_matches(
