@@ -11,6 +11,7 @@ from sakuin.retrieval.ranking import (
     Unrelated,
     WordMatch,
     behind_by_language,
+    is_shown,
     known_share,
     leads,
     rank,
@@ -18,7 +19,7 @@ from sakuin.retrieval.ranking import (
     unrelated,
     word_matches,
 )
-from sakuin.retrieval.weights import weights_of
+from sakuin.retrieval.weights import NEAR_MATCH, weights_of
 
 WEIGHTS = replace(weights_of("any"), mean=0.5, spread=0.1, known=1_000)
 SCALE = WEIGHTS.scales["both"]
@@ -126,6 +127,15 @@ def test_two_answers_in_a_small_language_do_not_say_what_its_other_texts_are_wor
     words = {each.id: WordMatch(1.0, 1.0) if each in answers else NO_WORDS for each in some}
     behind = behind_by_language(sample, some, words, OTHERS, WEIGHTS)
     assert behind["ja"] < 0.05 * WEIGHTS.score(OTHERS.deviations(0.9), 1.0, 1.0)
+
+
+def test_beside_the_best_result_only_one_that_is_far_less_probable_is_left_out() -> None:
+    alike = [Candidate(f"alike {number:03}", 0.9 - number / 100_000) for number in range(150)]
+    far = Candidate("far", 0.6)
+    ranked = rank([*alike, far], dict.fromkeys((each.id for each in [*alike, far]), NO_WORDS), OTHERS, WEIGHTS, SCALE)
+    assert ranked[0].is_good
+    assert ranked[0].similarity < NEAR_MATCH
+    assert [each.id for each in ranked if not is_shown(each, ranked[0])] == ["far"]
 
 
 def test_in_a_library_of_one_language_or_of_unknown_ones_no_text_is_behind() -> None:

@@ -84,7 +84,7 @@ class SearchKnowledge:
         matches, degraded = ranked.matches[:top_k], ranked.degraded
         exact = [each for each in ranked.matches if _has(each, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
-        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.ranked)]
+        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.ranked, matches[0].ranked)]
         shown = exact or shown
         vocabulary = vocabulary_of(ranked.version.vocabulary)
         hits = tuple(self._hit(match, vocabulary) for match in shown)

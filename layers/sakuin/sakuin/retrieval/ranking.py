@@ -325,6 +325,6 @@ def _total(scores: Collection[float]) -> float:
     return most + math.log(math.fsum(math.exp(each - most) for each in scores))
 
 
-def is_shown(result: Ranked) -> bool:
-    """Whether a result stands beside a good one. The others fill a list and answer nothing."""
-    return result.similarity >= NEAR_MATCH or bool(result.words.matched)
+def is_shown(result: Ranked, best: Ranked) -> bool:
+    """Whether a result stands beside a good one, which is always shown. The others fill a list and answer nothing."""
+    return result.similarity >= NEAR_MATCH * best.similarity or bool(result.words.matched)

@@ -15,7 +15,7 @@ from sakuin.retrieval.vectors import SearchMode
 
 # An answer with `no_good_match` has this many results at most.
 NEAREST = 3
-# Beside a good result, one below this has to have a word of the question: of twenty such results one answers.
+# Beside a good result, one with less than this share of its probability has to have a word of the question.
 NEAR_MATCH = 0.05
 # The chunks of an index that say how near unrelated texts are to a question.
 SAMPLE = 100

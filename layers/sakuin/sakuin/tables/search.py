@@ -124,7 +124,7 @@ class SearchTable:
         shown = [
             each
             for each in question.candidates[: min(top_k, NEAREST) if is_weak else top_k]
-            if is_weak or is_shown(each.ranked)
+            if is_weak or is_shown(each.ranked, question.candidates[0].ranked)
         ]
         return TableAnswer(
             query,
