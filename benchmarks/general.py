@@ -141,7 +141,7 @@ def _table(
         [holds_answer(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in some]
         for row, some in zip(questions, hits, strict=True)
     ]
-    return answers, f"refused {sum(said.refused for said in found) / len(questions):.1%}"
+    return answers, f"refused {sum(said.is_refused for said in found) / len(questions):.1%}"
 
 
 def _pieces(articles: Sequence[Mapping[str, Any]]) -> list[tuple[str, ChunkText]]:
