@@ -157,6 +157,7 @@ def test_as_many_nested_anchors_as_are_allowed_neither_crash_nor_hang() -> None:
         ("【公式】解の公式", "解の公式"),
         ("(1) 頂点", "頂点"),
         ("Step 2: Draw the graph", "Draw the graph"),
+        ("Ex. 3 Draw the graph", "Draw the graph"),
         ("一次関数とは？", "一次関数"),
         (r"判別式 \(D = b^2 - 4ac\)", "判別式 D = b^2 - 4ac"),
     ],
@@ -170,6 +171,7 @@ def test_a_name_has_no_pictographs_numbering_or_link_labels(written: str, name: 
     [
         *("2乗の形", "第1四分位数", "△ABCの面積", "①と②の式", "3.5倍の計算", "練習1", "♠を引く"),
         *("2.0 migration guide", "0.40.0 (October 15, 2024)", "Python 3.12 → 3.13", "2024-05-03 Talks"),
+        *("Rules of ownership", "Tips and tricks", "STEPS to parse options"),
     ],
 )
 def test_what_only_looks_like_numbering_stays(name: str) -> None:

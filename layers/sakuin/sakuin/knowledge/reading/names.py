@@ -21,7 +21,8 @@ COUNTER = (
 LABEL = (
     r"(?:例題|例|ルール|コツ|パターン|ポイント|定義|定理|公式|法則|方法|手順|ステップ|練習問題|練習|問題|つまづき|つまずき|注意|"
     r"性質|解法|手法|テクニック|補足|まとめ|基本|応用|発展|用語|重要|"
-    r"(?i:rule|tip|step|method|example|ex\.?|definition|def\.?|theorem|pattern|point|practice|exercise|section|part))"
+    r"(?i:(?:rule|tip|step|method|example|ex|definition|def|theorem|pattern|point|practice|exercise|section|part)(?![a-z])|"
+    r"ex\.|def\.))"
 )
 
 CLOSER = r"[:：.．)）\]】|｜—–]"
