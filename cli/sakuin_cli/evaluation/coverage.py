@@ -51,8 +51,9 @@ class TeachingPages:
         if probability >= self.at and scores[0] >= evidence.scale.least:
             first = next(number for number in order if site.page_of[number] == pages[0])
             ahead = leads(scores[: FIRST + 1], scores)[:FIRST]
-            found = list(map(evidence.scale.similarity, scores, ahead))
-            near = (number for number, each in zip(order, found, strict=False) if each >= NEAR_MATCH * found[0])
+            similarities = list(map(evidence.scale.similarity, scores, ahead))
+            least = NEAR_MATCH * similarities[0]
+            near = (number for number, similarity in zip(order, similarities, strict=False) if similarity >= least)
             numbers = dict.fromkeys((first, *near))
             taught_by = tuple(site.ids[number] for number in numbers)
         return CoveredQuestion(question, tuple(site.pages[each] for each in pages), probability, taught_by)

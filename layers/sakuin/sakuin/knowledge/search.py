@@ -16,9 +16,8 @@ from sakuin.language.unicode_text import folded
 from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.ranking import is_shown
+from sakuin.retrieval.ranking import shown
 from sakuin.retrieval.vectors import SearchMode, question_vector
-from sakuin.retrieval.weights import NEAREST
 
 # A sign of inches is no quotation mark.
 _QUOTED = re.compile(
@@ -84,11 +83,10 @@ class SearchKnowledge:
         matches, degraded = ranked.matches[:top_k], ranked.degraded
         exact = [each for each in ranked.matches if _has(each, phrases)][:top_k] if phrases else []
         is_weak = ranked.is_refused and not exact
-        shown = matches[:NEAREST] if is_weak else [each for each in matches if is_shown(each.ranked, matches[0].ranked)]
-        shown = exact or shown
+        results = exact or shown(matches, is_weak=is_weak)
         vocabulary = vocabulary_of(ranked.version.vocabulary)
-        hits = tuple(self._hit(match, vocabulary) for match in shown)
-        question = ranked.understood.with_results(match.ranked.words.matched for match in shown)
+        hits = tuple(self._hit(match, vocabulary) for match in results)
+        question = ranked.understood.with_results(match.ranked.words.matched for match in results)
         not_exact = _NOT_EXACT.format(" ".join(f"“{each}”" for each in phrases)) if phrases and not exact else None
         return KnowledgeAnswer(question, hits, is_weak, degraded, not_exact)
 

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Protocol, TypeVar
 
 from sakuin.language.model import Slot
-from sakuin.retrieval.weights import NEAR_MATCH, Scale, Weights
+from sakuin.retrieval.weights import NEAR_MATCH, NEAREST, Scale, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,16 @@ class Ranked:
     def is_good(self) -> bool:
         """Whether it has the evidence that answers have. If the best has not, the answer is `no_good_match`."""
         return self.evidence >= self.needed
+
+
+class Result(Protocol):
+    """A result of a search with its place in the ranking."""
+
+    @property
+    def ranked(self) -> Ranked: ...
+
+
+R = TypeVar("R", bound=Result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,12 +310,11 @@ def rank(
 
 
 def leads(scores: Sequence[float], rivals: Collection[float]) -> list[float]:
-    """Returns how far each of falling scores is ahead of all others together: of the logarithm of their
-    sum of powers.
+    """Returns how far each of falling scores is ahead of all others together.
 
-    That is the logit of its share in the conditional logistic regression that learned the score. The best needs a lead
-    over `rivals` alone. A text that has nothing of the question is one more, with a score of 0. Equal scores are one:
-    copies of a text have one score.
+    Together they have the logarithm of the sum of their powers of e. So a lead is the logit of a result's share in the
+    conditional logistic regression that learned the score. The best needs a lead over `rivals` alone. A text that has
+    nothing of the question is one more, with a score of 0. Equal scores are one: copies of a text have one score.
     """
     if not scores:
         return []
@@ -323,6 +333,11 @@ def _total(scores: Collection[float]) -> float:
     """Returns the logarithm of the sum of powers of e."""
     most = max(scores)
     return most + math.log(math.fsum(math.exp(each - most) for each in scores))
+
+
+def shown(results: Sequence[R], *, is_weak: bool) -> list[R]:
+    """Returns what an answer shows of the best results: the nearest few if even the first is weak."""
+    return [*results[:NEAREST]] if is_weak else [each for each in results if is_shown(each.ranked, results[0].ranked)]
 
 
 def is_shown(result: Ranked, best: Ranked) -> bool:

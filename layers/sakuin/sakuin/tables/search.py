@@ -16,14 +16,14 @@ from sakuin.retrieval.ranking import (
     Ranked,
     Unrelated,
     WordMatch,
-    is_shown,
     known_share,
     rank,
+    shown,
     unrelated,
     word_matches,
 )
 from sakuin.retrieval.vectors import SearchMode, question_vector
-from sakuin.retrieval.weights import NEAREST, SAMPLE, Weights
+from sakuin.retrieval.weights import SAMPLE, Weights
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.nodes import FoundChunk, namespace
@@ -121,17 +121,13 @@ class SearchTable:
         """Returns the best `top_k` chunks by falling similarity; at most three if even the best is not good enough."""
         question = self._ranked(mcp_id, tool, query, limit=max(top_k, COMPARED))
         is_weak = question.is_refused
-        shown = [
-            each
-            for each in question.candidates[: min(top_k, NEAREST) if is_weak else top_k]
-            if is_weak or is_shown(each.ranked, question.candidates[0].ranked)
-        ]
+        results = shown(question.candidates[:top_k], is_weak=is_weak)
         return TableAnswer(
             query,
             {"state": tool.state, "indexed_at": tool.index.get("indexed_at")},
-            tuple(map(_hit, shown)),
+            tuple(map(_hit, results)),
             no_good_match=is_weak,
-            understood_as=question.understood.with_results(each.ranked.words.matched for each in shown).understood_as,
+            understood_as=question.understood.with_results(each.ranked.words.matched for each in results).understood_as,
             degraded=question.degraded,
         )
 
