@@ -897,8 +897,8 @@ language sql stable set search_path = public, extensions set enable_seqscan = of
        and m.chunks_count > 0 and not starts_with(m.material, '_sakuin/') order by m.material limit p_limit)
   )
   select jsonb_build_object(
-    'types', (select coalesce(jsonb_agg(t.type), '[]')
-              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
+    'types', (select coalesce(jsonb_agg(t.type order by t.place), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as t(type, place)
               where exists (select from knowledge_chunks k
                             where k.type = t.type and not starts_with(k.material, '_sakuin/')
                               and (p_in is null or starts_with(k.material, p_in)))),

@@ -232,8 +232,8 @@ language sql stable set search_path = public, extensions as $$
       select o.language, o.pages from counted o
       where o.folder = p.folder and o.pages > 0 and o.language ~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$'
       order by o.pages desc, o.language limit 10) c),
-    'types', (select coalesce(jsonb_agg(x.type), '[]')
-              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) x(type)
+    'types', (select coalesce(jsonb_agg(x.type order by x.place), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) with ordinality as x(type, place)
               where exists (select from knowledge_chunks k
                             where k.type = x.type and k.material >= p.lowest and k.material < p.beyond
                               and not starts_with(k.material, '_sakuin/')))) order by p.folder)
